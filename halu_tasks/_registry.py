@@ -1,8 +1,10 @@
 """The entry point for Inspect: loads the tasks of every benchmark and builder, scorers, solvers and embedded models."""
 
+import importlib
+import logging
 import sys
 
-from halu_tasks import task
+from halu_tasks import cfaith, factchd, factored, halluverse, halluverse_m3, halueval, refact, task
 from halu_tasks.builders.optimize import inspect_lab as inspect_optimize
 from halu_tasks.builders.registry import pipelines
 from halu_tasks.builders.run import inspect_task as inspect_build
@@ -11,6 +13,7 @@ from halu_tasks.inspect_adapter import judges as inspect_judges
 from halu_tasks.inspect_adapter import models as inspect_models
 from halu_tasks.inspect_adapter import named_scorers as inspect_named
 from halu_tasks.inspect_adapter import scorer as inspect_scorer
+from halu_tasks.inspect_adapter.doors import register_tasks
 from halu_tasks.solvers import chain_of_thought, few_shot, prompt_formats
 from halu_tasks.solvers.methods import (
     factored_verification,
@@ -20,18 +23,21 @@ from halu_tasks.solvers.methods import (
     truth_triangulator,
     with_knowledge,
 )
-from halu_tasks.tasks import registry
-from halu_tasks.tasks.registry import imported
-
-for _name in dict.fromkeys(_task.inspect_module for _task in registry()[0].values()):
-    imported(f"halu_tasks.{_name}")
-
-for _name in pipelines():
-    imported(f"halu_tasks.{_name}")
 
 # a program that scans has imported Scout before it looks for scanners; others are spared the seconds this takes
-if "inspect_scout" in sys.modules:
-    imported("halu_tasks.scanners")
+for _name in (*pipelines(), *(["scanners"] if "inspect_scout" in sys.modules else [])):
+    try:
+        importlib.import_module(f"halu_tasks.{_name}")
+    except Exception:
+        logging.getLogger(__name__).warning("halu_tasks.%s cannot be imported", _name, exc_info=True)
+
+register_tasks(
+    {
+        name
+        for module in (cfaith, factchd, factored, halluverse, halluverse_m3, halueval, refact)
+        for name in vars(module)
+    }
+)
 
 __all__ = [
     "chain_of_thought",

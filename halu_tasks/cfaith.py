@@ -30,7 +30,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import group, inspect_group, inspect_task
+from halu_tasks.inspect_adapter.tasks import inspect_task
 
 
 @task
@@ -49,9 +49,3 @@ def cfaith_choice(**options: Any) -> Task:
 def cfaith_tf(**options: Any) -> Task:
     """Ask whether an answer is correct, for the correct and the hallucinated answer of each row."""
     return inspect_task("cfaith_tf", **options)
-
-
-@group
-def cfaith(**options: Any) -> Task:
-    """Run all three formats; `hallucination_rate` is their mean, which needs a judge."""
-    return inspect_group("cfaith", **options)

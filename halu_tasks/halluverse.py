@@ -32,7 +32,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import inspect_languages, inspect_task, named
+from halu_tasks.inspect_adapter.tasks import inspect_languages, named
 
 
 @task
@@ -45,69 +45,3 @@ def halluverse25(lang: str | None = None, **options: Any) -> Task:
 def halluverse(lang: str | None = None, **options: Any) -> Task:
     """Run `halluverse25` under the name of this file."""
     return inspect_languages("halluverse25", lang, **options)
-
-
-@named
-def halluverse25_9shot(lang: str | None = None, **options: Any) -> Task:
-    """Ask which type of error an edited sentence has, after three worked examples of each type."""
-    return inspect_languages("halluverse25_9shot", lang, **options)
-
-
-@named
-def halluverse25_binary(lang: str | None = None, **options: Any) -> Task:
-    """Ask whether a sentence hallucinates, in all three languages or the one in `lang`."""
-    return inspect_languages("halluverse25_binary", lang, **options)
-
-
-@named
-def halluverse25_en(**options: Any) -> Task:
-    """Ask which type of error an edited English sentence has."""
-    return inspect_task("halluverse25_en", **options)
-
-
-@named
-def halluverse25_ar(**options: Any) -> Task:
-    """Ask which type of error an edited Arabic sentence has."""
-    return inspect_task("halluverse25_ar", **options)
-
-
-@named
-def halluverse25_tr(**options: Any) -> Task:
-    """Ask which type of error an edited Turkish sentence has."""
-    return inspect_task("halluverse25_tr", **options)
-
-
-@named
-def halluverse25_9shot_en(**options: Any) -> Task:
-    """Ask which type of error an edited English sentence has, after nine worked examples."""
-    return inspect_task("halluverse25_9shot_en", **options)
-
-
-@named
-def halluverse25_9shot_ar(**options: Any) -> Task:
-    """Ask which type of error an edited Arabic sentence has, after nine worked examples."""
-    return inspect_task("halluverse25_9shot_ar", **options)
-
-
-@named
-def halluverse25_9shot_tr(**options: Any) -> Task:
-    """Ask which type of error an edited Turkish sentence has, after nine worked examples."""
-    return inspect_task("halluverse25_9shot_tr", **options)
-
-
-@named
-def halluverse25_binary_en(**options: Any) -> Task:
-    """Ask whether an English sentence hallucinates."""
-    return inspect_task("halluverse25_binary_en", **options)
-
-
-@named
-def halluverse25_binary_ar(**options: Any) -> Task:
-    """Ask whether an Arabic sentence hallucinates."""
-    return inspect_task("halluverse25_binary_ar", **options)
-
-
-@named
-def halluverse25_binary_tr(**options: Any) -> Task:
-    """Ask whether a Turkish sentence hallucinates."""
-    return inspect_task("halluverse25_binary_tr", **options)

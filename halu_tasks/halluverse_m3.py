@@ -24,34 +24,10 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import inspect_languages, inspect_task, named
+from halu_tasks.inspect_adapter.tasks import inspect_languages
 
 
 @task
 def halluverse_m3(lang: str | None = None, **options: Any) -> Task:
     """Ask which type of error an edited answer or summary has, in all four languages or the one in `lang`."""
     return inspect_languages("halluverse_m3", lang, **options)
-
-
-@named
-def halluverse_m3_en(**options: Any) -> Task:
-    """Ask which type of error an edited English answer or summary has."""
-    return inspect_task("halluverse_m3_en", **options)
-
-
-@named
-def halluverse_m3_ar(**options: Any) -> Task:
-    """Ask which type of error an edited Arabic answer or summary has."""
-    return inspect_task("halluverse_m3_ar", **options)
-
-
-@named
-def halluverse_m3_hi(**options: Any) -> Task:
-    """Ask which type of error an edited Hindi answer or summary has."""
-    return inspect_task("halluverse_m3_hi", **options)
-
-
-@named
-def halluverse_m3_tr(**options: Any) -> Task:
-    """Ask which type of error an edited Turkish answer or summary has."""
-    return inspect_task("halluverse_m3_tr", **options)

@@ -26,7 +26,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import group, inspect_group, inspect_task
+from halu_tasks.inspect_adapter.tasks import inspect_task
 
 
 @task
@@ -57,9 +57,3 @@ def halueval_general(**options: Any) -> Task:
 def halueval_general_localization(**options: Any) -> Task:
     """Ask which passages of an answer are hallucinated."""
     return inspect_task("halueval_general_localization", **options)
-
-
-@group
-def halueval(**options: Any) -> Task:
-    """Run all three summarization tasks, with their mean accuracy."""
-    return inspect_group("halueval", **options)

@@ -24,7 +24,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import group, inspect_group, inspect_task
+from halu_tasks.inspect_adapter.tasks import inspect_task
 
 
 @task
@@ -55,21 +55,3 @@ def refact_localization_entity(**options: Any) -> Task:
 def refact_correction(**options: Any) -> Task:
     """Ask for the entities that belong where the answer has masks."""
     return inspect_task("refact_correction", **options)
-
-
-@group
-def refact_judgment(**options: Any) -> Task:
-    """Run both judgment tasks, with their mean accuracy."""
-    return inspect_group("refact_judgment", **options)
-
-
-@group
-def refact_localization(**options: Any) -> Task:
-    """Run both localization tasks, with their mean accuracy and IoU."""
-    return inspect_group("refact_localization", **options)
-
-
-@group
-def refact(**options: Any) -> Task:
-    """Run all five tasks; `acc` is the average accuracy of the paper's Table 2."""
-    return inspect_group("refact", **options)

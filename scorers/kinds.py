@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.registry import Reading
 
@@ -44,8 +44,8 @@ class AnswerKind:
         """Return the answer of a reply that is not JSON as JSON has it."""
         return reply
 
-    def check(self, case: Case) -> None:
-        """Check that a case has the gold that scorers of this kind need.
+    def check(self, item: Item) -> None:
+        """Check that an item has the gold that scorers of this kind need.
 
         Raises:
             ValueError: A field is missing or invalid; the message names it.
@@ -119,10 +119,10 @@ class Label(AnswerKind):
 
         return *super().outcome_metrics(), share_inferred()
 
-    def check(self, case: Case) -> None:
+    def check(self, item: Item) -> None:
         """Check that the target is one of the labels."""
-        if case.target not in self.labels:
-            raise ValueError(f"target is {case.target!r}, expected {' or '.join(map(repr, self.labels))}")
+        if item.target not in self.labels:
+            raise ValueError(f"target is {item.target!r}, expected {' or '.join(map(repr, self.labels))}")
 
 
 @dataclass(frozen=True)
@@ -172,17 +172,17 @@ class Spans(_Listed):
         """Return that the strings are copied."""
         return "a list of strings that are copied from the text; an empty list if there are none"
 
-    def check(self, case: Case) -> None:
+    def check(self, item: Item) -> None:
         """Check that the gold has a text, spans within it, and strings."""
-        text = _field(case.gold, "text", str)
-        for span in _field(case.gold, "spans", list):
+        text = _field(item.gold, "text", str)
+        for span in _field(item.gold, "spans", list):
             if (
                 len(span) != 2
                 or not all(isinstance(end, int) for end in span)
                 or not 0 <= span[0] < span[1] <= len(text)
             ):
                 raise ValueError(f"gold field 'spans': {span!r} is not a [start, end] within the text")
-        _strings(case.gold, "strings")
+        _strings(item.gold, "strings")
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
         """Return the text and the gold spans."""
@@ -203,9 +203,9 @@ class Strings(_Listed):
         """Return that the strings are in order."""
         return "a list of strings in the order that is asked for"
 
-    def check(self, case: Case) -> None:
+    def check(self, item: Item) -> None:
         """Check that the gold has one or more originals."""
-        if not _strings(case.gold, "originals"):
+        if not _strings(item.gold, "originals"):
             raise ValueError("gold field 'originals' is empty")
 
     def targets(self, item: Item) -> str | list[str]:

@@ -161,7 +161,7 @@ def own_task(state: TaskState) -> Task | None:
 def wording_of(task: Task) -> Prompt:
     """Return the prompt of a task in this run, under its options and with the texts that the user replaced."""
     built = embedded.loaded(task.name)
-    return built.prompt if built else task.wordings[0].prompt
+    return built.prompt if built else task.prompts.wordings[0].prompt
 
 
 def decide(state: TaskState, probability: float, threshold: float) -> str:

@@ -13,16 +13,15 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.knowledge.index import Knowledge, open_knowledge
+from halu_tasks.knowledge.passages import Snippet
 from halu_tasks.solvers.asking import ask, decoding_for
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.passages import (
     GOLD,
-    Finding,
     PassagePrompts,
     as_finding,
     check_lookup,
     evidence_in,
-    find,
     query_for,
     shown,
 )
@@ -44,7 +43,7 @@ class InformedReply(NamedTuple):
 
     output: ModelOutput
     messages: list[ChatMessage]
-    findings: list[Finding]
+    findings: list[Snippet]
     counts: dict[str, float]
     steps: dict[str, Any]
 
@@ -90,8 +89,8 @@ class Seeker:
         if self._tool:
             question = with_question(state.messages, self._with_tool, {})
             output, messages, lookups = await ask_with_tool(question, role, self._tool, cache=self._cache, **config)
-            results = [Finding(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
-            results += [Finding(f"page {n}", *page) for n, page in enumerate(cited(output.message), 1)]
+            results = [Snippet(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
+            results += [Snippet(f"page {n}", *page) for n, page in enumerate(cited(output.message), 1)]
             failed = sum(lookup.result is None for lookup in lookups)
             counts = {**_counts(results), "lookups": len(lookups), "lookups_failed": failed}
             return InformedReply(output, messages, results, counts, _steps(results))
@@ -101,15 +100,15 @@ class Seeker:
         steps = _steps(passages) | ({"knowledge_sha256": self._opened.sha256} if self._opened else {})
         return InformedReply(output, messages, passages, _counts(passages), steps)
 
-    async def search(self, query: str) -> list[Finding]:
+    async def search(self, query: str) -> list[Snippet]:
         """Return the passages for a query if the knowledge is a file or folder."""
         async with self._lock:
             if self._opened is None:
                 # in a thread, since building an index may take minutes while other samples wait for replies
                 self._opened = await to_thread.run_sync(open_knowledge, str(self._knowledge))
-        return await to_thread.run_sync(find, self._opened, query, self._top)
+        return await to_thread.run_sync(self._opened.search, query, self._top)
 
-    def _gold(self, state: TaskState) -> list[Finding]:
+    def _gold(self, state: TaskState) -> list[Snippet]:
         source = evidence_of(state)
         if source is None:
             task = state.metadata.get("task", "the task")
@@ -144,9 +143,9 @@ def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str
     return [*messages[:last], messages[last].model_copy(update={"content": text}), *messages[last + 1 :]]
 
 
-def _counts(findings: Sequence[Finding]) -> dict[str, float]:
+def _counts(findings: Sequence[Snippet]) -> dict[str, float]:
     return {"passages": len(findings), "no_passage": not findings}
 
 
-def _steps(findings: Sequence[Finding]) -> dict[str, Any]:
+def _steps(findings: Sequence[Snippet]) -> dict[str, Any]:
     return {"found": [{"id": finding.id, "title": finding.title} for finding in findings]}

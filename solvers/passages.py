@@ -12,8 +12,8 @@ from typing import NamedTuple
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
-from halu_tasks.knowledge.index import Knowledge, open_knowledge
-from halu_tasks.knowledge.passages import named_files
+from halu_tasks.knowledge.index import open_knowledge
+from halu_tasks.knowledge.passages import Snippet, named_files
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.tasks import Task
@@ -24,20 +24,6 @@ NOTHING = "(nothing was found)"
 """What is shown in place of passages if none was found."""
 # the evidence of FactCHD's rows that have none
 _NO_EVIDENCE = ("", "none")
-
-
-class Finding(NamedTuple):
-    """A passage, the result of a tool call, or a page that a reply cites.
-
-    Attributes:
-        id: The id of the passage, or a number.
-        title: The title; may be empty.
-        text: The text; may be empty.
-    """
-
-    id: str
-    title: str
-    text: str
 
 
 def check_lookup(knowledge: str, top: int) -> None:
@@ -53,11 +39,6 @@ def check_lookup(knowledge: str, top: int) -> None:
         named_files(Path(knowledge).expanduser())
 
 
-def find(knowledge: Knowledge, query: str, top: int) -> list[Finding]:
-    """Return the best passages for a query."""
-    return [Finding(passage.id, passage.title, passage.text) for passage in knowledge.search(query, top)]
-
-
 def query_for(subject: Mapping[str, str], question: str) -> str:
     """Return the query: the text that methods examine after its question, or the question of the whole prompt."""
     return "\n".join(subject[part] for part in ("query", "text") if part in subject) or question
@@ -68,16 +49,18 @@ def evidence_in(subject: Mapping[str, str]) -> str | None:
     return subject.get("source", subject.get("evidence"))
 
 
-def as_finding(evidence: str) -> list[Finding]:
+def as_finding(evidence: str) -> list[Snippet]:
     """Return an item's own evidence as a passage; none if it says that there is none."""
-    return [] if evidence.strip() in _NO_EVIDENCE else [Finding(GOLD, "", evidence)]
+    return [] if evidence.strip() in _NO_EVIDENCE else [Snippet(GOLD, "", evidence)]
 
 
-def shown(findings: Sequence[Finding]) -> str:
+def shown(findings: Sequence[Snippet]) -> str:
     """Format passages for a model, numbered and with their titles, between fences."""
     if not findings:
         return NOTHING
-    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(findings, 1))
+    parts = (
+        f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text, _) in enumerate(findings, 1)
+    )
     return fence("\n\n".join(part.strip() for part in parts))
 
 
@@ -95,7 +78,7 @@ class PassagePrompts(NamedTuple):
         )
         return cls(found, none)
 
-    def for_findings(self, findings: Sequence[Finding]) -> str:
+    def for_findings(self, findings: Sequence[Snippet]) -> str:
         """Return the prompt to use."""
         return self.found if findings else self.none
 
@@ -128,7 +111,7 @@ class InformedQuestions:
         """
         subject = self._task.subject.of(item.fields) if self._task.subject else {}
         if self._knowledge:
-            findings = find(self._knowledge, query_for(subject, item.prompt), self._top)
+            findings = self._knowledge.search(query_for(subject, item.prompt), self._top)
         elif (evidence := evidence_in(subject)) is None:
             raise UsageError(f"item {item.id} of {self._task.name} has no evidence; name a file or folder of passages")
         else:

@@ -236,7 +236,7 @@ class PromptFormat:
             raise ArgumentError(f"{name}: argument template has no field such as {expected}")
         self.fields = SampleFields(name, names, mask)
         self.examples = read_examples(name, examples)
-        self.wording = task_named(reference).wordings[0].prompt
+        self.wording = task_named(reference).prompts.wordings[0].prompt
         renamed = any(field != key for field, key in names.items()) or mask not in (None, MASK)
         self.default = system is None and template is None and not (cot or self.examples or renamed)
 
@@ -247,7 +247,7 @@ class PromptFormat:
         replace them.
         """
         task = own_task(state)
-        if task and not (self.own_wording and task.prompt_format == self.name):
+        if task and not (self.own_wording and task.prompts.format == self.name):
             task = None
         if task and self.default and not isinstance(state.input, str):
             return [message.model_copy() for message in state.input]

@@ -42,7 +42,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
 from halu_tasks.scanners import citations, factored_verification
 from halu_tasks.scanners.spans import located
-from halu_tasks.scanners.transcripts import Reply
+from halu_tasks.scanners.transcripts import TranscriptReply
 from halu_tasks.scorers.citations.authors import author
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.tasks import build
@@ -157,7 +157,7 @@ def spans_found(folder: Path) -> dict[str, Found]:
         for item in items:
             text = str(item.gold["text"])
             answer = quotations(write(list(item.gold["strings"])), text, "passage")
-            result = located(Reply(text, [], []), answer)
+            result = located(TranscriptReply(text, [], []), answer)
             spans = [(start, end) for start, end in (result.metadata or {})["spans"]]
             counts.append(char_counts([(start, end) for start, end in item.gold["spans"]], spans))
         found[form] = Found(

@@ -9,7 +9,7 @@ from page import ROOT, Page, Section, literal, mentions, sections, table
 
 from halu_tasks.results.published import published
 from halu_tasks.tasks import registry
-from halu_tasks.tasks.summary import MetricSummary, ScorerSummary, TaskSummary, summary
+from halu_tasks.tasks.summary import Summary, summary
 
 FOLDER = "reference/tasks/"
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither"}
@@ -20,9 +20,15 @@ def task_section() -> Section:
     summaries = [summary(task) for task in registry()[0].values()]
     groups: dict[str, list[Page]] = {}
     for about in summaries:
-        groups.setdefault(about.source.title, []).append(_page(about))
+        groups.setdefault(about["source"]["title"], []).append(_page(about))
     rows = [
-        [f"[`{one.task}`]({one.task}.md)", one.source.title, _items(one), f"`{one.metrics[0].name}`", one.about]
+        [
+            f"[`{one['task']}`]({one['task']}.md)",
+            one["source"]["title"],
+            _items(one),
+            f"`{one['metrics'][0]['name']}`",
+            one["about"],
+        ]
         for one in summaries
     ]
     contents = "Every task with its prompt, metrics, options, data, version and published figures."
@@ -43,9 +49,9 @@ def _groups() -> str:
     return f"## Groups\n\nRun a group by its name, like a task.\n\n{table(['group', 'tasks'], rows)}"
 
 
-def _page(about: TaskSummary) -> Page:
+def _page(about: Summary) -> Page:
     text = sections(
-        about.about,
+        about["about"],
         _facts(about),
         _run(about),
         _prompt(about),
@@ -53,37 +59,37 @@ def _page(about: TaskSummary) -> Page:
         _metrics(about),
         _options(about),
         _published(about),
-        _citation(about.source.title),
-        mentions(about.task, 2),
+        _citation(about["source"]["title"]),
+        mentions(about["task"], 2),
     )
-    return Page(f"{FOLDER}{about.task}.md", about.task, about.about, text)
+    return Page(f"{FOLDER}{about['task']}.md", about["task"], about["about"], text)
 
 
-def _items(about: TaskSummary) -> str:
-    return f"{about.items:,}" if about.items else "unknown"
+def _items(about: Summary) -> str:
+    return f"{about['items']:,}" if about["items"] else "unknown"
 
 
-def _facts(about: TaskSummary) -> str:
-    source = about.source
-    access = " (gated: accept its terms on the Hub and set a token)" if source.gated else ""
+def _facts(about: Summary) -> str:
+    source = about["source"]
+    access = " (gated: accept its terms on the Hub and set a token)" if source["gated"] else ""
     rows = {
-        "benchmark": f"[{source.title}]({source.homepage}){access}",
-        "paper": source.paper,
-        "licence of the data": source.licence,
-        "revision of the data": f"`{source.revision}`",
+        "benchmark": f"[{source['title']}]({source['homepage']}){access}",
+        "paper": about["paper"],
+        "licence of the data": source["licence"],
+        "revision of the data": f"`{source['revision']}`",
         "items": _items(about),
-        "fields": ", ".join(f"`{name}`" for name in about.fields),
-        "version of the task": str(about.version),
-        "decoding": ", ".join(f"{name} {value:g}" for name, value in about.decoding.as_json().items()),
-        "worked examples": str(about.worked_examples) if about.worked_examples else "none",
+        "fields": ", ".join(f"`{name}`" for name in about["fields"]),
+        "version of the task": str(about["version"]),
+        "decoding": ", ".join(f"{name} {value:g}" for name, value in about["decoding"].items()),
+        "worked examples": str(about["worked_examples"]) if about["worked_examples"] else "none",
     }
     return table(["property", "value"], rows.items())
 
 
-def _run(about: TaskSummary) -> str:
+def _run(about: Summary) -> str:
     commands = (
-        f"lm_eval --model halu-baseline --tasks {about.task} --metadata halu_data=sample\n"
-        f"inspect eval halu_tasks/{about.task} --model halu/baseline -T data=sample"
+        f"lm_eval --model halu-baseline --tasks {about['task']} --metadata halu_data=sample\n"
+        f"inspect eval halu_tasks/{about['task']} --model halu/baseline -T data=sample"
     )
     after = (
         "These commands run an embedded model on the packaged sample. For the published data, leave out the data "
@@ -92,66 +98,72 @@ def _run(about: TaskSummary) -> str:
     return sections("## Run it", literal(commands, "bash"), after)
 
 
-def _prompt(about: TaskSummary) -> str:
-    usual, *others = about.wordings
-    item = about.first_item
+def _prompt(about: Summary) -> str:
+    item = about["first_item"]
     parts = ["## Prompt", "The prompt is rendered from these templates:"]
-    parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in usual.prompt.items()]
-    for wording in others:
-        when = ", ".join(f"`{name}` is `{value}`" for name, value in wording.when.items())
-        parts += [f"If {when}:", literal(str(wording.prompt["user"]))]
+    parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in about["prompt"].items()]
+    for wording in about["wordings"]:
+        when = ", ".join(f"`{name}` is `{value}`" for name, value in wording["when"].items())
+        parts += [f"If {when}:", literal(str(wording["user"]))]
     if item:
         parts.append("The first item of the packaged sample:")
-        shown = {"system": item.system, "user": item.prompt, "correct answer": item.target}
+        shown = {"system": item["system"], "user": item["prompt"], "correct answer": item["target"]}
         parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in shown.items() if text]
     return sections(*parts)
 
 
-def _reading(about: TaskSummary) -> str:
-    answer = about.answer
-    parts = ["## How a reply is read", f"The kind of answer is `{answer.kind}`: {answer.about}."]
-    if answer.labels and answer.reading:
-        labels = (f"`{label}` ({name})" if name else f"`{label}`" for label, name in answer.labels.items())
-        parts.append(f"Labels: {', '.join(labels)}. Reading `{answer.reading.name}`: {answer.reading.about}.")
-    parts.append(table(["mode", "scorer", "description"], ([m, *_scorer(s)] for m, s in about.scorers.items())))
+def _reading(about: Summary) -> str:
+    answer = about["answer"]
+    parts = ["## How a reply is read", f"The kind of answer is `{answer['kind']}`: {answer['about']}."]
+    if "labels" in answer:
+        labels = (f"`{label}` ({name})" if name else f"`{label}`" for label, name in answer["labels"].items())
+        parts.append(
+            f"Labels: {', '.join(labels)}. Reading `{answer['reading']['name']}`: {answer['reading']['about']}."
+        )
+    parts.append(table(["mode", "scorer", "description"], ([m, *_scorer(s)] for m, s in about["scorers"].items())))
     return sections(*parts)
 
 
-def _scorer(scorer: ScorerSummary) -> tuple[str, str]:
-    arguments = ", ".join(f"{name}={value}" for name, value in scorer.arguments.items())
-    reading = f"; reads: {scorer.reading}" if scorer.reading else ""
-    return f"`{scorer.name}({arguments})`", f"{scorer.about}{reading}"
+def _scorer(scorer: Summary) -> tuple[str, str]:
+    arguments = ", ".join(f"{name}={value}" for name, value in scorer["arguments"].items())
+    reading = f"; reads: {scorer['reading']}" if "reading" in scorer else ""
+    return f"`{scorer['name']}({arguments})`", f"{scorer['about']}{reading}"
 
 
-def _metrics(about: TaskSummary) -> str:
-    rows = [row for metric in about.metrics for row in _meanings(metric)]
+def _metrics(about: Summary) -> str:
+    rows = [row for metric in about["metrics"] for row in _meanings(metric)]
     return sections(
         "## Metrics",
-        f"The headline is `{about.metrics[0].name}`.",
+        f"The headline is `{about['metrics'][0]['name']}`.",
         table(["metric", "mode", "direction", "needs", "meaning"], rows),
     )
 
 
-def _meanings(metric: MetricSummary) -> list[list[str]]:
+def _meanings(metric: Summary) -> list[list[str]]:
     modes: dict[str, list[str]] = {}
-    for mode, meaning in metric.about.items():
+    for mode, meaning in metric["about"].items():
         modes.setdefault(meaning, []).append(mode)
-    needs = f"`{metric.needs}`" if metric.needs else ""
-    direction = DIRECTIONS[metric.higher_is_better]
-    return [[f"`{metric.name}`", ", ".join(of), direction, needs, meaning] for meaning, of in modes.items()]
+    needs = f"`{metric['needs']}`" if metric["needs"] else ""
+    direction = DIRECTIONS[metric["higher_is_better"]]
+    return [[f"`{metric['name']}`", ", ".join(of), direction, needs, meaning] for meaning, of in modes.items()]
 
 
-def _options(about: TaskSummary) -> str:
+def _options(about: Summary) -> str:
     rows = [
-        [f"`{name}`", f"`{option.default}`", ", ".join(f"`{choice}`" for choice in option.choices), option.about]
-        for name, option in about.options.items()
+        [
+            f"`{name}`",
+            f"`{option['default']}`",
+            ", ".join(f"`{choice}`" for choice in option["choices"]),
+            option["about"],
+        ]
+        for name, option in about["options"].items()
     ]
     intro = "In addition to the [options of every task](../../options.md), this task has these options:"
     return sections("## Options", intro, table(["option", "default", "choices", "meaning"], rows)) if rows else ""
 
 
-def _published(about: TaskSummary) -> str:
-    figures = published(about.task)
+def _published(about: Summary) -> str:
+    figures = published(about["task"])
     if not figures:
         return "## Published figures\n\nThe package has no published figures for this task."
     notes = list(dict.fromkeys(note for figure in figures for note in figure.note.splitlines()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, with_ids
 from halu_tasks.scorers.benchmarks import cfaith
@@ -39,45 +39,45 @@ def _check_type(label: str) -> None:
         raise ValueError(f"hallucination type is {label!r}, expected one of {', '.join(cfaith.TYPES)}")
 
 
-# --- rows to cases --------------------------------------------------------------------------------
+# --- rows to items --------------------------------------------------------------------------------
 
 
-def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield one case per row: the question; the gold holds both answers for the judge."""
+def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield one item per row: the question; the gold holds both answers for the judge."""
     for id, row in with_ids(rows, "question", "correct_answer", "halu_answer"):
-        yield Case(
+        yield Item(
             id,
             row["ent"],
-            {"question": row["question"]},
             row["correct_answer"],
-            {key: row[key] for key in ("question", "correct_answer", "halu_answer")},
-            {"type": cfaith.TYPES[row["halu_type"]]},
+            fields={"question": row["question"]},
+            gold={key: row[key] for key in ("question", "correct_answer", "halu_answer")},
+            tags={"type": cfaith.TYPES[row["halu_type"]]},
         )
 
 
-def true_false_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield two cases per row: the question with its correct answer, and with its hallucinated one."""
+def true_false_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield two items per row: the question with its correct answer, and with its hallucinated one."""
     for id, row in with_ids(rows, "question", "correct_answer", "halu_answer"):
         for which, field, target in (("correct", "correct_answer", "True"), ("hallucinated", "halu_answer", "False")):
-            yield Case(
+            yield Item(
                 f"{id}/{which}",
                 row["ent"],
-                {"question": row["question"], "answer": row[field]},
                 target,
+                fields={"question": row["question"], "answer": row[field]},
                 tags={"type": cfaith.TYPES[row["halu_type"]]},
             )
 
 
-def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield one case per row; the target is the letter of the correct option."""
+def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield one item per row; the target is the letter of the correct option."""
     for id, row in with_ids(rows, "question"):
         # the type a question is meant to provoke is the most frequent one of its wrong options (section 4.1)
         wrong = Counter(label for label in row["labels"] if label != "correct")
-        yield Case(
+        yield Item(
             id,
             id,
-            {"question": row["question"].rstrip()},
             row["correct_option"],
+            fields={"question": row["question"].rstrip()},
             tags={"type": cfaith.TYPES[wrong.most_common(1)[0][0]]},
         )
 

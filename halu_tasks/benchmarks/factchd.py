@@ -13,7 +13,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.items import Case, Item, in_turn
+from halu_tasks.core.items import Item, in_turn
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_fields, require_text
 from halu_tasks.scorers.benchmarks import factchd
@@ -79,11 +79,11 @@ def _line(piece: Any) -> str:
     return " | ".join(" ".join(part.split()) for part in parts)
 
 
-# --- rows to cases --------------------------------------------------------------------------------
+# --- rows to items --------------------------------------------------------------------------------
 
 
-def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("query", "response")) -> Iterator[Case]:
-    """Yield one case per row.
+def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("query", "response")) -> Iterator[Item]:
+    """Yield one item per row.
 
     Args:
         rows: The rows.
@@ -112,19 +112,26 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         if domain := str(row.get("domain", "")):
             tags["domain"] = DOMAINS.get(domain, domain)
         id = str(row["id"])
-        yield Case(id, id, fields, str(label), {"reason": reason, "alpha": options.alpha}, tags)
+        yield Item(
+            id,
+            id,
+            str(label),
+            fields=fields,
+            gold={"reason": reason, "alpha": options.alpha},
+            tags=tags,
+        )
 
 
-def one_a_pattern(cases: Iterable[Case], options: Options) -> list[Case]:
-    """Order cases so that patterns and labels take turns.
+def one_a_pattern(cases: Iterable[Item], options: Options) -> list[Item]:
+    """Order items so that patterns and labels take turns.
 
-    Any four consecutive cases have four different patterns, and two have each label. The seed determines the order of
+    Any four consecutive items have four different patterns, and two have each label. The seed determines the order of
     the patterns and of the cases of a pattern.
 
     Raises:
-        DataError: There is no case of one of the patterns.
+        DataError: There is no item of one of the patterns.
     """
-    by_pattern: dict[str, list[Case]] = {}
+    by_pattern: dict[str, list[Item]] = {}
     for case in cases:
         by_pattern.setdefault(case.tags["pattern"], []).append(case)
     if missing := set(PATTERNS.values()) - set(by_pattern):

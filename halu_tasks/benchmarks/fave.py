@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, with_ids
 from halu_tasks.scorers.benchmarks import fave
@@ -34,8 +34,8 @@ def check_row(row: Row) -> None:
             raise ValueError(f"paper {number}: metadata.year must be an integer")
 
 
-def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield one case per query; papers are named by first author and year, with letters if two have the same name."""
+def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield one item per query; papers are named by first author and year, with letters if two have the same name."""
     for id, row in with_ids(rows, "query"):
         papers = [_paper(paper) for paper in row["papers"]]
         for paper, reference in zip(papers, fave.references_of(papers), strict=True):
@@ -53,7 +53,7 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
             "adjustment": options.adjustment,
             "adjustment_error": options.adjustment_error,
         }
-        yield Case(id, id, {"query": query, "papers": listed}, summary, gold)
+        yield Item(id, id, summary, fields={"query": query, "papers": listed}, gold=gold)
 
 
 def _paper(paper: dict[str, Any]) -> fave.GoldPaper:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from halu_tasks.core.items import Case
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE
@@ -39,24 +39,24 @@ def check_row(row: Row) -> None:
     type_of(row["final_label"], "final_label")
 
 
-def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Case]:
-    """Yield one case per row; rows labelled 0 only with `with_zero`."""
+def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
+    """Yield one item per row; rows labelled 0 only with `with_zero`."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, "orig_sentence", "edited_sentence"):
         kind = type_of(row["final_label"], "final_label")
         if kind in types:
-            yield Case(
+            yield Item(
                 id,
                 text_id(row["orig_sentence"].strip()),
-                {"original": row["orig_sentence"].strip(), "edited": row["edited_sentence"].strip()},
                 kind,
-                {"types": types},
-                {"type": kind, "language": language},
+                fields={"original": row["orig_sentence"].strip(), "edited": row["edited_sentence"].strip()},
+                gold={"types": types},
+                tags={"type": kind, "language": language},
             )
 
 
-def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Case]:
-    """Yield two cases per row: the edited sentence and the original.
+def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
+    """Yield two items per row: the edited sentence and the original.
 
     A row labelled 0, in which annotators saw no hallucination, gives only the edited sentence, and only with
     `with_zero`.
@@ -69,10 +69,10 @@ def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Ite
         context = {} if options.without_original else {"original": original}
         shown = [("edited", edited, "Yes"), ("original", original, "No")]
         for which, sentence, target in shown if kind != NONE else [("edited", edited, "No")]:
-            yield Case(
+            yield Item(
                 f"{id}/{which}",
                 text_id(original),
-                {"sentence": sentence, **context},
                 target,
+                fields={"sentence": sentence, **context},
                 tags={"type": kind, "shown": which if kind != NONE else NONE, "language": language},
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from halu_tasks.benchmarks.halluverse25 import LABELS, type_of
-from halu_tasks.core.items import Case
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
 from halu_tasks.scorers.reading.questions import NONE
@@ -22,17 +22,17 @@ def check_row(row: Row) -> None:
     type_of(row["label"], "label")
 
 
-def cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Case]:
-    """Yield one case per row, clustered by question or dialogue; rows labelled 0 only with `with_zero`."""
+def cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
+    """Yield one item per row, clustered by question or dialogue; rows labelled 0 only with `with_zero`."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, "context", "original", "edited"):
         kind = type_of(row["label"], "label")
         if kind in types:
-            yield Case(
+            yield Item(
                 id,
                 text_id(row["context"].strip()),
-                {field: row[field].strip() for field in ("context", "original", "edited")},
                 kind,
-                {"types": types},
-                {"type": kind, "language": language},
+                fields={field: row[field].strip() for field in ("context", "original", "edited")},
+                gold={"types": types},
+                tags={"type": kind, "language": language},
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
 from halu_tasks.scorers.benchmarks.halueval import CUE, KINDS
@@ -37,26 +37,26 @@ def check_general(row: Row) -> None:
             raise ValueError(f"a span of hallucination_spans is {type(span).__name__}, expected str")
 
 
-# --- rows to cases --------------------------------------------------------------------------------
+# --- rows to items --------------------------------------------------------------------------------
 
 
-def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield two cases per row, one for each summary, with explanation and claims if the row is a worked example's."""
+def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield two items per row, one for each summary, with explanation and claims if the row is a worked example's."""
     for id, row in with_ids(rows, *SUMMARIES):
         for kind, target, suffix in zip(KINDS, (NO, YES), ("_correct", ""), strict=True):
             # the published right summaries end in a line end and the others do not, which would give them away
             summary = row[f"{kind}_summary"].strip()
-            yield Case(
+            yield Item(
                 f"{id}/{kind}",
                 text_id(row["document"].strip()),
-                {"document": row["document"].strip(), "summary": summary},
                 target,
-                {
+                fields={"document": row["document"].strip(), "summary": summary},
+                gold={
                     "summary": summary,
                     "explanation": str(row.get(f"explanation{suffix}", "")),
                     "claims": str(row.get(f"claims{suffix}", "")),
                 },
-                {"kind": kind},
+                tags={"kind": kind},
             )
 
 
@@ -69,14 +69,14 @@ def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
         yield published if published and uses[published] == 1 else "-".join(filter(None, (published, id_of_text))), row
 
 
-def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield one case per row: the query and the response."""
+def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield one item per row: the query and the response."""
     for id, row in _with_own_ids(rows):
-        yield Case(id, id, _shown(row), LABELS[row["hallucination"].strip().lower()])
+        yield Item(id, id, LABELS[row["hallucination"].strip().lower()], fields=_shown(row))
 
 
-def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield a case for each row labelled yes whose annotated passages can be located in the response."""
+def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield a item for each row labelled yes whose annotated passages can be located in the response."""
     for id, row in _with_own_ids(rows):
         shown = _shown(row)
         text = shown["response"]
@@ -85,7 +85,7 @@ def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
             continue
         strings = list(dict.fromkeys(text[start:end] for start, end in spans))
         gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}
-        yield Case(id, id, shown, "\n".join(strings), gold)
+        yield Item(id, id, "\n".join(strings), fields=shown, gold=gold)
 
 
 def _shown(row: Row) -> dict[str, str]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
 from halu_tasks.core.hashing import coin_flip
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text
 
@@ -56,29 +56,29 @@ def original_first(sample_id: str, seed: int) -> bool:
     return coin_flip(f"{seed}:{sample_id}")
 
 
-# --- rows to cases --------------------------------------------------------------------------------
+# --- rows to items --------------------------------------------------------------------------------
 
 
-def independent(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield two cases per row: the question with the original answer, and with the confabulated one."""
+def independent(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield two items per row: the question with the original answer, and with the confabulated one."""
     for row in rows:
         for which, answer, target in (
             ("original", row["correct_answer"], FACTUAL),
             ("confabulated", row["confabulated_answer"], CONFABULATED),
         ):
             reasoning = "explanation_correct" if which == "original" else "explanation"
-            yield Case(
+            yield Item(
                 f"{row['sample_id']}/{which}",
                 cluster(row["sample_id"]),
-                {"question": row["question"], "answer": answer},
                 target,
+                fields={"question": row["question"], "answer": answer},
                 tags={"type": row["error_type"]},
                 explanation=row.get(reasoning, ""),
             )
 
 
-def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield one case per row with both answers in a drawn order; with `both_orders`, one case for each order."""
+def comparative(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield one item per row with both answers in a drawn order; with `both_orders`, one item for each order."""
     for row in rows:
         first = original_first(row["sample_id"], options.seed)
         orders = {"": first}
@@ -87,18 +87,18 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         for suffix, original_is_a in orders.items():
             answers = [row["correct_answer"], row["confabulated_answer"]]
             answer_a, answer_b = answers if original_is_a else reversed(answers)
-            yield Case(
+            yield Item(
                 row["sample_id"] + suffix,
                 cluster(row["sample_id"]),
-                {"question": row["question"], "answer_a": answer_a, "answer_b": answer_b},
                 "A" if original_is_a else "B",
+                fields={"question": row["question"], "answer_a": answer_a, "answer_b": answer_b},
                 tags={"type": row["error_type"]},
                 explanation=row.get("explanation", ""),
             )
 
 
-def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Case]:
-    """Yield one case per row of an error type; the gold has the confabulated answer, the spans and their strings.
+def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Item]:
+    """Yield one item per row of an error type; the gold has the confabulated answer, the spans and their strings.
 
     If the row of the other error type has the same id but for its ending, the gold also has that row's text, with which
     the published evaluation scores a reply a second time.
@@ -115,18 +115,18 @@ def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str
         same, ending, _ = row["sample_id"].rpartition(f"_{error_type}")
         if ending and (other_text := texts.get(f"{same}_{other}")) is not None:
             gold["other_text"] = other_text
-        yield Case(
+        yield Item(
             row["sample_id"],
             cluster(row["sample_id"]),
-            {"question": row["question"], "answer": text},
             "\n".join(strings),
-            gold,
+            fields={"question": row["question"], "answer": text},
+            gold=gold,
             explanation=row.get("explanation", ""),
         )
 
 
-def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Yield one case per `swap` row: the answer with masks for the replaced entities, whose originals are the gold."""
+def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
+    """Yield one item per `swap` row: the answer with masks for the replaced entities, whose originals are the gold."""
     for row in rows:
         if row["error_type"] != "swap":
             continue
@@ -134,12 +134,12 @@ def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         edges = [0, *(edge for span in spans for edge in span), len(text)]
         masked = "<mask>".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
         originals = originals_of(row)
-        yield Case(
+        yield Item(
             row["sample_id"],
             cluster(row["sample_id"]),
-            {"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))},
             "\n".join(originals),
-            {"originals": originals, "published_originals": originals_of(row, leftmost=True)},
+            fields={"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))},
+            gold={"originals": originals, "published_originals": originals_of(row, leftmost=True)},
             explanation=row.get("explanation", ""),
         )
 

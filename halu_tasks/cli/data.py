@@ -29,7 +29,7 @@ def list_sources(sources: Names = ()) -> None:
     from halu_tasks.data.cache import cache_folder, cached_file
     from halu_tasks.tasks import registry
 
-    counts = Counter(task.reader.source.name for task in registry()[0].values())
+    counts = Counter(task.data.source.name for task in registry()[0].values())
     rows = []
     for source in _named(sources, manual=True):
         for file in source.files:

@@ -90,7 +90,7 @@ def chats(
     from halu_tasks.core.files import atomic_write
     from halu_tasks.core.json_lines import json_line
     from halu_tasks.tasks import task_named
-    from halu_tasks.tasks.examples.training import training_chats
+    from halu_tasks.tasks.asking import training_chats
 
     benchmark = task_named(task)
     if len(options.prompts) > 1:

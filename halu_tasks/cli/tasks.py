@@ -35,7 +35,7 @@ def list_tasks(*, json: bool = False) -> None:
             [
                 {
                     "task": task.name,
-                    "items": task.size or "unknown",
+                    "items": task.data.size or "unknown",
                     "headline": task.headline,
                     "source": task.title,
                     "asks": task.about,
@@ -62,10 +62,10 @@ def _listed() -> dict[str, Any]:
                 "name": task.name,
                 "version": task.version,
                 "about": task.about,
-                "items": task.size,
+                "items": task.data.size,
                 "headline": task.headline,
                 "metrics": {mode: [m.name for m in scoring.metrics] for mode, scoring in task.scoring.items()},
-                "source": task.reader.source.homepage,
+                "source": task.data.source.homepage,
             }
             for task in tasks.values()
         ],
@@ -108,7 +108,7 @@ def show(
         from halu_tasks.tasks import task_named
         from halu_tasks.tasks.summary import summary
 
-        print_record(summary(task_named(task)).as_json(), as_json=json)
+        print_record(summary(task_named(task)), as_json=json)
 
 
 def _show_path(task: str | None, *, protocols: bool) -> None:
@@ -161,8 +161,8 @@ def _published_table(figures: Sequence[Published]) -> str:
 def _show_authors(name: str, file: Path) -> None:
     """Print a task file, and say on standard error whether its wording is a published one."""
     from halu_tasks.tasks import task_named
-    from halu_tasks.tasks.prompts.convert import as_task_file, read_prompt
-    from halu_tasks.tasks.prompts.published import published_as
+    from halu_tasks.tasks.convert import as_task_file, read_prompt
+    from halu_tasks.tasks.published import published_as
 
     task = task_named(name)
     prompt = read_prompt(task, file)
@@ -216,7 +216,7 @@ def items(
     from halu_tasks.data.parquet import write_shards
     from halu_tasks.tasks import build, task_named
 
-    built = build(task, replace(of_task(task, options), fewshot=task_named(task).shots))
+    built = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
     examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
     rows = (
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}

@@ -1,4 +1,4 @@
-"""Cases and items: a benchmark's questions before and after their prompts are rendered."""
+"""Items, and the replies to them."""
 
 from __future__ import annotations
 
@@ -12,53 +12,32 @@ WORDING = "wording"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One question to a model, before its prompt is rendered.
+class Item:
+    """One question to a model, with its prompt once that is rendered.
+
+    Every value is JSON, so that an item can be logged and read back.
 
     Attributes:
         id: Unique within the task.
-        cluster: The source that it shares with other cases; intervals are clustered by it.
-        fields: The contents of the prompt by placeholder name.
+        cluster: The source that it shares with other items; intervals are clustered by it.
         target: The gold answer: a label, or strings joined by newlines.
-        gold: Whatever else the scorer needs, as JSON values with the same keys and types for all cases of a task.
+        system: The system text; may be empty.
+        prompt: The user text; empty before the prompt is rendered.
+        gold: Whatever else the scorer needs, as JSON values with the same keys and types for all items of a task.
         tags: What results can be split by (type, pattern, language).
+        fields: The contents of the prompt by placeholder name.
         explanation: For a worked example, the reasoning that leads to the target; otherwise empty.
     """
 
     id: str
     cluster: str
-    fields: Mapping[str, str]
     target: str
+    system: str = ""
+    prompt: str = ""
     gold: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
-    explanation: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A case with its prompt: everything that a harness sends and a scorer needs.
-
-    Every value is JSON, so that an item can be logged and read back.
-
-    Attributes:
-        id: As in the case.
-        cluster: As in the case.
-        target: As in the case.
-        system: The system text; may be empty.
-        prompt: The user text.
-        gold: As in the case.
-        tags: As in the case.
-        fields: As in the case.
-    """
-
-    id: str
-    cluster: str
-    target: str
-    system: str
-    prompt: str
-    gold: Mapping[str, Any]
-    tags: Mapping[str, str]
     fields: Mapping[str, str] = field(default_factory=dict)
+    explanation: str = ""
 
 
 class Reply(NamedTuple):
@@ -82,14 +61,14 @@ class Example(NamedTuple):
     reply: str
 
 
-def by_target(cases: Iterable[Case]) -> list[Case]:
-    """Order cases so that their targets take turns."""
-    columns: dict[str, list[Case]] = {}
-    for case in cases:
-        columns.setdefault(case.target, []).append(case)
+def by_target(items: Iterable[Item]) -> list[Item]:
+    """Order items so that their targets take turns."""
+    columns: dict[str, list[Item]] = {}
+    for item in items:
+        columns.setdefault(item.target, []).append(item)
     return in_turn(columns.values())
 
 
-def in_turn(columns: Iterable[Sequence[Case]]) -> list[Case]:
-    """Interleave columns: the first case of each column, then the second of each, and so on."""
-    return [case for row in zip_longest(*columns) for case in row if case is not None]
+def in_turn(columns: Iterable[Sequence[Item]]) -> list[Item]:
+    """Interleave columns: the first item of each column, then the second of each, and so on."""
+    return [item for row in zip_longest(*columns) for item in row if item is not None]

@@ -1,8 +1,8 @@
-"""How a model is asked: a case and a prompt make the messages that are sent.
+"""How a model is asked: an item and a prompt make the messages that are sent.
 
 The prompts of tasks are in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt has
 `user` and, optionally, `system` and `cot`, the system text when a chain of thought is asked for. In prompt files
-`{name}` is a placeholder for a field of the case and any other brace is kept; task files use Jinja (`{{name}}`), as in
+`{name}` is a placeholder for a field of the item and any other brace is kept; task files use Jinja (`{{name}}`), as in
 lm-eval.
 """
 
@@ -20,7 +20,7 @@ import yaml
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.items import Case, Example, Item
+from halu_tasks.core.items import Example, Item
 
 PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -121,12 +121,17 @@ class JinjaText(str):
         Raises:
             ValueError: It is not valid Jinja.
         """
-        from jinja2 import TemplateSyntaxError, meta
+        return set(_names_in(str(self))) if "{" in self else set()
 
-        try:
-            return set(meta.find_undeclared_variables(_jinja().parse(str(self))))
-        except TemplateSyntaxError as error:
-            raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
+
+@cache
+def _names_in(source: str) -> frozenset[str]:
+    from jinja2 import TemplateSyntaxError, meta
+
+    try:
+        return frozenset(meta.find_undeclared_variables(_jinja().parse(source)))
+    except TemplateSyntaxError as error:
+        raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
 
 
 def placeholders(text: str) -> set[str]:
@@ -182,7 +187,7 @@ def texts(prompt: Prompt, fields: Mapping[str, str], *, cot: bool = False) -> tu
 
     Args:
         prompt: The prompt.
-        fields: The fields of the case.
+        fields: The fields of the item.
         cot: Whether to ask for a chain of thought.
 
     Returns:
@@ -208,16 +213,16 @@ def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict
     return [*first, *example_turns, {"role": "user", "content": user}]
 
 
-def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
-    """Make the item that asks about a case.
+def render(item: Item, prompt: Prompt, *, cot: bool = False) -> Item:
+    """Return an item with its prompt.
 
     Args:
-        case: The case.
+        item: The item.
         prompt: The prompt.
         cot: Whether to ask for a chain of thought.
     """
-    system, user = texts(prompt, case.fields, cot=cot)
-    return Item(case.id, case.cluster, case.target, system, user, case.gold, case.tags, case.fields)
+    system, user = texts(prompt, item.fields, cot=cot)
+    return Item(item.id, item.cluster, item.target, system, user, item.gold, item.tags, item.fields, item.explanation)
 
 
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:

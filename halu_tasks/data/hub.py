@@ -114,45 +114,29 @@ def hub_errors(address: HubAddress, advice: str, *, gated: bool = False) -> Iter
     try:
         yield
     except (errors.HfHubHTTPError, DatasetNotFoundError) as error:
-        raise DataError(_refusal(address, error, advice, gated)) from None
+        refused = isinstance(error, errors.HfHubHTTPError) and error.response.status_code in (401, 403)
+        # datasets drops the cause of its error, so only the message says that the dataset is gated
+        if isinstance(error, errors.GatedRepoError) or "gated dataset" in str(error) or (gated and refused):
+            how = f"accept the terms at {address.homepage} and set HF_TOKEN to a token of that account"
+            raise DataError(f"{address} is gated; {how}, or {advice}") from None
+        if isinstance(error, errors.RevisionNotFoundError | errors.EntryNotFoundError):
+            missing = "such file" if isinstance(error, errors.EntryNotFoundError) else f"revision {address.revision!r}"
+            raise DataError(f"{address}: the dataset has no {missing}; see {address.homepage}") from None
+        if refused or isinstance(error, errors.RepositoryNotFoundError | DatasetNotFoundError):
+            reason = "no such dataset on the Hub, or no access to it; if it is private, set HF_TOKEN to a token for it"
+            raise DataError(f"{address}: {reason}") from None
+        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {advice}") from None
+    except OSError as error:
+        # errors of the Hub are above, so one with a file is of its cache
+        if error.filename is not None and not isinstance(error, errors.LocalEntryNotFoundError):
+            written = f"cannot write {error.filename} ({error.strerror}); name another folder with HF_HOME=PATH"
+            raise DataError(f"{address}: {written}") from None
+        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
     except Exception as error:
-        # without a connection the client says that a file is not cached, and only its cause says why
-        if isinstance(error, errors.LocalEntryNotFoundError) or _is_connection_error(error):
-            raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
-        if not isinstance(error, OSError) or error.filename is None:
+        # releases of the client use different HTTP libraries
+        if not any(kind.__name__ in ("HTTPError", "ConnectionError") for kind in type(error).__mro__):
             raise
-        # errors of the Hub are above, so this one is of its cache
-        raise DataError(
-            f"{address}: cannot write {error.filename} ({error.strerror}); name another folder with HF_HOME=PATH"
-        ) from None
-
-
-def _is_connection_error(error: Exception) -> bool:
-    """Return whether an error is of a connection; releases of the client use different HTTP libraries."""
-    return any(kind.__name__ in ("HTTPError", "ConnectionError") for kind in type(error).__mro__)
-
-
-def _refusal(address: HubAddress, error: Exception, advice: str, gated: bool) -> str:
-    """Describe an answer of the Hub that is an error."""
-    from huggingface_hub import errors
-
-    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else None
-    # datasets drops the cause of its error, so only the message says that the dataset is gated
-    if "gated dataset" in str(error) or isinstance(error, errors.GatedRepoError) or (gated and status in (401, 403)):
-        return (
-            f"{address} is gated; accept the terms at {address.homepage} and set HF_TOKEN to a token of that account, "
-            f"or {advice}"
-        )
-    if isinstance(error, errors.RevisionNotFoundError):
-        return f"{address}: the dataset has no revision {address.revision!r}; see {address.homepage}"
-    if isinstance(error, errors.EntryNotFoundError):
-        return f"{address}: the dataset has no such file; see {address.homepage}"
-    if isinstance(error, errors.RepositoryNotFoundError) or status in (401, 403):
-        return (
-            f"{address}: no such dataset on the Hub, or no access to it; check the name, and set HF_TOKEN to a token "
-            "that may read it if it is private"
-        )
-    return f"{address}: cannot be downloaded ({_reason(error)}); {advice}"
+        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
 
 
 def _reason(error: BaseException) -> str:

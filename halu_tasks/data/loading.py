@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
 from halu_tasks.core.hashing import stable_hash
@@ -19,20 +19,9 @@ from halu_tasks.data.cache import HOW_TO_NAME, sha256_of
 from halu_tasks.data.hub import HubAddress
 from halu_tasks.data.rows import Row
 
-Format = Literal["parquet", "csv", "other"]
-
 PARQUET = ".parquet"
 _FILE_SPLIT = "rows"
 """The name that the only split of a file gets."""
-
-_ARGUMENTS: dict[Format, dict[str, Any]] = {
-    # by default whole row groups are read, several of them ahead, which takes as much memory as all rows
-    "parquet": {"batch_size": 1_000},
-    # cells are text, whatever they look like; the keys are the numbers of columns
-    "csv": {"converters": dict.fromkeys(range(256), str), "keep_default_na": False},
-    "other": {},
-}
-"""Arguments of `datasets` for a format."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +35,7 @@ class Dataset:
         config: The configuration, if there are several.
         files: The files, or a pattern of files; None for those that the layout gives.
         split: The split.
-        format: The format of the files.
+        parquet: Whether the files are Parquet files.
         streaming: Whether rows are read from the files as they are needed, instead of from a copy in the cache.
     """
 
@@ -56,7 +45,7 @@ class Dataset:
     revision: str | None = None
     config: str | None = None
     files: str | None = None
-    format: Format = "other"
+    parquet: bool = False
     streaming: bool = True
 
     def __str__(self) -> str:
@@ -81,20 +70,7 @@ class Dataset:
 
 def file_dataset(path: Path) -> Dataset:
     """Return the rows of a Parquet file."""
-    return Dataset(name=str(path), path="parquet", files=str(path), split=_FILE_SPLIT, format="parquet")
-
-
-def downloaded_dataset(path: Path, address: HubAddress) -> Dataset:
-    """Return the rows of a file in the Hub's cache; no network is needed.
-
-    Args:
-        path: The file.
-        address: The file on the Hub.
-    """
-    assert address.path
-    folder = path.parents[address.path.count("/")]
-    format: Format = "csv" if path.suffix == ".csv" else "other"
-    return Dataset(name=str(address), path=str(folder), files=address.path, split=_FILE_SPLIT, format=format)
+    return Dataset(name=str(path), path="parquet", files=str(path), split=_FILE_SPLIT, parquet=True)
 
 
 def hub_dataset(text: str, options: Options) -> Dataset:
@@ -164,8 +140,8 @@ def _with_split(dataset: Dataset) -> Dataset:
         raise UsageError(f"{dataset}: has the splits {', '.join(splits)}; choose one with the option data_split")
     split = dataset.split or splits[0]
     config = f"{dataset.config}/" if dataset.config else ""
-    format: Format = "parquet" if type(layout).__name__ == "ParquetConfig" else "other"
-    return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split, format=format)
+    parquet = type(layout).__name__ == "ParquetConfig"
+    return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split, parquet=parquet)
 
 
 def _layout(dataset: Dataset) -> Any:
@@ -188,7 +164,8 @@ def _load(dataset: Dataset) -> Any:
         data_files=_data_files(dataset),
         split=dataset.split,
         streaming=dataset.streaming,
-        **_ARGUMENTS[dataset.format],
+        # by default whole row groups are read, several of them ahead, which takes as much memory as all rows
+        **({"batch_size": 1_000} if dataset.parquet else {}),
     )
 
 

@@ -16,12 +16,11 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import HOW_TO_NAME, cached_file, sha256_of, verify
-from halu_tasks.data.hub import SCHEME, HubAddress
+from halu_tasks.data.hub import SCHEME
 from halu_tasks.data.loading import (
     PARQUET,
     Dataset,
     checksum,
-    downloaded_dataset,
     file_dataset,
     folder_dataset,
     hub_dataset,
@@ -107,9 +106,7 @@ def cached(source: Source, name: str) -> Located | None:
     path = cached_file(source, name)
     if path is None:
         return None
-    sha256, url = verify(source, name, path), source.file(name).url or ""
-    content = downloaded_dataset(path, HubAddress.parse(url)) if url.startswith(SCHEME) else path
-    return Located(content, "pinned", sha256)
+    return Located(path, "pinned", verify(source, name, path))
 
 
 def _named_data(source: Source, name: str, named: Path, options: Options) -> Located:

@@ -6,9 +6,11 @@ import codecs
 import contextlib
 import gzip
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,6 @@ Row = dict[str, Any]
 
 
 NO_COLUMNS: Mapping[str, str] = {}
-
-Lines = Callable[[Path], Iterator[tuple[int, Row]]]
-"""A function that reads a file as rows, each with the number of its first line."""
 
 
 def read_rows(
@@ -78,16 +77,46 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
 
 
 def json_lines(path: File) -> Iterator[tuple[int, Row]]:
-    """Read (line number from 1, object) of each non-blank line of a JSON Lines file.
+    """Read (number of its first line, object) of each row of JSON Lines, or of a file that is one JSON array.
 
-    A byte-order mark and Windows line ends are ignored.
+    A byte-order mark, blank lines and Windows line ends are ignored.
 
     Raises:
-        DataError: A line is not UTF-8, not JSON or not an object; the message names file and line.
+        DataError: The file is not UTF-8 or not JSON, or a row is not an object; the message names file and line.
     """
-    for number, text in text_lines(path):
+    # read once and line by line, since the file may be a pipe or too large for memory
+    lines = text_lines(path)
+    begin, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
+    if first.lstrip().startswith("["):
+        yield from _array(path, begin, first + "".join(text for _, text in lines))
+        return
+    for number, text in chain([(begin, first)], lines):
         if text.strip():
             yield number, json_object(f"{path}:{number}", text)
+
+
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def _array(path: File, line: int, text: str) -> Iterator[tuple[int, Row]]:
+    """Read a JSON array element by element, since the parser of a whole array does not say where one begins."""
+    decoder, at = json.JSONDecoder(), text.index("[") + 1
+    while True:
+        begin, at = at, _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        line += text.count("\n", begin, at)
+        if text[at : at + 1] == "]" and not text[at + 1 :].strip():
+            return
+        if at >= len(text) or text[at] == "]":
+            raise DataError(f"{path}:{line}: the JSON array is not closed, or something follows it")
+        begin = at
+        try:
+            row, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}:{line}: not JSON ({_reason(error)} in the row that begins here)") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{path}:{line}: expected a JSON object, found {type(row).__name__}")
+        yield line, row
+        line += text.count("\n", begin, at)
 
 
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -134,16 +163,19 @@ def json_object(where: str, text: str) -> Row:
     """
     try:
         row = json.loads(text.rstrip())
-    except json.JSONDecodeError as error:
-        raise DataError(f"{where}: not JSON ({error.msg.removesuffix(' at')} at column {error.colno})") from None
-    except RecursionError:
-        raise DataError(f"{where}: JSON nested too deeply") from None
-    except ValueError:
-        # Python refuses to parse integers of more than 4,300 digits
-        raise DataError(f"{where}: contains a number with too many digits") from None
+    except (ValueError, RecursionError) as error:
+        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise DataError(f"{where}: not JSON ({_reason(error)}{column})") from None
     if not isinstance(row, dict):
         raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
     return row
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.removesuffix(" at")
+    # Python refuses to parse integers of more than 4,300 digits
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
 
 
 def read_json(path: Path) -> Any:

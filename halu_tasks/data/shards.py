@@ -91,59 +91,39 @@ def shards_at(addresses: Sequence[str]) -> list[Shard]:
 
 def _local(address: str) -> Iterator[Shard]:
     place = Path(address)
-    if not place.is_dir():
-        yield _local_shard(place)
-        return
-    paths = sorted(path for path in place.rglob("*") if path.is_file())
-    for path in _readable(address, paths, [path.relative_to(place).as_posix() for path in paths]):
-        yield _local_shard(path)
-
-
-def _local_shard(path: Path) -> Shard:
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
-    return Shard(str(path), found.st_size if path.is_file() else 0, f"{found.st_size}-{found.st_mtime_ns}")
+    names = sorted(path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file())
+    for path in [place / name for name in _readable(address, names)] if place.is_dir() else [place]:
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}") from None
+        yield Shard(str(path), stat.st_size if path.is_file() else 0, f"{stat.st_size}-{stat.st_mtime_ns}")
 
 
 def _remote(address: str) -> Iterator[Shard]:
     with remote_errors(address):
         filesystem, root = _filesystem(address)
         pattern = _WILDCARD.search(root)
-        found: dict[str, Any] = filesystem.glob(root, detail=True) if pattern else filesystem.find(root, detail=True)
-        folder = root[: root.rfind("/", 0, pattern.start()) + 1] if pattern else root
-        names = [path.removeprefix(folder).lstrip("/") for path in found]
-        if not found:
+        files: dict[str, Any] = filesystem.glob(root, detail=True) if pattern else filesystem.find(root, detail=True)
+        if not files:
             raise FileNotFoundError(2, "No such file or folder")
-        single = list(found) == [root]
-        for path in found if single else _readable(address, list(found), names):
-            facts = found[path]
-            version = facts.get("ETag") or filesystem.ukey(path)
-            yield Shard(filesystem.unstrip_protocol(path), int(facts.get("size") or 0), str(version).strip('"'))
+        folder = root[: root.rfind("/", 0, pattern.start()) + 1] if pattern else f"{root}/"
+        names = sorted(path.removeprefix(folder) for path in files)
+        for path in [root] if list(files) == [root] else [folder + name for name in _readable(address, names)]:
+            version = files[path].get("ETag") or filesystem.ukey(path)
+            yield Shard(filesystem.unstrip_protocol(path), int(files[path].get("size") or 0), str(version).strip('"'))
 
 
-def _readable(address: str, paths: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return the files of a folder, without hidden ones.
-
-    Args:
-        address: The folder.
-        paths: Its files.
-        names: Their names, relative to the folder.
-    """
-    shown = [
-        (name, path)
-        for name, path in sorted(zip(names, paths, strict=True), key=lambda pair: pair[0])
-        if not any(part.startswith((".", "_")) for part in name.split("/"))
-    ]
+def _readable(address: str, names: Sequence[str]) -> list[str]:
+    """Return the files of a folder that are not hidden, of which each must be readable."""
+    shown = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
     if not shown:
         raise DataError(f"{address}: contains no files")
-    for name, _ in shown:
+    for name in shown:
         if not name.lower().endswith(_SUFFIXES):
-            raise DataError(
-                f"{address}: contains {name}, which is not {', '.join(_SUFFIXES[:5])}; name the files instead"
-            )
-    return [path for _, path in shown]
+            kinds = ", ".join(_SUFFIXES[:5])
+            raise DataError(f"{address}: contains {name}, which is not {kinds}; name the files instead")
+    return shown
 
 
 def _filesystem(address: str) -> tuple[Any, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.data import workbooks
+from halu_tasks.core.extras import require_extra
 from halu_tasks.data.rows import NO_COLUMNS, Row, text_lines
 from halu_tasks.data.shards import File
+
+WORKBOOK = ".xlsx"
 
 
 def table_lines(
@@ -29,8 +32,8 @@ def table_lines(
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
             fewer cells than there are columns. The message names file and line.
     """
-    workbook = path.suffix.lower() == workbooks.SUFFIX
-    rows = workbooks.workbook_cells(path) if workbook else _csv_cells(path)
+    workbook = path.suffix.lower() == WORKBOOK
+    rows = _workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
     names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns, named) if head else []
     for number, cells in rows:
@@ -62,7 +65,7 @@ def table_rows(
     for number, row in rows:
         if names is None:
             names = _names(f"{place}:{number}", list(row), columns, named)
-        cells = (value if isinstance(value, str) else workbooks.cell_text(value) for value in row.values())
+        cells = (("" if value is None else str(value)) for value in row.values())
         yield number, dict(zip(names, cells, strict=True))
 
 
@@ -102,3 +105,26 @@ def _csv_cells(path: File) -> Iterator[tuple[int, list[str]]]:
             begin = rows.line_num + 1
     except csv.Error as error:
         raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
+
+
+def _workbook_cells(path: File) -> Iterator[tuple[int, list[str]]]:
+    """Read (number from 1, cells as text) of each row of the first sheet that is not empty."""
+    require_extra("xlsx", f"{path}: reading Excel workbooks (instead of CSV)")
+    from pandas import read_excel
+
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            # openpyxl warns of features that it drops (styles, validation), which do not matter here
+            warnings.simplefilter("ignore")
+            sheet = read_excel(file, header=None, dtype=str, na_filter=False, engine="openpyxl")
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+    except Exception as error:
+        # openpyxl passes on any error of the zip and XML readers
+        raise DataError(f"{path}: not an Excel workbook ({' '.join(str(error).split())})") from None
+    for number, values in enumerate(sheet.to_numpy().tolist(), 1):
+        cells = [str(value) for value in values]
+        while cells and not cells[-1].strip():
+            cells.pop()
+        if cells:
+            yield number, cells

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from halu_tasks.data.json_arrays import array_lines
-from halu_tasks.data.rows import Row
+from halu_tasks.data.rows import Row, json_lines
+from halu_tasks.data.tables import WORKBOOK as SUFFIX
 from halu_tasks.data.tables import table_lines
-from halu_tasks.data.workbooks import SUFFIX
 
 _ANSWERS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
@@ -25,7 +24,7 @@ def labelled_lines(path: Path, column: str) -> Iterator[tuple[int, Row]]:
     """
     if path.name.lower().endswith((".csv", SUFFIX)):
         return table_lines(path, {"id": (), column: ()})
-    return array_lines(path)
+    return json_lines(path)
 
 
 def id_of(row: Row, what: str) -> str:

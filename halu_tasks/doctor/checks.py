@@ -128,9 +128,9 @@ def check_data(tasks: Sequence[Task], options: Options, *, named: bool) -> Itera
     files: dict[str, list[str]] = {}
     for task in tasks:
         names = files.setdefault(task.benchmark, [])
-        if (name := task.reader.file(options)) not in names:
+        if (name := task.data.file(options)) not in names:
             names.append(name)
-    sources = {task.benchmark: task.reader.source for task in tasks}
+    sources = {task.benchmark: task.data.source for task in tasks}
     with ThreadPoolExecutor(_CONCURRENT) as pool:
         for check in pool.map(lambda name: _check_source(sources[name], files[name], options), files):
             yield check if named or check.state != "failed" else check._replace(state="warning")

@@ -261,7 +261,7 @@ def _limits(tasks: Sequence[Task]) -> tuple[list[int], str]:
 
 def _longest_prompt(task: Task, options: Options) -> int:
     """Estimate the tokens of the longest prompt of a task's packaged sample, with its worked examples."""
-    built = build(task, replace(options, data="sample", fewshot=options.fewshot or task.shots))
+    built = build(task, replace(options, data="sample", fewshot=options.fewshot or task.prompts.shots))
     examples = "".join(example.prompt + example.reply for example in built.examples)
     longest = max(len(f"{examples}{item.system}{item.prompt}".encode()) for item in built.stream())
     return longest // _BYTES_PER_TOKEN

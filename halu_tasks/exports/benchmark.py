@@ -85,7 +85,7 @@ def write_benchmark(path: Path, place: Path) -> Benchmark:
     labelled, left_out = [], []
     for name in tasks_on(benchmark, files):
         task = task_named(name)
-        known = None if task.shots else _labels(build(task, Options(data=str(dataset))))
+        known = None if task.prompts.shots else _labels(build(task, Options(data=str(dataset))))
         if known:
             labelled.append(known)
         else:
@@ -102,7 +102,7 @@ def write_benchmark(path: Path, place: Path) -> Benchmark:
 
 
 def _why_not(task: Task) -> str:
-    if task.shots:
+    if task.prompts.shots:
         return "its worked examples have no place in eval.yaml"
     return "its replies are not one of a few labels"
 

@@ -204,7 +204,7 @@ def _bound(value: float) -> float | str:
 
 
 def _source(exported: Exported) -> dict[str, Any]:
-    run, source = exported.run, exported.run.benchmark_task.reader.source
+    run, source = exported.run, exported.run.benchmark_task.data.source
     provenance, address = run.provenance, exported.data_on_hub
     details = _strings(
         {

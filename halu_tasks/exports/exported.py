@@ -131,7 +131,7 @@ class Exported:
     @property
     def data_on_hub(self) -> HubAddress | None:
         """The dataset of the Hub that was read; None if the data are from elsewhere."""
-        provenance, source = self.run.provenance, self.run.benchmark_task.reader.source
+        provenance, source = self.run.provenance, self.run.benchmark_task.data.source
         if provenance.data_file.startswith(SCHEME):
             return HubAddress.parse(provenance.data_file)
         if provenance.data == "pinned" and source.hub_dataset:

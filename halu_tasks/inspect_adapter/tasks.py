@@ -31,7 +31,7 @@ from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Built, TaskReference, build, group_named, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
-from halu_tasks.tasks.structured import response_schema
+from halu_tasks.tasks.asking import response_schema
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")
@@ -92,7 +92,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     return _task(name, members, samples, group.version)
 
 
-def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
+def inspect_languages(name: str, lang: str | None = None, **options: Any) -> Task:
     """Create the Inspect task of a group with a member `<name>_<language>` for each language.
 
     Args:
@@ -152,10 +152,6 @@ def named(function: Callable[..., Task]) -> Callable[..., Task]:
     return task(function)
 
 
-group = named
-"""Registers a group, so that `inspect eval halu_tasks/refact.py` runs each member only once."""
-
-
 def _benchmark_options(task: BenchmarkTask) -> set[str]:
     """Return the task options of all tasks of the task's benchmark."""
     tasks, _ = registry()
@@ -188,7 +184,7 @@ def _build(name: str | BenchmarkTask, options: dict[str, Any]) -> Built:
     excluded = Options.of_some_tasks().keys() - set(task.task_options)
     known = [option.name for option in fields(Options) if option.name not in excluded]
     values = {key: value for key, value in options.items() if value is not None and key in known}
-    built = build(task, Options(**{"fewshot": task.shots, **values}))
+    built = build(task, Options(**{"fewshot": task.prompts.shots, **values}))
     embedded.remember(built)
     return built
 
@@ -221,7 +217,7 @@ def _task(
     changed = first.options.changed()
     judge_options = {name: changed[name] for name in JUDGE_OPTIONS if name in changed}
     return Task(
-        dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
+        dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
         setup=judge_ready(**judge_options) if judged else None,
         solver=generate_structured(
             {built.task.name: dict(response_schema(built.task, built.options)) for built in members}
@@ -245,7 +241,7 @@ def _version_tags(members: Sequence[Built]) -> list[str]:
     """Return the tags of all members, and the number of worked examples unless it is the default."""
     tags = list(dict.fromkeys(tag for built in members for tag in built.version_tags))
     first = members[0]
-    return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else [])
+    return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.prompts.shots else [])
 
 
 def _config(members: Sequence[Built]) -> GenerateConfig:

@@ -9,8 +9,6 @@ import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -23,32 +21,14 @@ from halu_tasks.core.extras import require_extra
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import text_id
-from halu_tasks.knowledge.passages import named_files, read_passages
+from halu_tasks.knowledge.passages import Snippet, named_files, read_passages
 from halu_tasks.text.tokens import tokens
 
-_VERSION = "1"
+_VERSION = "2"
 """Version of how files are split and tokenized and how the index is stored; part of the index's key."""
-_PASSAGES, _PLACES, _SUMS = "passages.jsonl", "places.npy", "sums.json"
+_PASSAGES, _PLACES = "passages.jsonl", "places.npy"
 _LONGEST_QUERY = 10_000
 """Characters of a query that are used; no real query is longer, but a model caught in a loop may produce one."""
-
-
-_TRIES = 3
-"""How often to read an index that other processes keep changing."""
-
-
-class _IndexChanged(Exception):
-    """An index that does not match its checksums."""
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A search result with its BM25 score for the query; the title may be empty."""
-
-    id: str
-    text: str
-    title: str
-    score: float
 
 
 class Knowledge:
@@ -57,8 +37,8 @@ class Knowledge:
     `sha256` identifies the passages independently of where their files are. Any number of threads may search at once,
     since nothing changes after opening.
 
-    The index is held in memory, and its checksums are verified as it is read. Passages stay in their file, which is
-    not memory-mapped: if another process truncated a mapped file, this one would crash without an error message.
+    The index is held in memory. Passages stay in their file, which is not memory-mapped: if another process truncated
+    a mapped file, this one would crash without an error message.
     """
 
     def __init__(self, folder: Path, sha256: str) -> None:
@@ -66,22 +46,18 @@ class Knowledge:
 
         self.sha256 = sha256
         self._file = folder / _PASSAGES
-        # opened before it is checked, so the checked file is read even if another one takes its name
-        self._passages = self._file.open("rb", buffering=0)
         try:
+            self._passages = self._file.open("rb", buffering=0)
             self._index = bm25s.BM25.load(folder, mmap=False)
             self._places = np.load(folder / _PLACES)
         except (OSError, ValueError, KeyError, EOFError) as error:
-            raise _IndexChanged from error
-        # another process may have changed what was just read
-        if not _intact(folder):
-            raise _IndexChanged
+            raise DataError(f"{folder}: the index is damaged ({error}); delete the folder and run again") from None
         self._reading = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._places) - 1
 
-    def search(self, query: str, top: int = 5) -> list[Passage]:
+    def search(self, query: str, top: int = 5) -> list[Snippet]:
         """Search for passages that share a token with the query.
 
         Args:
@@ -106,16 +82,16 @@ class Knowledge:
         best = candidates[np.argsort(-scores[candidates], kind="stable")][:top]
         return [self._passage(int(number), float(scores[number])) for number in best]
 
-    def _passage(self, number: int, score: float) -> Passage:
+    def _passage(self, number: int, score: float) -> Snippet:
         start, end = int(self._places[number]), int(self._places[number + 1])
         with self._reading:
             self._passages.seek(start)
             row = self._passages.read(end - start)
         try:
-            id, text, title = json.loads(row)
+            id, title, text = json.loads(row)
+            return Snippet(id, title, text, score)
         except ValueError:
             raise DataError(f"{self._file} was changed or truncated while it was in use; run again") from None
-        return Passage(id, text, title, score)
 
 
 def open_knowledge(path: str | Path) -> Knowledge:
@@ -131,17 +107,23 @@ def open_knowledge(path: str | Path) -> Knowledge:
     sha256 = _sha256(files)
     folder = cache_folder() / "knowledge" / _key(sha256)
     try:
-        for _ in range(_TRIES):
-            if not _intact(folder):
-                _build(folder, named, files)
-            with suppress(_IndexChanged):
-                return Knowledge(folder, sha256)
-        raise DataError(f"{named}: another process keeps changing the index in {folder}; run again")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            if not folder.is_dir():
+                part = folder.with_name(f"{folder.name}.part")
+                shutil.rmtree(part, ignore_errors=True)
+                try:
+                    part.mkdir()
+                    _write(part, named, files)
+                    part.rename(folder)
+                finally:
+                    shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise DataError(
             f"{named}: cannot store the index in {error.filename or folder} ({error.strerror or error}); "
             "name another folder with HALU_TASKS_CACHE=PATH"
         ) from None
+    return Knowledge(folder, sha256)
 
 
 def _sha256(files: Mapping[str, Path]) -> str:
@@ -157,42 +139,6 @@ def _key(sha256: str) -> str:
     return text_id(_VERSION, bm25s.__version__, unicodedata.unidata_version, sha256)
 
 
-# --- the index ----------------------------------------------------------------------------------
-
-
-def _intact(folder: Path) -> bool:
-    """Return whether the folder contains an index that matches its checksums."""
-    try:
-        sums = json.loads((folder / _SUMS).read_bytes())
-        return bool(sums) and sums == {name: sha256_of(folder / name) for name in sums}
-    except (OSError, ValueError, TypeError):
-        return False
-
-
-def _build(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
-    """Write the index of `files` and move it to `folder` atomically, unless another process has just done so."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        if _intact(folder):
-            return
-        part = folder.with_name(f"{folder.name}.part")
-        _remove(part)
-        try:
-            part.mkdir()
-            _write(part, named, files)
-            _remove(folder)
-            part.rename(folder)
-        finally:
-            _remove(part)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
     import bm25s
 
@@ -206,7 +152,7 @@ def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
             words = tokens(passage.title) + tokens(passage.text)
             passages.append([vocabulary[word] for word in words])
             # the name of a file, and thus an id, may contain surrogates
-            row = json.dumps(passage, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            row = json.dumps(passage[:3], ensure_ascii=False).encode("utf-8", "surrogatepass")
             places.append(places[-1] + file.write(row + b"\n"))
     if not vocabulary:
         raise DataError(f"{named}: contains no passages" + (" with searchable words" if passages else ""))
@@ -214,5 +160,3 @@ def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
     index = bm25s.BM25(method="lucene", backend="numpy")
     index.index((passages, dict(vocabulary)), create_empty_token=False, show_progress=sys.stderr.isatty())
     index.save(folder)
-    sums = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
-    (folder / _SUMS).write_text(json.dumps(sums))

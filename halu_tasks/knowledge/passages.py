@@ -25,12 +25,20 @@ _SENTENCE_END = re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*\s+|[。！？�
 _HEADING = re.compile(r"#{1,6}\s.{0,100}\n*")
 
 
-class Read(NamedTuple):
-    """A passage as it was read; the title may be empty."""
+class Snippet(NamedTuple):
+    """A passage, or another text that was looked up.
+
+    Attributes:
+        id: What identifies it.
+        title: The title; may be empty.
+        text: The text; may be empty.
+        score: For the result of a search, its BM25 score for the query.
+    """
 
     id: str
-    text: str
     title: str
+    text: str
+    score: float = 0.0
 
 
 def named_files(named: Path) -> dict[str, Path]:
@@ -68,7 +76,7 @@ def _is_kind(path: Path, endings: tuple[str, ...]) -> bool:
     return path.name.lower().endswith(endings)
 
 
-def read_passages(files: Mapping[str, Path]) -> Iterator[Read]:
+def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
     """Read the passages of files, in order, each with a unique id.
 
     Raises:
@@ -85,7 +93,7 @@ def read_passages(files: Mapping[str, Path]) -> Iterator[Read]:
             yield passage
 
 
-def _rows(name: str, path: Path) -> Iterator[tuple[int, Read]]:
+def _rows(name: str, path: Path) -> Iterator[tuple[int, Snippet]]:
     """Read (line, passage) of each row of a JSON Lines file."""
     for number, row in json_lines(path):
         try:
@@ -94,7 +102,7 @@ def _rows(name: str, path: Path) -> Iterator[tuple[int, Read]]:
             raise DataError(f"{path}:{number}: {error}") from None
 
 
-def _passage(row: Row, default_id: str) -> Read:
+def _passage(row: Row, default_id: str) -> Snippet:
     """Convert a row to a passage, with `default_id` if the row has no id.
 
     Blank texts, which some published corpora contain, are allowed; no search finds them.
@@ -113,13 +121,13 @@ def _passage(row: Row, default_id: str) -> Read:
     used = [field for field in (id, "title") if field in values]
     require_fields(values, dict.fromkeys([text, *used], str))
     require_text(values, *(field for field in (text, *used) if field == id or values[field].strip()))
-    return Read(values.get(id, default_id), values[text], values.get("title", ""))
+    return Snippet(values.get(id, default_id), values.get("title", ""), values[text])
 
 
-def _parts(name: str, path: Path) -> Iterator[tuple[int, Read]]:
+def _parts(name: str, path: Path) -> Iterator[tuple[int, Snippet]]:
     """Read (number, passage) of each passage that a text is split into."""
     for number, text in enumerate(split(line for _, line in text_lines(path)), 1):
-        yield number, Read(f"{name}#{number}", text, "")
+        yield number, Snippet(f"{name}#{number}", "", text)
 
 
 # --- splitting texts ----------------------------------------------------------------------------

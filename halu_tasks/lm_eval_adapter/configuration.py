@@ -11,7 +11,7 @@ from typing import Any
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.tasks import Built
-from halu_tasks.tasks.examples.fewshot import worked_examples
+from halu_tasks.tasks.asking import worked_examples
 from halu_tasks.tasks.yaml_files import read_task_file
 
 

@@ -36,7 +36,7 @@ _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
 """What the filters `halu_verdict` and `halu_strings` replace a reply without an answer by."""
 
 
-class Figure(float):
+class ItemFigure(float):
     """The value of a metric for a document, with what the aggregation needs.
 
     lm-eval passes these values, and nothing else, from the documents to the aggregation (see `item_values`).
@@ -56,7 +56,7 @@ class Figure(float):
     part: Literal["value", "stderr"]
 
 
-class NotAveraged(Figure):
+class NotAveraged(ItemFigure):
     """A value of a metric that is not a mean over documents; any mean other than `halu_mean` is NaN."""
 
     def __radd__(self, other: object) -> float:
@@ -70,7 +70,7 @@ def halu_iou(
     text: str = "text",
     spans: str = "spans",
     **common: Any,
-) -> dict[str, Figure]:
+) -> dict[str, ItemFigure]:
     """Score the passages of a text that a reply returns against gold spans; needs the filter `halu_document`.
 
     Args:
@@ -88,7 +88,7 @@ def halu_iou(
     return _figures(named, (), predictions, common)
 
 
-def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict[str, Figure]:
+def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict[str, ItemFigure]:
     """Score the strings that a reply returns, one on each line, against the lines of the target, in order.
 
     Args:
@@ -99,7 +99,7 @@ def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict
     return _figures(_named("exact_match", {}, {}, common), str(references[0]).splitlines(), predictions, common)
 
 
-def halu_expmatch(references: Pair, predictions: Pair, alpha: float = ALPHA, **common: Any) -> dict[str, Figure]:
+def halu_expmatch(references: Pair, predictions: Pair, alpha: float = ALPHA, **common: Any) -> dict[str, ItemFigure]:
     """Score how much of the target, a reference explanation, is in a reply.
 
     Args:
@@ -113,7 +113,7 @@ def halu_expmatch(references: Pair, predictions: Pair, alpha: float = ALPHA, **c
 
 def halu_error_type(
     references: Pair, predictions: Pair, none_allowed: bool = False, **common: Any
-) -> dict[str, Figure]:
+) -> dict[str, ItemFigure]:
     """Score the type of error that a reply names against the target: `entity`, `relation` or `sentence`.
 
     Args:
@@ -131,7 +131,7 @@ def halu_verdict(
     labels: Sequence[str] | Mapping[str, str] = ("True", "False"),
     reading: str = "true_false",
     **common: Any,
-) -> dict[str, Figure]:
+) -> dict[str, ItemFigure]:
     """Score whether the label that a reply states is the target.
 
     Args:
@@ -148,7 +148,7 @@ def halu_verdict(
 
 def halu_mean(values: Sequence[Any]) -> Any:
     """Compute a `halu_…` metric, or its clustered standard error, from the values of all documents."""
-    if not values or not all(isinstance(value, Figure) for value in values):
+    if not values or not all(isinstance(value, ItemFigure) for value in values):
         logger.error(
             "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
             "each entry alone: join it, one entry on each line, as in \"{{answers | join('\\n')}}\""
@@ -192,19 +192,19 @@ def _named(
 
 def _figures(
     named: NamedScorer, target: Sequence[Any], predictions: Pair, common: Mapping[str, Any]
-) -> dict[str, Figure]:
+) -> dict[str, ItemFigure]:
     """Return the values of the headline and of further metrics, each followed by that of its standard error."""
     headline, metrics = HEADLINES[named.name], {metric.name: metric for metric in named.metrics()}
     names = [headline, *(common.get("figures") or ())]
     if unknown := [name for name in names if name not in metrics]:
         raise UsageError(f"halu_{named.name} has no figure {unknown[0]!r}; figures: {', '.join(metrics)}")
     score = _score(named, target, predictions[0], common)
-    figures: dict[str, Figure] = {}
+    figures: dict[str, ItemFigure] = {}
     for name in names:
         key = f"halu_{named.name}" if name == headline else f"halu_{named.name}_{name}"
         item_value = metrics[name].item or metrics[headline].item
         assert item_value
-        kind = Figure if name == headline else NotAveraged
+        kind = ItemFigure if name == headline else NotAveraged
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr
         figures[key] = _figure(kind, item_value(score), score, named, name, "value")
         figures[f"{key}_stderr"] = _figure(NotAveraged, item_value(score), score, named, name, "stderr")
@@ -237,8 +237,13 @@ def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mappin
 
 
 def _figure(
-    kind: type[Figure], value: float, score: Score, named: NamedScorer, name: str, part: Literal["value", "stderr"]
-) -> Figure:
+    kind: type[ItemFigure],
+    value: float,
+    score: Score,
+    named: NamedScorer,
+    name: str,
+    part: Literal["value", "stderr"],
+) -> ItemFigure:
     figure = kind(value)
     figure.score, figure.name, figure.part = score, name, part
     figure.scorer, figure.arguments = named.name, json.dumps(named.arguments)

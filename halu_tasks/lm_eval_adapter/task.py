@@ -27,7 +27,7 @@ from halu_tasks.replies.scoring import RequestInfo, keep_replies, prepare_judge,
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Built, build, task_of
-from halu_tasks.tasks.structured import response_schema
+from halu_tasks.tasks.asking import response_schema
 from halu_tasks.tasks.yaml_files import TaskFile
 
 logger = logging.getLogger(__name__)

@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.data import workbooks
-from halu_tasks.data.json_arrays import array_lines
 from halu_tasks.data.parquet import parquet_rows
-from halu_tasks.data.rows import Row
+from halu_tasks.data.rows import Row, json_lines
 from halu_tasks.data.shards import File
-from halu_tasks.data.tables import table_lines
+from halu_tasks.data.tables import WORKBOOK, table_lines
 from halu_tasks.tasks import Built, Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
@@ -119,11 +117,11 @@ def no_predictions(file: object) -> DataError:
 
 def _rows(file: File, fields: Fields) -> Iterator[tuple[int, Row]]:
     name = file.name.lower().removesuffix(".gz")
-    if name.endswith((".csv", workbooks.SUFFIX)):
+    if name.endswith((".csv", WORKBOOK)):
         return _table_rows(file, fields)
     if name.endswith(".parquet"):
         return parquet_rows(file, (*fields, *_OPTIONAL))
-    return array_lines(file)
+    return json_lines(file)
 
 
 def _table_rows(file: File, fields: Fields) -> Iterator[tuple[int, Row]]:

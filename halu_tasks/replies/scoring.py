@@ -318,7 +318,7 @@ def score_command(built: Built, predictions: Path) -> str:
         if name in changed and name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *READER_OPTIONS, *built.task.task_options)
     }
     words = [word for flag, value in flags.items() if value for word in ([flag] if value is True else [flag, value])]
-    name = built.task.name if built.task.name in registry()[0] else str(built.task.path)
+    name = built.task.name if built.task.name in registry()[0] else str(built.task.file.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 
 

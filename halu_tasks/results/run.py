@@ -184,7 +184,7 @@ class Run:
         marks = [mark for mark in self.provenance.version.split("-")[1:] if mark != "paper"]
         marks += ["paper"] if self.scoring == "paper" else []
         shots = self.provenance.fewshot
-        return marks if shots in (None, self.benchmark_task.shots) else [*marks, f"{shots}shot"]
+        return marks if shots in (None, self.benchmark_task.prompts.shots) else [*marks, f"{shots}shot"]
 
     @property
     def identity(self) -> tuple[str, str, str, str | None]:

@@ -12,7 +12,7 @@ from inspect_scout import Result, Scanner, Transcript, scanner
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.judging.judge import Judge
-from halu_tasks.scanners.transcripts import Reply, field_of, no_reply, reply_of
+from halu_tasks.scanners.transcripts import TranscriptReply, field_of, no_reply, reply_of
 from halu_tasks.scorers.benchmarks.fave import JUDGING, GoldPaper, cited_sentences, references_of, score, summary_of
 from halu_tasks.scorers.citations.references import YEARS
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
@@ -97,7 +97,7 @@ def _paper(paper: Any, number: int, name: str) -> GoldPaper:
     }
 
 
-def _result(item: Item, reply: Reply, verdicts: list[Verdict] | None) -> Result:
+def _result(item: Item, reply: TranscriptReply, verdicts: list[Verdict] | None) -> Result:
     labels = None if verdicts is None else [verdict.label for verdict in verdicts]
     measurements = score(item, reply.text, labels).measurements
     cited = cited_sentences(summary_of(reply.text) or "", item.gold["papers"])[0]

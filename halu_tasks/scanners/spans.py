@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect_scout import Result, Scanner, Transcript, scanner
 
 from halu_tasks.core.prompting import texts, turns
-from halu_tasks.scanners.transcripts import Reply, asked_of, no_reply, reply_of
+from halu_tasks.scanners.transcripts import TranscriptReply, asked_of, no_reply, reply_of
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.localization import places
 from halu_tasks.scorers.reading.strings import quotations
@@ -29,7 +29,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
         cache: Whether to cache replies of the model.
     """
     task = task_named(TASK)
-    prompt = task.wordings[0].prompt
+    prompt = task.prompts.wordings[0].prompt
     most_tokens = task.decoding.max_tokens
 
     async def scan(transcript: Transcript) -> Result:
@@ -43,7 +43,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
     return scan
 
 
-def located(reply: Reply, answer: Answer[list[str]]) -> Result:
+def located(reply: TranscriptReply, answer: Answer[list[str]]) -> Result:
     """Locate passages in a reply.
 
     Args:

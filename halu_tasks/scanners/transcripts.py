@@ -13,7 +13,7 @@ from inspect_scout import Result, Transcript
 from halu_tasks.core.errors import DataError
 
 
-class Reply(NamedTuple):
+class TranscriptReply(NamedTuple):
     """The reply of a transcript: the last message of the model that has text.
 
     Attributes:
@@ -27,14 +27,14 @@ class Reply(NamedTuple):
     references: list[Reference]
 
 
-def reply_of(transcript: Transcript) -> Reply | None:
+def reply_of(transcript: Transcript) -> TranscriptReply | None:
     """Return the reply of a transcript; None if no message of the model has text."""
     messages = transcript.messages
     for number in range(len(messages) - 1, -1, -1):
         message = messages[number]
         if isinstance(message, ChatMessageAssistant) and message.text.strip():
             references = [Reference(type="message", id=message.id)] if message.id else []
-            return Reply(message.text.strip(), messages[:number], references)
+            return TranscriptReply(message.text.strip(), messages[:number], references)
     return None
 
 
@@ -43,12 +43,12 @@ def no_reply() -> Result:
     return Result(value=None, explanation="the transcript has no reply")
 
 
-def asked_of(reply: Reply) -> str:
+def asked_of(reply: TranscriptReply) -> str:
     """Return what the user wrote before the reply."""
     return _joined(reply, ("user",))
 
 
-def source_of(transcript: Transcript, reply: Reply, name: str | None) -> str:
+def source_of(transcript: Transcript, reply: TranscriptReply, name: str | None) -> str:
     """Return the source that a reply is checked against.
 
     Args:
@@ -89,7 +89,7 @@ def field_of(transcript: Transcript, name: str) -> Any:
     return value
 
 
-def _joined(reply: Reply, roles: tuple[str, ...]) -> str:
+def _joined(reply: TranscriptReply, roles: tuple[str, ...]) -> str:
     return "\n\n".join(text for message in reply.before if message.role in roles and (text := message.text.strip()))
 
 

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.hashing import short_hash
-from halu_tasks.core.items import WORDING, Case, Example, Item
+from halu_tasks.core.hashing import short_hash, stable_hash
+from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import Prompt, given_prompts, prompt_hash, render
+from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.scorers.human_labels import HumanLabels
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.tasks.asking import (
+    check_structured,
+    prompts_of,
+    reference_prompt,
+    structured_decoding,
+    structured_reply,
+    worked_examples,
+)
 from halu_tasks.tasks.derived import TaskReference, task_named
-from halu_tasks.tasks.examples.fewshot import worked_examples
 from halu_tasks.tasks.human_labels import labels_of_task
-from halu_tasks.tasks.prompts.published import published_as
 from halu_tasks.tasks.provenance import Provenance
-from halu_tasks.tasks.registry import prompt_names, registry
-from halu_tasks.tasks.splits import sampled
-from halu_tasks.tasks.structured import check_structured, structured_decoding, structured_prompt, structured_reply
+from halu_tasks.tasks.published import published_as
 from halu_tasks.tasks.task import Decoding, Task
 
 if TYPE_CHECKING:
@@ -56,34 +59,34 @@ class Built:
             DataError: A row is malformed, an id occurs twice, or there is no row for this task.
         """
         seen: set[str] = set()
-        for case in self.cases():
-            if case.id in seen:
-                raise self.repeated_id(case.id)
-            seen.add(case.id)
-            prompt = self.prompts[case.tags[WORDING]] if self.wordings else self.prompt
-            yield render(case, prompt, cot=self.options.cot)
+        for item in self.unrendered():
+            if item.id in seen:
+                raise self.repeated_id(item.id)
+            seen.add(item.id)
+            prompt = self.prompts[item.tags[WORDING]] if self.wordings else self.prompt
+            yield render(item, prompt, cot=self.options.cot)
 
-    def cases(self) -> Iterator[Case]:
-        """Make the cases one after the other, without checking that their ids are unique.
+    def unrendered(self) -> Iterator[Item]:
+        """Make the items one after the other, without their prompts and without checking that their ids are unique.
 
         With several prompts, there is one for each wording, whose id begins with the wording's name and a slash.
 
         Raises:
             DataError: A row is malformed, or there is no row for this task.
         """
-        cases = self.task.cases(self.task.reader.rows(self.located), self.options)
-        case = None
-        for case in sampled(cases, self.options) if "split" in self.task.task_options else cases:
+        items = self.task.data.items(self.task.data.rows(self.located), self.options)
+        item = None
+        for item in sampled(items, self.options) if "split" in self.task.task_options else items:
             try:
-                self.task.answer.check(case)
+                self.task.answer.check(item)
             except ValueError as error:
-                raise DataError(f"{self.located}: item {case.id!r}: {error}") from None
+                raise DataError(f"{self.located}: item {item.id!r}: {error}") from None
             if self.wordings:
                 for name in self.wordings:
-                    yield replace(case, id=f"{name}/{case.id}", tags={**case.tags, WORDING: name})
+                    yield replace(item, id=f"{name}/{item.id}", tags={**item.tags, WORDING: name})
             else:
-                yield case
-        if case is None:
+                yield item
+        if item is None:
             tags = ", ".join(self.options.version_tags(self.task.task_options))
             raise DataError(
                 f"{self.located}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}"
@@ -198,9 +201,9 @@ class Built:
             for name in ("judge_sensitivity", "judge_specificity"):
                 if (assumed := getattr(options, name)) is not None:
                     tags.append(f"{name}{assumed}".replace("-", "to"))
-        if options.fewshot and self.task.lacks_training(options):
+        if options.fewshot and self.task.data.lacks_training(options):
             tags.append("own_examples")
-        if len(self.prompts) > 1 or self.prompt != self._packaged_prompt():
+        if len(self.prompts) > 1 or self.prompt != reference_prompt(self.task, self.options):
             tags.append("prompts_paper" if self._asks_as_published() else f"prompts_{self.prompt_hash}")
         tags += [f"own_{key}" for key in self.task.changed]
         return tuple(tags)
@@ -217,11 +220,6 @@ class Built:
         """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
         asked_as_is = len(self.prompts) == 1 and not self.options.cot
         return asked_as_is and published_as(self.task.reference, self.prompt) is not None
-
-    def _packaged_prompt(self) -> Prompt:
-        packaged = registry()[0].get(self.task.reference, self.task)
-        prompt = packaged.own_prompt(self.options)
-        return structured_prompt(prompt, self.task, self.options) if self.options.structured else prompt
 
     @cached_property
     def human_labels(self) -> HumanLabels | None:
@@ -270,53 +268,6 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-PACKAGED = "packaged"
-"""The name of the built-in wording among several."""
-
-
-def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
-    """Return the prompts of a task under `options`, by the name of their wording; files replace parts of them.
-
-    Raises:
-        UsageError: A file cannot be read, or names a prompt or a key that does not exist, or two wordings have the same
-            name or are equal.
-    """
-    prompts: dict[str, Prompt] = {}
-    for file in options.prompts or (PACKAGED,):
-        name = file if file == PACKAGED else Path(file).stem
-        if name in prompts:
-            raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
-        prompt = task.wording(options).prompt if file == PACKAGED else _prompt_of_file(task, options, file)
-        prompt = structured_prompt(prompt, task, options) if options.structured else prompt
-        if same := next((other for other in prompts if prompts[other] == prompt), None):
-            files = ",".join(options.prompts)
-            raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
-        prompts[name] = prompt
-    return prompts
-
-
-def prompt_of(task: Task, options: Options) -> Prompt:
-    """Return the only prompt of a task under `options`.
-
-    Raises:
-        UsageError: As in `prompts_of`, or there are several.
-    """
-    prompts = prompts_of(task, options)
-    if len(prompts) > 1:
-        raise UsageError(f"prompts {','.join(options.prompts)}: expected one file, got {len(prompts)}")
-    return next(iter(prompts.values()))
-
-
-def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
-    wording = task.wording(options)
-    known = {*prompt_names(), *(task.name + other.suffix for other in task.wordings)}
-    given = given_prompts(file, known)
-    prompt = wording.prompt
-    for name in dict.fromkeys((task.reference, task.name)):
-        prompt = {**prompt, **given.get(name + wording.suffix, {})}
-    return prompt
-
-
 def build(name: str | Task, options: Options) -> Built:
     """Prepare a task under `options` and locate its data; rows are only read for items.
 
@@ -335,7 +286,7 @@ def build(name: str | Task, options: Options) -> Built:
     _check_examples(task, options.fewshot, prompts)
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
-    located = locate(task.reader.source, task.reader.file(options), options)
+    located = locate(task.data.source, task.data.file(options), options)
     first = next(iter(prompts.values()))
     examples = worked_examples(task, options, first)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:
@@ -353,3 +304,35 @@ def _check_examples(task: Task, fewshot: int, prompts: Mapping[str, Prompt]) -> 
     """
     if fewshot and len(prompts) > 1:
         raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
+
+
+TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
+"""The sizes of the two samples of the option `split`, after Factored Verification (section 2.3).
+
+One is there to tune the threshold on, the other to test.
+"""
+
+
+def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
+    """Select the items of the option `split`, in their order.
+
+    Samples depend only on the clusters of items and on the seed: clusters are not split, the samples are disjoint, and
+    their sizes are exact shares of all clusters. `train5` and `test20` are one sample each; `train5_test20` is both and
+    `train5_rest` everything, each item tagged with its part.
+    """
+    if options.split == "all":
+        yield from items
+        return
+    from halu_tasks.scorers.statistics.calibration import PART, TEST, TRAIN  # imports numpy, which listings avoid
+
+    held = list(items)
+    drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
+    ends = round(TRAIN_SHARE * len(drawn)), round(TRAIN_SHARE * len(drawn)) + round(TEST_SHARE * len(drawn))
+    train, test, rest = set(drawn[: ends[0]]), set(drawn[slice(*ends)]), set(drawn[ends[0] :])
+    tested = {"train5": set[str](), "train5_rest": rest}.get(options.split, test)
+    trained = set[str]() if options.split == "test20" else train
+    tagged = options.split.startswith("train5_")
+    for item in held:
+        part = TRAIN if item.cluster in trained else TEST if item.cluster in tested else None
+        if part:
+            yield replace(item, tags={**item.tags, PART: part}) if tagged else item

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.items import Case, Item, Reply
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.tasks.declarations import Declarations, check_tags, declarations
 from halu_tasks.tasks.derived import task_of
 from halu_tasks.tasks.groups import group_from
-from halu_tasks.tasks.registry import JUDGED_TAG, TAG
+from halu_tasks.tasks.registry import JUDGED_TAG, TAG, Declarations, check_tags, declarations
+from halu_tasks.tasks.schema import fault
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
@@ -28,12 +27,8 @@ def packaged_faults() -> list[str]:
     """
     packaged = declarations()
     for name, task in packaged.tasks.items():
-        with packaged.noting(task.path):
+        with packaged.noting(task.file.path):
             file = packaged.files[name]
-            module = f"halu_tasks.{task.inspect_module}"
-            if find_spec(module) is None:
-                place = file.place("inspect_module")
-                raise UsageError(f"{place}: inspect_module: no module {module}, in which Inspect finds the task")
             _check_tag(task, file)
             check_sample(task, file)
     return packaged.faults
@@ -84,50 +79,45 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
 
 
 def check_sample(task: Task, file: TaskFile) -> None:
-    """Make cases of the packaged sample and check them, if the source has a sample.
+    """Make items of the packaged sample and check them, if the source has a sample.
 
     Raises:
-        UsageError: A row is refused, the function `cases` fails, or its cases are not what the file declares; the
+        UsageError: A row is refused, the function `cases` fails, or its items are not what the file declares; the
             message names file and key.
     """
-
-    def fault(key: str, reason: object) -> UsageError:
-        return UsageError(f"{file.place(key)}: {key}: {' '.join(str(reason).split())}")
-
-    path = SAMPLE / task.reader.source.name / task.reader.file(Options())
+    path = SAMPLE / task.benchmark / task.data.file(Options())
     if not path.is_file():
         return
     try:
-        rows = list(task.reader.rows(path))
+        rows = list(task.data.rows(path))
     except DataError as error:
-        raise fault("rows", error) from None
+        raise fault(file, "rows", error) from None
     try:
-        cases = list(task.cases(rows, Options()))
+        items = list(task.data.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
-        raise fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
-    if not cases or not all(isinstance(case, Case) for case in cases):
-        raise fault(
-            "cases",
-            "makes no cases of the sample"
-            if not cases
-            else "returns something other than cases (halu_tasks.core.items.Case)",
-        )
-    for case in cases:
-        if missing := [name for name in task.fields if name not in case.fields]:
-            raise fault("fields", f"the cases lack the field {missing[0]!r}; they have {', '.join(case.fields)}")
+        raise fault(file, "cases", f"fails on the sample ({type(error).__name__}: {error})") from None
+    if not items:
+        raise fault(file, "cases", "makes no items of the sample")
+    if not all(isinstance(item, Item) for item in items):
+        raise fault(file, "cases", "returns something other than items (halu_tasks.core.items.Item)")
+    for item in items:
+        if missing := [name for name in task.prompts.fields if name not in item.fields]:
+            raise fault(file, "fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
         try:
-            task.answer.check(case)
+            task.answer.check(item)
         except ValueError as error:
-            raise fault("answer", f"item {case.id!r} of the sample: {error}") from None
-    known = {tag for case in cases for tag in case.tags}
-    for tag, values in (task.definition.get("tags") or {}).items():
+            raise fault(file, "answer", f"item {item.id!r} of the sample: {error}") from None
+    known = {tag for item in items for tag in item.tags}
+    for tag, values in (file.values.get("tags") or {}).items():
         if tag not in known:
-            raise fault("tags", f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}")
-        if undeclared := sorted({case.tags[tag] for case in cases if tag in case.tags} - set(values)):
-            raise fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
-    for item in (render(case, task.own_prompt(Options())) for case in cases):
+            reason = f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}"
+            raise fault(file, "tags", reason)
+        if undeclared := sorted({item.tags[tag] for item in items if tag in item.tags} - set(values)):
+            raise fault(file, "tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
+    for item in (render(item, task.prompts.wording(Options()).prompt) for item in items):
         if (value := _oracle_value(task, item)) is not None and value != 1.0:
-            raise fault("doc_to_target", f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1")
+            reason = f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1"
+            raise fault(file, "doc_to_target", reason)
 
 
 def _oracle_value(task: Task, item: Item) -> float | None:

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.tasks.declarations import check_tags
-from halu_tasks.tasks.definition import KEYS, task_from
-from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.registry import check_tags, registry
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, comparable, read_task_file
 
 _FUNCTION = "!function "
-NOT_LOGGED = ("task", "about", "items", "metadata")
+_NOT_LOGGED = ("task", "about", "items", "metadata")
 
 
 def task_named(name: str) -> Task:
@@ -55,6 +53,9 @@ def task_of(file: TaskFile) -> Task:
     Raises:
         UsageError: As in `task_of_file`.
     """
+    from halu_tasks.tasks.definition import task_from
+    from halu_tasks.tasks.schema import KEYS
+
     tasks, groups = registry()
     check_tags(file, {*tasks, *groups})
     reference = file.values.get("reference_task")
@@ -69,7 +70,7 @@ def task_of(file: TaskFile) -> Task:
         raise UsageError(f"{file.place('task')}: task: {name!r} is the name of a packaged task; give it another one")
     packaged = tasks[reference]
     same = [key for key in KEYS if key != "metadata"]
-    if all(comparable(file.values.get(key)) == comparable(packaged.definition.get(key)) for key in same):
+    if all(comparable(file.values.get(key)) == comparable(packaged.file.values.get(key)) for key in same):
         return packaged
     return task_from(file, packaged)
 
@@ -91,14 +92,16 @@ class TaskReference:
     @classmethod
     def of(cls, task: Task) -> TaskReference:
         """Return the reference that restores `task`."""
+        from halu_tasks.tasks.schema import KEYS
+
         packaged = registry()[0].get(task.reference)
         if task is packaged:
             return cls(task.name)
-        base = packaged.definition if packaged else {}
+        base = packaged.file.values if packaged else {}
         overrides = {
             key: _as_json(value)
-            for key, value in task.definition.items()
-            if key not in NOT_LOGGED and comparable(value) != comparable(base.get(key))
+            for key, value in task.file.values.items()
+            if key in KEYS and key not in _NOT_LOGGED and comparable(value) != comparable(base.get(key))
         }
         return cls(task.name, task.reference, overrides)
 
@@ -129,15 +132,13 @@ class TaskReference:
 
 @cache
 def _restored(name: str, reference: str, overrides: str) -> Task:
+    from halu_tasks.tasks.definition import task_from
+
     packaged = registry()[0].get(reference)
-    base = packaged.definition if packaged else {}
+    base = packaged.file.values if packaged else {}
     values = {**base, **{key: _from_json(value) for key, value in json.loads(overrides).items()}}
-    values |= {
-        "task": name,
-        "reference_task": reference,
-        "about": base.get("about", name),
-        "metadata": base.get("metadata", {"version": 1}),
-    }
+    values |= {"task": name, "reference_task": reference}
+    values = {"about": name, "metadata": {"version": 1}, **values}
     return task_from(TaskFile(Path(f"{name} (as logged)"), values, {}), packaged)
 
 
@@ -147,9 +148,9 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_as_json(each) for each in value]
     if isinstance(value, FunctionName):
-        if value.folder and (value.folder / f"{value.rpartition('.')[0].replace('.', '/')}.py").is_file():
-            return f"{_FUNCTION}{value.folder.resolve() / value}"
-        return _FUNCTION + value
+        path, module = value.folder, value.name.rpartition(".")[0].replace(".", "/")
+        own = path is not None and (path / f"{module}.py").is_file()
+        return f"{_FUNCTION}{path.resolve() / value.name}" if path and own else str(value)
     if callable(value):
         return f"{_FUNCTION}{value.__module__}.{value.__qualname__}"
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
@@ -161,7 +162,6 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_from_json(each) for each in value]
     if isinstance(value, str) and value.startswith(_FUNCTION):
-        name = value.removeprefix(_FUNCTION)
-        folder, _, last = name.rpartition("/")
-        return FunctionName(last, Path(folder)) if folder else FunctionName(name)
+        folder, _, name = value.removeprefix(_FUNCTION).rpartition("/")
+        return FunctionName(name, Path(folder) if folder else None)
     return value

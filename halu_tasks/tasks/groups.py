@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import product
+from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks.definition.keys import version_number
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile
 
@@ -97,72 +97,25 @@ def group_from(
         UsageError: A member is unknown, a member lacks the metric of a mean, or another key is wrong; the message is
             one line with file, line and key.
     """
-    name = _name(file, tasks)
-    members = [
-        task
-        for member in _member_names(file, {*tasks, *groups}, (name, *within))
-        for task in (
-            group_from(groups[member], tasks, groups, (name, *within)).tasks if member in groups else (tasks[member],)
-        )
-    ]
-    means = _means(file, members)
-    about, version = _metadata(file)
-    return Group(name=name, version=version, about=about, means=means, tasks=tuple(members))
+    from halu_tasks.tasks.schema import GroupKeys, validated
 
-
-def _fail(file: TaskFile, key: str, reason: object) -> NoReturn:
-    raise UsageError(f"{file.place(key)}: {key}: {reason}")
-
-
-def _name(file: TaskFile, tasks: Mapping[str, Task]) -> str:
-    name = file.values.get("group")
-    if not isinstance(name, str):
-        _fail(file, "group", f"expected a name, got {name!r}")
-    if name in tasks:
-        _fail(file, "group", f"{name!r} is the name of a task")
-    return name
-
-
-def _member_names(file: TaskFile, known: set[str], within: Sequence[str]) -> list[str]:
-    names = file.values.get("task")
-    if not isinstance(names, list) or not names:
-        _fail(file, "task", f"expected a list of tasks, got {names!r}")
-    for name in names:
-        if not isinstance(name, str):
-            _fail(file, "task", f"expected the names of tasks, got {name!r}")
+    keys = validated(GroupKeys, file, file.values)
+    if keys.group in tasks:
+        raise UsageError(f"{file.place('group')}: group: {keys.group!r} is the name of a task")
+    within = (keys.group, *within)
+    members: list[Task] = []
+    for name in keys.task:
         if name in within:
-            _fail(file, "task", f"the group {name!r} is a member of itself")
-        if name not in known:
-            _fail(file, "task", f"unknown task {name!r}{did_you_mean(name, sorted(known))}")
-    return names
-
-
-def _means(file: TaskFile, members: Sequence[Task]) -> tuple[str, ...]:
-    key = "aggregate_metric_list"
-    entries = file.values.get(key)
-    if not isinstance(entries, list) or not entries:
-        _fail(file, key, f"expected a list of metrics, got {entries!r}")
-    return tuple(_mean(file, key, entry, members) for entry in entries)
-
-
-def _mean(file: TaskFile, key: str, entry: Any, members: Sequence[Task]) -> str:
-    """Return the metric of an entry, which every member must have."""
-    metric = entry.get("metric") if isinstance(entry, dict) else None
-    if not isinstance(metric, str) or entry.get("weight_by_size") is not False:
-        _fail(file, key, f"expected 'metric: NAME' with 'weight_by_size: false', got {entry!r}")
-    for task in members:
-        known = [known.name for known in task.scoring["strict"].metrics]
-        if metric not in known:
-            _fail(file, key, f"{task.name} has no metric {metric!r}{did_you_mean(metric, known)}")
-    return metric
-
-
-def _metadata(file: TaskFile) -> tuple[str, int]:
-    """Return the line for listings and the version."""
-    metadata = file.values.get("metadata")
-    if not isinstance(metadata, dict) or not isinstance(about := metadata.get("about"), str):
-        _fail(file, "metadata", "lacks 'about', one line for listings")
-    try:
-        return about, version_number(metadata.get("version", 1))
-    except ValueError as error:
-        _fail(file, "metadata", error)
+            raise UsageError(f"{file.place('task')}: task: the group {name!r} is a member of itself")
+        if name not in tasks and name not in groups:
+            close = did_you_mean(name, sorted({*tasks, *groups}))
+            raise UsageError(f"{file.place('task')}: task: unknown task {name!r}{close}")
+        members += group_from(groups[name], tasks, groups, within).tasks if name in groups else [tasks[name]]
+    means = tuple(entry.metric for entry in keys.aggregate_metric_list)
+    for mean, task in product(means, members):
+        if mean not in (known := [metric.name for metric in task.scoring["strict"].metrics]):
+            close = did_you_mean(mean, known)
+            place = file.place("aggregate_metric_list")
+            raise UsageError(f"{place}: aggregate_metric_list: {task.name} has no metric {mean!r}{close}")
+    about, version = keys.metadata.about, keys.metadata.version
+    return Group(name=keys.group, version=int(version), about=about, means=means, tasks=tuple(members))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.data.sources import SOURCES
+from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.tasks.yaml_files import TaskFile, load_object, packaged_files, read_task_file
 
 logger = logging.getLogger(__name__)
@@ -114,6 +114,7 @@ def _task(file: TaskFile) -> ListedTask:
     values = file.values
     source = load_object(values["source"])
     source = SOURCES[source] if isinstance(source, str) else source
+    source = Source.from_keys(**source) if isinstance(source, dict) else source
     headline = values["metric_list"][0]["metric"]
     return ListedTask(
         values["task"], values["about"], values.get("items"), headline, source.name, source.title, file.path

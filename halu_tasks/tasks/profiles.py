@@ -2,7 +2,7 @@
 
 They correspond to the tables of the papers: ReFACT, Appendix B; FactCHD, Table 2 and Figure 3; HalluVerse25, Table 2
 and Figure 3; C-FAITH, Table 4. Everything follows from the rows and from what task files declare: the kind of answer
-and the tags of cases. Rows are read one at a time, and counts are kept by length, so memory does not grow with them.
+and the tags of cases. Rows are read one at a time; of each, lengths are kept.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import median
 from typing import Any
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import stable_number
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import Located, find_beside
 from halu_tasks.scorers.kinds import Label, Spans, Strings
@@ -32,37 +33,7 @@ _SAMPLED = 200
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 
 
-# --- counts ---------------------------------------------------------------------------------------
-
-
-class Lengths:
-    """A distribution of lengths, kept as the number of times that each length occurs."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[int] = Counter()
-
-    def add(self, length: int) -> None:
-        """Count a length."""
-        self._counts[length] += 1
-
-    def summary(self) -> LengthSummary | None:
-        """Summarize the lengths; None if there are none."""
-        count = self._counts.total()
-        if not count:
-            return None
-        ordered = sorted(self._counts.items())
-        total = sum(length * times for length, times in ordered)
-        middle = (_at(ordered, (count - 1) // 2) + _at(ordered, count // 2)) / 2
-        return LengthSummary(total, total / count, middle, ordered[0][0], ordered[-1][0])
-
-
-def _at(ordered: Sequence[tuple[int, int]], position: int) -> int:
-    """Return the length at a position, from 0, of all lengths in order."""
-    for length, times in ordered:
-        position -= times
-        if position < 0:
-            return length
-    raise IndexError(position)
+# --- profiles -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -75,30 +46,13 @@ class LengthSummary:
     minimum: int
     maximum: int
 
-
-class _FieldCounts:
-    """What is counted of a field."""
-
-    def __init__(self) -> None:
-        self.texts = self.spaceless = self.lists = 0
-        self.characters, self.words, self.entries = Lengths(), Lengths(), Lengths()
-
-    def add_text(self, text: str) -> None:
-        self.texts += 1
-        self.characters.add(len(text))
-        self.words.add(len(text.split()))
-        self.spaceless += len(text) > 0 and len(_SPACELESS.findall(text)) * 2 > len(text)
-
-    def add_list(self, entries: int) -> None:
-        self.lists += 1
-        self.entries.add(entries)
-
-    def summary(self, name: str) -> FieldProfile:
-        words = None if self.spaceless * 2 > self.texts else self.words.summary()
-        return FieldProfile(name, self.texts, self.lists, self.characters.summary(), words, self.entries.summary())
-
-
-# --- profiles -------------------------------------------------------------------------------------
+    @classmethod
+    def of(cls, lengths: Sequence[int]) -> LengthSummary | None:
+        """Summarize lengths; None if there are none."""
+        if not lengths:
+            return None
+        total = sum(lengths)
+        return cls(total, total / len(lengths), float(median(lengths)), min(lengths), max(lengths))
 
 
 @dataclass(frozen=True)
@@ -223,7 +177,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[DataProfile]:
 
 def _training(task: Task, options: Options) -> Located | None:
     """Return a task's training part if it is there; nothing is downloaded."""
-    reader = task.reader
+    reader = task.data
     if not reader.training:
         return None
     return find_beside(reader.source, reader.training, options, fetch=False)
@@ -231,13 +185,18 @@ def _training(task: Task, options: Options) -> Located | None:
 
 def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training: bool = False) -> DataProfile:
     task, _ = readers[0]
-    counts: dict[str, _FieldCounts] = {}
-    rows, sampled = 0, _Sample()
-    for row in task.reader.rows(data):
+    fields: dict[str, _Values] = {}
+    rows, sample = 0, list[tuple[int, int, str]]()
+    for row in task.data.rows(data):
         rows += 1
         for name, value in row.items():
-            _count(value, name, counts)
-        sampled.add(rows, row)
+            _count(value, name, fields)
+        # a sample by a hash of the number, which the order of tasks and earlier rows do not affect
+        rank = -stable_number("language", rows)
+        if len(sample) < _SAMPLED:
+            heapq.heappush(sample, (rank, rows, _prose(row)))
+        elif rank > sample[0][0]:
+            heapq.heapreplace(sample, (rank, rows, _prose(row)))
     return DataProfile(
         source=task.benchmark,
         data=data.name,
@@ -245,10 +204,10 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
         sha256=data.sha256,
         training=training,
         rows=rows,
-        fields=tuple(counted.summary(name) for name, counted in counts.items()),
-        languages=sampled.languages(),
+        fields=tuple(values.profile(name) for name, values in fields.items()),
+        languages=dict(Counter(language_of(text) for _, _, text in sample if text).most_common()),
         tasks=tuple(
-            _task_profile(task, task.cases(task.reader.rows(data), own), published=None)
+            _task_profile(task, task.data.items(task.data.rows(data), own), published=None)
             if training
             else _task_profile(task, build(task, own).stream(), published=_published(task, own))
             for task, own in readers
@@ -256,70 +215,68 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
     )
 
 
-def _count(value: Any, name: str, counts: dict[str, _FieldCounts]) -> None:
+@dataclass
+class _Values:
+    """The lengths of a field's strings and lists, and how many of the strings are in a script without spaces."""
+
+    characters: list[int] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
+    spaceless: int = 0
+
+    def profile(self, name: str) -> FieldProfile:
+        characters, words, entries = map(LengthSummary.of, (self.characters, self.words, self.entries))
+        texts = len(self.characters)
+        without_words = self.spaceless * 2 > texts
+        return FieldProfile(name, texts, len(self.entries), characters, None if without_words else words, entries)
+
+
+def _count(value: Any, name: str, fields: dict[str, _Values]) -> None:
     """Count the strings and lists of a value at any depth."""
     if isinstance(value, str):
-        counts.setdefault(name, _FieldCounts()).add_text(value)
+        values = fields.setdefault(name, _Values())
+        values.characters.append(len(value))
+        values.words.append(len(value.split()))
+        values.spaceless += len(value) > 0 and len(_SPACELESS.findall(value)) * 2 > len(value)
     elif isinstance(value, list):
-        counts.setdefault(name, _FieldCounts()).add_list(len(value))
+        fields.setdefault(name, _Values()).entries.append(len(value))
         for entry in value:
-            _count(entry, f"{name}[]", counts)
+            _count(entry, f"{name}[]", fields)
     elif isinstance(value, dict):
         for key, part in value.items():
-            _count(part, f"{name}.{key}", counts)
+            _count(part, f"{name}.{key}", fields)
 
 
 def _published(task: Task, options: Options) -> int | None:
     """Return the number of published items, which is known for the default options."""
-    return None if options.changed().keys() & set(task.task_options) else task.size
+    return None if options.changed().keys() & set(task.task_options) else task.data.size
 
 
-def _task_profile(task: Task, cases: Iterable[Case | Item], *, published: int | None) -> TaskProfile:
+def _task_profile(task: Task, items: Iterable[Item], *, published: int | None) -> TaskProfile:
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = {}
     clusters: set[str] = set()
-    spans, items = Lengths(), 0
-    for case in cases:
-        items += 1
-        clusters.add(case.cluster)
-        for tag, value in case.tags.items():
+    spans, number = list[int](), 0
+    for item in items:
+        number += 1
+        clusters.add(item.cluster)
+        for tag, value in item.tags.items():
             tags.setdefault(tag, Counter())[value] += 1
         if isinstance(task.answer, Label):
-            labels[case.target] += 1
+            labels[item.target] += 1
         elif isinstance(task.answer, Spans):
-            spans.add(len(task.answer.gold_spans(case.gold).spans))
+            spans.append(len(task.answer.gold_spans(item.gold).spans))
         elif isinstance(task.answer, Strings):
-            spans.add(len(case.gold["originals"]))
+            spans.append(len(item.gold["originals"]))
     return TaskProfile(
         task=task.name,
         published=published,
-        items=items,
+        items=number,
         clusters=len(clusters),
         labels=dict(labels.most_common()),
         tags={tag: dict(counted.most_common()) for tag, counted in tags.items()},
-        spans=spans.summary(),
+        spans=LengthSummary.of(spans),
     )
-
-
-# --- languages ------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Sample:
-    """A sample of rows by a hash of their number, which the order of tasks and earlier rows do not affect."""
-
-    rows: list[tuple[int, int, str]] = field(default_factory=list)
-
-    def add(self, number: int, row: Mapping[str, Any]) -> None:
-        rank = -stable_number("language", number)
-        if len(self.rows) < _SAMPLED:
-            heapq.heappush(self.rows, (rank, number, _prose(dict(row))))
-        elif rank > self.rows[0][0]:
-            heapq.heapreplace(self.rows, (rank, number, _prose(dict(row))))
-
-    def languages(self) -> dict[str, int]:
-        """Identify the languages."""
-        return dict(Counter(language_of(text) for _, _, text in self.rows if text).most_common())
 
 
 def _prose(value: Any) -> str:

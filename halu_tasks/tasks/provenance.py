@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.tasks.asking import structured_decoding
 from halu_tasks.tasks.derived import TaskReference
-from halu_tasks.tasks.structured import structured_decoding
 from halu_tasks.tasks.task import Decoding
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))
@@ -49,11 +49,9 @@ class Provenance:
         """Restore a provenance from a log.
 
         Raises:
-            DataError: A value is missing or has the wrong type, or the record is of an older version of the package.
+            DataError: A value is missing or has the wrong type.
         """
         prefix = f"{record['task']}: " if "task" in record else ""
-        if "task" in record and "version" not in record:
-            raise DataError(f"{prefix}written by an older version of this package; run it again")
         for key, kind in _TYPES.items():
             if key not in record or not isinstance(record[key], kind):
                 problem = f"{key!r} is missing or has the wrong type"

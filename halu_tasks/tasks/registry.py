@@ -2,21 +2,97 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cache
-from types import ModuleType
+from pathlib import Path
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.declarations import declarations
-from halu_tasks.tasks.groups import Group
+from halu_tasks.tasks.groups import Group, group_from
 from halu_tasks.tasks.listing import in_order
 from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Declarations:
+    """What files declare.
+
+    Attributes:
+        tasks: The tasks by name.
+        groups: The groups by name.
+        files: The files of tasks and groups by name, with or without faults.
+        faults: A line for each file with a fault.
+    """
+
+    tasks: dict[str, Task] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    files: dict[str, TaskFile] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def noting(self, path: Path) -> Iterator[None]:
+        """Turn an error about a file into an entry of `faults`."""
+        try:
+            yield
+        except UsageError as error:
+            self.faults.append(str(error))
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            self.faults.append(f"{path}: cannot be used ({reason})")
+
+    @property
+    def group_files(self) -> dict[str, TaskFile]:
+        """The files of groups by name."""
+        return {name: file for name, file in self.files.items() if "group" in file.values}
+
+
+def declarations() -> Declarations:
+    """Read and check all packaged files."""
+    from halu_tasks.tasks.definition import task_from  # imports pydantic, which listings avoid
+
+    declared = Declarations()
+    for path in packaged_files():
+        with declared.noting(path):
+            file = read_task_file(path)
+            key = "group" if "group" in file.values else "task"
+            name = str(file.values.get(key))
+            if name in declared.files:
+                raise UsageError(f"{file.place(key)}: {key}: {name!r} is also the name in {declared.files[name].path}")
+            declared.files[name] = file
+    groups = declared.group_files
+    for name, file in declared.files.items():
+        if name not in groups:
+            with declared.noting(file.path):
+                check_tags(file, declared.files)
+                declared.tasks[name] = task_from(file)
+    for name, file in groups.items():
+        with declared.noting(file.path):
+            check_tags(file, declared.files)
+            declared.groups[name] = group_from(file, declared.tasks, groups)
+    return declared
+
+
+def check_tags(file: TaskFile, names: Container[str]) -> None:
+    """Check the key `tag`.
+
+    Raises:
+        UsageError: A tag is not a string, or is one of the `names` of tasks and groups, which it would replace in
+            lm-eval.
+    """
+    tags = file.values.get("tag") or []
+    for tag in [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else [None]:
+        if not isinstance(tag, str):
+            raise UsageError(f"{file.place('tag')}: tag: expected a string or a list of strings, got {tags!r}")
+        if tag in names:
+            raise UsageError(
+                f"{file.place('tag')}: tag: {tag!r} is the name of a task or group, which the tag would replace"
+            )
 
 
 @cache
@@ -30,11 +106,13 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     for fault in declared.faults:
         logger.warning("%s", fault)
     sources = {name: task.benchmark for name, task in declared.tasks.items()}
-    names = in_order(sources, [group.members for group in declared.groups.values()])
     questions: dict[str, dict[str, None]] = {}
     for task in declared.tasks.values():
-        questions.setdefault(task.benchmark, {}).update(dict.fromkeys(task.questions))
-    tasks = {name: replace(declared.tasks[name], questions=tuple(questions[sources[name]])) for name in names}
+        questions.setdefault(task.benchmark, {}).update(dict.fromkeys(task.prompts.questions))
+    tasks = {}
+    for name in in_order(sources, [group.members for group in declared.groups.values()]):
+        task = declared.tasks[name]
+        tasks[name] = replace(task, prompts=replace(task.prompts, questions=tuple(questions[task.benchmark])))
     groups = {
         name: replace(group, tasks=tuple(tasks[member] for member in group.members))
         for name, group in declared.groups.items()
@@ -65,24 +143,23 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
         UsageError: A name is unknown.
     """
     tasks, groups = registry()
+    by_name: Mapping[str, Sequence[Task]] = {
+        **{name: [task] for name, task in tasks.items()},
+        **{name: group.tasks for name, group in groups.items()},
+        TAG: [task for task in tasks.values() if not task.judged],
+        JUDGED_TAG: [task for task in tasks.values() if task.judged],
+    }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        if name in (TAG, JUDGED_TAG):
-            chosen = [task for task in tasks.values() if (task.judged is not None) == (name == JUDGED_TAG)]
-        elif name in groups:
-            chosen = list(groups[name].tasks)
-        elif name in tasks:
-            chosen = [tasks[name]]
-        else:
-            known = [*tasks, *groups, TAG, JUDGED_TAG]
-            raise UsageError(f"unknown task {name!r}{did_you_mean(name, known)}; halu-tasks list shows all")
-        selected |= {task.name: task for task in chosen}
+        if name not in by_name:
+            raise UsageError(f"unknown task {name!r}{did_you_mean(name, by_name)}; halu-tasks list shows all")
+        selected |= {task.name: task for task in by_name[name]}
     return list(selected.values())
 
 
 def sources() -> dict[str, Source]:
     """Return the sources of all packaged tasks, and those without a task, by name."""
-    return {**SOURCES, **{task.reader.source.name: task.reader.source for task in registry()[0].values()}}
+    return {**SOURCES, **{task.data.source.name: task.data.source for task in registry()[0].values()}}
 
 
 def source_named(name: str) -> Source:
@@ -99,25 +176,4 @@ def source_named(name: str) -> Source:
 
 def prompt_names() -> set[str]:
     """Return the names under which a user's prompt file may give prompts of the packaged tasks."""
-    return {task.name + wording.suffix for task in registry()[0].values() for wording in task.wordings}
-
-
-def imported(name: str, attributes: Sequence[str] = ()) -> ModuleType | None:
-    """Import a module of tasks.
-
-    Args:
-        name: The module's name.
-        attributes: What the module must have.
-
-    Returns:
-        The module. If it cannot be imported, None; a warning says so, and the other benchmarks are not affected.
-    """
-    try:
-        module = importlib.import_module(name)
-        for attribute in attributes:
-            getattr(module, attribute)
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        logger.warning("%s cannot be imported, its tasks are missing (%s)", name, reason)
-        return None
-    return module
+    return {task.name + wording.suffix for task in registry()[0].values() for wording in task.prompts.wordings}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halu_tasks.core.items import Case, Item, Reply
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, next_question
 from halu_tasks.data.loading import Dataset
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
-from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
+from halu_tasks.data.rows import Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
@@ -24,6 +24,7 @@ from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
+from halu_tasks.tasks.yaml_files import TaskFile
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -52,27 +53,31 @@ class Decoding:
         return {"max_gen_toks": self.max_tokens, "temperature": self.temperature, **top_p}
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How a benchmark's rows are read.
+@dataclass(frozen=True, kw_only=True)
+class TaskData:
+    """Where the rows of a task come from, and how items are made of them.
 
     Attributes:
         source: Where the data come from.
         file: The name of the file under some options.
         fields: The fields that a row must have, with their types.
         check: Raises ValueError if a row is invalid.
-        lines: Reads the format of the file, unless it is a table.
         columns: The columns of a table, each with its other names; empty if the file is not a table.
         training: The file of the benchmark's training part; None if it has none.
+        items: Makes items of rows, under some options; their prompts are not rendered yet.
+        order: Orders the items that worked examples can be made of.
+        size: The number of items in the published data, asked as published; None if it is not known.
     """
 
     source: Source
     file: Callable[[Options], str]
     fields: Mapping[str, type]
     check: Callable[[Row], None]
-    lines: Lines = json_lines
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    training: str | None = None
+    columns: Mapping[str, Sequence[str]]
+    training: str | None
+    items: Callable[[Iterable[Row], Options], Iterable[Item]]
+    order: Callable[[Iterable[Item], Options], list[Item]]
+    size: int | None
 
     def rows(self, data: Located | Path) -> Iterator[Row]:
         """Read the rows of a file or dataset.
@@ -84,7 +89,7 @@ class Reader:
         if self.columns:
             # the columns that the user named are part of the table's head
             return read_rows(self._table(content, named), content, self.fields, self.check)
-        lines = self.lines(content) if isinstance(content, Path) else content.rows()
+        lines = json_lines(content) if isinstance(content, Path) else content.rows()
         return read_rows(lines, content, self.fields, self.check, named)
 
     def _table(self, content: Path | Dataset, named: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
@@ -107,25 +112,9 @@ class Reader:
         """Return the training part, which is pinned or in the user's folder; None if there is none."""
         return find_beside(self.source, self.training, options) if self.training else None
 
-
-class Subject(NamedTuple):
-    """The fields of a case that a detection method looks at; None if a task does not show such a part.
-
-    Attributes:
-        text: The text that may hallucinate.
-        query: The question that the text answers.
-        source: The source that has to support the text.
-        evidence: Evidence that the task does not show, for methods that are asked to use it.
-    """
-
-    text: str
-    query: str | None = None
-    source: str | None = None
-    evidence: str | None = None
-
-    def of(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return the parts that are among the fields, under the names of the attributes."""
-        return {part: fields[name] for part, name in self._asdict().items() if name in fields}
+    def lacks_training(self, options: Options) -> bool:
+        """Whether the benchmark has a training part that the user's data lack."""
+        return self.training is not None and not is_sample(options.data) and not self.training_data(options)
 
 
 class Wording(NamedTuple):
@@ -141,65 +130,115 @@ class Wording(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prompts:
+    """How a model is asked, and two replies that need no model.
+
+    Attributes:
+        fields: The names of the fields that an item has for prompts.
+        wordings: The prompts; the first is the usual one.
+        questions: The user texts of all prompts of the benchmark's packaged tasks. By them a reply is recognized that
+            continues with another question.
+        shots: The default number of worked examples.
+        format: The solver that asks in the same way on users' samples.
+        oracle: Makes the reply that earns the full score, which worked examples show.
+        baseline: Makes a reply without knowing the answer; its score is a lower bound.
+    """
+
+    fields: tuple[str, ...]
+    wordings: tuple[Wording, ...]
+    questions: tuple[str, ...]
+    shots: int
+    format: str | None
+    oracle: Callable[[Item], str]
+    baseline: Callable[[Item], str]
+
+    def wording(self, options: Options) -> Wording:
+        """Return the wording that is used under `options`."""
+        fitting = [
+            wording
+            for wording in self.wordings
+            if all(getattr(options, name) == value for name, value in wording.when.items())
+        ]
+        return fitting[-1]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The fields of an item that a detection method looks at; None if a task does not show such a part.
+
+    Attributes:
+        text: The text that may hallucinate.
+        query: The question that the text answers.
+        source: The source that has to support the text.
+        evidence: Evidence that the task does not show, for methods that are asked to use it.
+    """
+
+    text: str
+    query: str | None = None
+    source: str | None = None
+    evidence: str | None = None
+
+    def of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return the parts that are among the fields, under the names of the attributes."""
+        return {part: fields[name] for part, name in vars(self).items() if name in fields}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """A benchmark task, as its YAML file defines it (`halu_tasks.tasks.definition`).
 
     Attributes:
         name: The name, the same in lm-eval, Inspect and on the command line.
-        reference: The packaged task that the definition comes from; a packaged task's own name.
-        changed: The keys of the definition that differ from the reference task's.
         version: Changes when results stop being comparable.
-        about: One line for listings.
-        size: The number of items in the published data, asked as published; None if it is not known.
-        reader: Where rows come from and how they are read.
-        cases: Makes cases of rows, under some options.
-        fields: The names of the fields that a case has for prompts.
-        wordings: The prompts; the first is the usual one.
-        questions: The user texts of all prompts of the benchmark's packaged tasks. By them a reply is recognized that
-            continues with another question.
+        changed: The keys of the file that differ from the reference task's.
+        file: The task file; for a task that was restored from a log, its path is a name for error messages.
+        data: Where rows come from, and how items are made of them.
+        prompts: How a model is asked.
+        decoding: The paper's decoding.
         answer: The kind of answer that is asked for.
         scoring: The scorers by mode; every task has `strict` and `paper`.
-        decoding: The paper's decoding.
-        oracle: Makes the reply that earns the full score, which worked examples show.
-        baseline: Makes a reply without knowing the answer; its score is a lower bound.
-        shots: The default number of worked examples.
-        examples: Orders the cases that worked examples can be made of.
-        task_options: The options, beyond those of every task, that change what is asked.
         judged: What a judge is asked about each reply; None if no judge is needed.
         choices: The two answers of a task that can be answered by a probability, the one looked for first.
         subject: What a detection method looks at, for tasks with `choices`.
-        prompt_format: The solver that asks in the same way on users' samples.
-        inspect_module: The module of `halu_tasks` with the task for Inspect.
-        definition: The keys and values of the task file, as JSON.
-        path: The task file; for a task that was restored from a log, a name for error messages.
+        task_options: The options, beyond those of every task, that change what is asked.
     """
 
     name: str
-    reference: str
-    changed: tuple[str, ...]
     version: int
-    about: str
-    size: int | None
-    reader: Reader
-    cases: Callable[[Iterable[Row], Options], Iterable[Case]]
-    fields: tuple[str, ...]
-    wordings: tuple[Wording, ...]
-    questions: tuple[str, ...]
+    changed: tuple[str, ...]
+    file: TaskFile
+    data: TaskData
+    prompts: Prompts
+    decoding: Decoding
     answer: AnswerKind
     scoring: Mapping[str, TaskScorer]
-    decoding: Decoding
-    oracle: Callable[[Item], str]
-    baseline: Callable[[Item], str]
-    shots: int
-    examples: Callable[[Iterable[Case], Options], list[Case]]
-    task_options: tuple[str, ...]
     judged: JudgeSpec | None
     choices: tuple[str, str] | None
     subject: Subject | None
-    prompt_format: str | None
-    inspect_module: str
-    definition: Mapping[str, Any]
-    path: Path
+    task_options: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """One line for listings."""
+        return str(self.file.values["about"])
+
+    @property
+    def reference(self) -> str:
+        """The packaged task that the definition comes from; a packaged task's own name."""
+        return str(self.file.values["reference_task"])
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the task's source, which all tasks of a benchmark share."""
+        return self.data.source.name
+
+    def oracle(self, item: Item) -> str:
+        """Return the reply that earns the full score."""
+        return self.prompts.oracle(item)
+
+    def baseline(self, item: Item) -> str:
+        """Return a reply that does not know the answer."""
+        return self.prompts.baseline(item)
 
     @property
     def headline(self) -> str:
@@ -320,7 +359,7 @@ class Task:
         """
         if mode != "strict":
             return (reply,)
-        ends = (end.start() for end in next_question(self.questions).finditer(reply[:_LONGEST_TURN]))
+        ends = (end.start() for end in next_question(self.prompts.questions).finditer(reply[:_LONGEST_TURN]))
         before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
         if self.read:
             return (next((text for text in before if self._declares_label(text)), reply),)
@@ -331,26 +370,3 @@ class Task:
         assert self.read
         answer = self.read(text)
         return answer.outcome != "unparsed" and not answer.inferred
-
-    def own_prompt(self, options: Options) -> Prompt:
-        """Return the task's prompt under `options`, without the user's prompt file."""
-        return self.wording(options).prompt
-
-    def wording(self, options: Options) -> Wording:
-        """Return the wording that is used under `options`."""
-        fitting = [
-            wording
-            for wording in self.wordings
-            if all(getattr(options, name) == value for name, value in wording.when.items())
-        ]
-        return fitting[-1]
-
-    def lacks_training(self, options: Options) -> bool:
-        """Whether the benchmark has a training part that the user's data lack."""
-        reader = self.reader
-        return reader.training is not None and not is_sample(options.data) and not reader.training_data(options)
-
-    @property
-    def benchmark(self) -> str:
-        """The name of the task's source, which all tasks of a benchmark share."""
-        return self.reader.source.name

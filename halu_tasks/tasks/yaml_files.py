@@ -20,16 +20,17 @@ from halu_tasks.core.errors import UsageError
 _Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
-class FunctionName(str):
+@dataclass(frozen=True)
+class FunctionName:
     """The dotted name of an object after `!function`, with the folder of the file that names it."""
 
-    folder: Path | None
+    name: str
+    folder: Path | None = None
 
-    def __new__(cls, name: str, folder: Path | None = None) -> FunctionName:
-        """Create the name."""
-        function_name = super().__new__(cls, name)
-        function_name.folder = folder
-        return function_name
+    def __str__(self) -> str:
+        return f"!function {self.name}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -145,15 +146,15 @@ def load_object(value: Any) -> Any:
     """
     if not isinstance(value, FunctionName):
         return value
-    module_name, _, name = value.rpartition(".")
+    module_name, _, name = value.name.rpartition(".")
     if not module_name:
-        raise ValueError(f"'!function {value}' lacks the module; write !function MODULE.NAME")
+        raise ValueError(f"'{value}' lacks the module; write !function MODULE.NAME")
     try:
         module = _module_in(value.folder, module_name) or importlib.import_module(module_name)
         return getattr(module, name)
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"'!function {value}' cannot be imported ({type(error).__name__}: {reason})") from None
+        raise ValueError(f"'{value}' cannot be imported ({type(error).__name__}: {reason})") from None
 
 
 def _module_in(folder: Path | None, name: str) -> Any:

@@ -9,7 +9,7 @@ NONE = "–"
 """Shown instead of a missing figure."""
 
 
-class Figure(Protocol):
+class HasInterval(Protocol):
     """A value with its interval, whose ends are None if there is no interval."""
 
     @property
@@ -25,7 +25,7 @@ class Figure(Protocol):
         """The upper end of the interval."""
 
 
-def format_estimate(figure: Figure | Mapping[str, Any] | None, spec: str = ".3f", missing: str = NONE) -> str:
+def format_estimate(figure: HasInterval | Mapping[str, Any] | None, spec: str = ".3f", missing: str = NONE) -> str:
     """Format a figure with its interval, as in `0.500 [0.400, 0.600]`.
 
     Args:

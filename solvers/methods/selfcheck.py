@@ -32,7 +32,7 @@ _SCORES = {True: 0.0, False: 1.0, None: 0.5}
 """The score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)."""
 
 
-class Compared(NamedTuple):
+class SentenceCounts(NamedTuple):
     """A text and the passages to compare it with.
 
     Attributes:
@@ -70,7 +70,7 @@ class Sampler:
         self._summary = method_prompt("selfcheck_summary", "selfcheck", prompts)["user"]
         self._drawing: dict[int, anyio.Lock] = {}
 
-    async def compared(self, state: TaskState) -> Compared:
+    async def compared(self, state: TaskState) -> SentenceCounts:
         """Draw the passages for an item; raise UsageError if it has neither a query nor a source."""
         subject = subject_of(state, self._name, ("text",))
         if "query" in subject:
@@ -91,7 +91,7 @@ class Sampler:
         empty = len(drawn) - len(passages)
         counts: dict[str, float] = {"sentences": len(in_text), "samples": len(drawn), "samples_empty": empty}
         reason = "" if passages else "all samples are empty"
-        return Compared(in_text, passages, counts, reason if in_text else "the text has no sentence")
+        return SentenceCounts(in_text, passages, counts, reason if in_text else "the text has no sentence")
 
 
 @solver

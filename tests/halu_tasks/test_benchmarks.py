@@ -52,7 +52,7 @@ def test_all_of_refact_has_its_items_and_the_oracle_its_ceiling(task: str, subse
     assert built.located.kind == "pinned" and len(built.items) == COUNTS[subset][task]
     assert len({item.id for item in built.items}) == len(built.items)
     if subset == "multi_error":
-        assert len(built.items) == built.task.size
+        assert len(built.items) == built.task.data.size
     for name, value in figures(built, "oracle").items():
         assert value == ceiling(name), name
 
@@ -119,15 +119,15 @@ def test_the_sample_has_what_it_promises() -> None:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("cot", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_data: Path) -> None:
-    if cot and "cot" not in TASKS[task].own_prompt(Options()):
+    if cot and "cot" not in TASKS[task].prompts.wording(Options()).prompt:
         pytest.skip("no chain of thought there")
-    if not TASKS[task].reader.fewshot_path(Options()).is_file():
+    if not TASKS[task].data.fewshot_path(Options()).is_file():
         pytest.skip("no worked examples there")
     built = build(task, Options(data="sample", fewshot=2, cot=cot))
     shown = {example.prompt for example in built.examples}
     assert len(shown) == 2 and not shown & {item.prompt for item in built.items}
     # not every real file is there
-    if in_folder(built.task.reader.source, built.located.content.name, shared_data):
+    if in_folder(built.task.data.source, built.located.content.name, shared_data):
         real = build(task, Options(data=str(shared_data), cot=cot))
         assert not shown & {item.prompt for item in real.items}
     # the examples are right, and read as such
@@ -172,7 +172,7 @@ def test_a_question_that_comes_before_any_answer_hides_none() -> None:
 def _example_items(built: Built) -> list:  # type: ignore[type-arg]
     from halu_tasks.core.prompting import render
 
-    cases = built.task.cases(built.task.reader.fewshot_rows(built.options), built.options)
+    cases = built.task.data.items(built.task.data.fewshot_rows(built.options), built.options)
     return [render(case, built.prompt, cot=built.options.cot) for case in cases]
 
 

@@ -24,7 +24,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.data.sources import REFACT, SOURCES
+from halu_tasks.data.sources import SOURCES
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build, registry
 
@@ -154,13 +154,13 @@ def test_list_shows_every_task_and_group(here: Cli) -> None:
     assert {*TASKS, *GROUPS} <= set(first)
     for task in TASKS.values():
         row = next(line for line in shown.stdout.splitlines() if line.startswith(f"{task.name} "))
-        size = f"{task.size:,}" if task.size else "unknown"
-        assert f" {size} " in row and task.headline in row and task.reader.source.title in row
+        size = f"{task.data.size:,}" if task.data.size else "unknown"
+        assert f" {size} " in row and task.headline in row and task.data.source.title in row
 
 
 def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
     listed = json.loads(run("list", "--json"))
-    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.size for t in TASKS.values()}
+    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.data.size for t in TASKS.values()}
     for task in listed["tasks"]:
         assert set(task["metrics"]) == {"strict", "paper"} and task["headline"] in task["metrics"]["strict"]
         assert task["source"].startswith("https://")
@@ -175,7 +175,7 @@ def test_path_is_the_folder_of_the_yaml_files(run: Run) -> None:
 
 
 def test_data_lists_every_file_with_its_state(run: Run) -> None:
-    cached = cached_path(REFACT, "refact_single_error.jsonl")
+    cached = cached_path(SOURCES["refact"], "refact_single_error.jsonl")
     cached.parent.mkdir(parents=True)
     cached.write_bytes(b"x" * 1234)
     lines = run("data").splitlines()
@@ -191,8 +191,8 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
 
 @pytest.mark.slow
 def test_data_verify_of_what_is_cached(here: Cli, shared_data: Path) -> None:
-    for file in REFACT.files:
-        path = cached_path(REFACT, file.name)
+    for file in SOURCES["refact"].files:
+        path = cached_path(SOURCES["refact"], file.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((shared_data / "refact" / file.name).read_bytes())
     good = here("data", "verify", "refact")
@@ -202,7 +202,7 @@ def test_data_verify_of_what_is_cached(here: Cli, shared_data: Path) -> None:
     bad = here("data", "verify", "refact")
     assert bad.returncode == 3 and bad.stdout.count(", as published") == 1
     first, last = bad.stderr.splitlines()
-    assert str(path) in first and str(REFACT.file(path.name).sha256) in first
+    assert str(path) in first and str(SOURCES["refact"].file(path.name).sha256) in first
     assert last == "halu-tasks: 1 of 2 files failed (above)"
 
 
@@ -216,7 +216,7 @@ def test_data_verify_of_what_is_not_cached(here: Cli) -> None:
 def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     printed = [json.loads(line) for line in run("items", task, "--data", "sample", "--json").splitlines()]
     # a task with worked examples of its own prints them too
-    assert all(len(row.pop("examples", [])) == TASKS[task].shots for row in printed)
+    assert all(len(row.pop("examples", [])) == TASKS[task].prompts.shots for row in printed)
     assert printed == [
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in items(task)
     ]
@@ -293,11 +293,14 @@ def test_missing_data_without_a_network(cli: Cli) -> None:
 
 
 def test_a_cached_file_with_another_checksum(here: Cli) -> None:
-    path = cached_path(REFACT, "refact_multi_error.jsonl")
+    path = cached_path(SOURCES["refact"], "refact_multi_error.jsonl")
     path.parent.mkdir(parents=True)
     path.write_text((SAMPLE / "refact" / path.name).read_text())
     message = one_line(here("items", COMPARATIVE))
-    assert f"{path}: sha256 is " in message and f"expected the published {REFACT.file(path.name).sha256}" in message
+    assert (
+        f"{path}: sha256 is " in message
+        and f"expected the published {SOURCES['refact'].file(path.name).sha256}" in message
+    )
 
 
 def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
-from halu_tasks.data.sources import CFAITH, REFACT, Source, SourceFile
-from halu_tasks.tasks import Reader, build, registry, source_named
+from halu_tasks.data.sources import SOURCES, Source, SourceFile
+from halu_tasks.tasks import TaskData, build, registry, source_named
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -76,10 +76,10 @@ def test_the_cache_serves_when_nothing_is_named() -> None:
 
 
 def test_the_sample_is_read_when_it_is_asked_for_by_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = locate(REFACT, "refact_multi_error.jsonl", Options(data="sample"))
+    found = locate(SOURCES["refact"], "refact_multi_error.jsonl", Options(data="sample"))
     assert (found.content, found.kind) == (SAMPLE / "refact" / "refact_multi_error.jsonl", "sample")
     monkeypatch.setenv("HALU_TASKS_DATA", "sample")
-    assert locate(CFAITH, "generative_qa.jsonl").kind == "sample"
+    assert locate(SOURCES["cfaith"], "generative_qa.jsonl").kind == "sample"
 
 
 def test_missing_data_never_become_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,8 +199,8 @@ def test_a_cached_file_of_another_sum_is_named_with_both_sums_and_not_used() -> 
 
 
 def test_the_real_files_are_the_pinned_ones(shared_data: Path) -> None:
-    for file in REFACT.files:
-        found = locate(REFACT, file.name, Options(data=str(shared_data)))
+    for file in SOURCES["refact"].files:
+        found = locate(SOURCES["refact"], file.name, Options(data=str(shared_data)))
         assert (found.kind, found.sha256) == ("pinned", file.sha256 or sha256_of(found.content))
 
 
@@ -233,8 +233,8 @@ BAD_LINES = {
     "expected a JSON object, found list": b"[1]",
     "expected a JSON object, found str": b'"a"',
     "expected a JSON object, found NoneType": b"null",
-    "JSON nested too deeply": b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "contains a number with too many digits": b'{"a": ' + b"9" * 5_000 + b"}",
+    "not JSON (nested too deeply": b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "not JSON (a number with too many digits": b'{"a": ' + b"9" * 5_000 + b"}",
 }
 
 
@@ -351,8 +351,8 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
 }
 
 
-def reader_of(task: str) -> Reader:
-    return registry()[0][task].reader
+def reader_of(task: str) -> TaskData:
+    return registry()[0][task].data
 
 
 def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, path: Path, bad: dict[str, Any]) -> str:

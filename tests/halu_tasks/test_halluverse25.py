@@ -175,7 +175,7 @@ def test_the_failures_of_table_4_give_table_3(
     path, replies = as_published(tmp_path, language)
     task = f"halluverse25_{language}"
     built = build(task, Options(data=str(path)))
-    assert len(built.items) == built.task.size == sum(SIZES[language])
+    assert len(built.items) == built.task.data.size == sum(SIZES[language])
     rows = [{"id": item.id, "output": replies[item.prompt.rsplit("Edited: ", 1)[1]]} for item in built.items]
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -294,4 +294,4 @@ def run_group() -> Callable[[str, str], dict[str, Any]]:
 def test_registry() -> None:
     tasks, groups = registry()
     assert groups["halluverse25"].members == tuple(f"halluverse25_{language}" for language in LANGUAGES)
-    assert [tasks[name].size for name in groups["halluverse25"].members] == [1310, 828, 978]
+    assert [tasks[name].data.size for name in groups["halluverse25"].members] == [1310, 828, 978]

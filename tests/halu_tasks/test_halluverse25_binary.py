@@ -122,11 +122,11 @@ def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
 def test_registry() -> None:
     tasks, groups = registry()
     assert groups["halluverse25_binary"].members == tuple(f"halluverse25_binary_{language}" for language in LANGUAGES)
-    assert [tasks[name].size for name in groups["halluverse25_binary"].members] == [2620, 1656, 1956]
+    assert [tasks[name].data.size for name in groups["halluverse25_binary"].members] == [2620, 1656, 1956]
 
 
 def test_an_unknown_language_is_named() -> None:
-    from halu_tasks.halluverse import halluverse25_binary
+    from halu_tasks.inspect_adapter.tasks import inspect_languages
 
     with pytest.raises(UsageError, match="option lang='hi' is unknown; choose en or ar or tr"):
-        halluverse25_binary(lang="hi", data="sample")
+        inspect_languages("halluverse25_binary", lang="hi", data="sample")

@@ -284,11 +284,11 @@ def test_the_released_answers(shared_data: Path) -> None:
         pytest.skip("no general_data.json")
     data = str(shared_data)
     built = build("halueval_general", Options(data=data))
-    assert len(built.items) == built.task.size == 4507
+    assert len(built.items) == built.task.data.size == 4507
     assert Counter(item.target for item in built.items) == {"Yes": 815, "No": 3692}
     assert figures(built, "baseline")["acc"] == pytest.approx(815 / 4507)
     located = build("halueval_general_localization", Options(data=data))
-    assert len(located.items) == located.task.size == 765
+    assert len(located.items) == located.task.data.size == 765
     for name, value in figures(located, "oracle").items():
         assert value == (0.0 if name in ("unplaced", "unparsed", "abstained", "empty") else 1.0), name
     rows = [json.loads(line) for line in (shared_data / "halueval" / "general_data.json").read_text().splitlines()]

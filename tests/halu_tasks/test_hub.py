@@ -23,7 +23,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.hub import HubAddress
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.rows import json_lines
-from halu_tasks.data.sources import FACTCHD
+from halu_tasks.data.sources import SOURCES
 from halu_tasks.tasks import build
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             paths = json.loads(body)["paths"] if body.startswith("{") else parse_qs(body)["paths"]
             return self._reply(200, [_entry(path, files) for path in paths if path in files])
-        if (revision := rest.partition("/revision/")[2]) not in ("", "main", COMMIT, FACTCHD.revision):
+        if (revision := rest.partition("/revision/")[2]) not in ("", "main", COMMIT, SOURCES["factchd"].revision):
             return self._reply(404, f"Invalid rev id: {revision}".encode(), X_Error_Code="RevisionNotFound")
         siblings = [{"rfilename": path} for path in files]
         return self._reply(200, {"_id": "1", "id": name, "sha": COMMIT, "siblings": siblings, "private": False})
@@ -268,7 +268,7 @@ def test_a_pinned_source_is_fetched_at_its_commit_and_kept_in_the_hubs_cache(
     assert [item["id"] for item in items] == ["0", "q1", "2", "q3", "4", "q5"]
     assert items == ran["factchd again"].items
     fetched = [path for path, _ in server.asked if path.endswith("fact_test_noe.jsonl")]
-    assert set(fetched) == {f"/datasets/zjunlp/FactCHD/resolve/{FACTCHD.revision}/fact_test_noe.jsonl"}
+    assert set(fetched) == {f"/datasets/zjunlp/FactCHD/resolve/{SOURCES['factchd'].revision}/fact_test_noe.jsonl"}
     assert len(fetched) == 2  # its size and then the file, once
 
 

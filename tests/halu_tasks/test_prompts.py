@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from halu_tasks.core.options import Options
-from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.prompts import published
-from halu_tasks.tasks.prompts.convert import read_prompt
-from halu_tasks.tasks.prompts.published import PublishedPrompt, prompts_for, published_as, wording_hash
+from halu_tasks.tasks import build, published, registry
+from halu_tasks.tasks.convert import read_prompt
+from halu_tasks.tasks.published import PublishedPrompt, prompts_for, published_as, wording_hash
 
 Here = Callable[..., Any]
 TASKS, _ = registry()
@@ -111,7 +110,7 @@ def test_an_instruction_without_placeholders_precedes_the_packages_fields(tmp_pa
     path.write_text("Judge the summary.\n")
     task = TASKS["halueval_summarization"]
     prompt = read_prompt(task, path)
-    assert prompt == {"system": "", "user": f"Judge the summary.\n\n{task.own_prompt(Options())['user']}"}
+    assert prompt == {"system": "", "user": f"Judge the summary.\n\n{task.prompts.wording(Options()).prompt['user']}"}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +150,7 @@ def test_each_known_hash_is_one_of_a_task_and_stands_for_one_text() -> None:
         assert {*entry.tasks} <= {*TASKS}
     for name, task in TASKS.items():
         # no published wording is shipped
-        assert all(published_as(name, w.prompt) is None for w in task.wordings)
+        assert all(published_as(name, w.prompt) is None for w in task.prompts.wordings)
 
 
 @pytest.fixture

@@ -310,7 +310,7 @@ def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_pat
 
 
 def test_predictions_of_a_derived_task_are_read_without_its_file(score: Score, tmp_path: Path) -> None:
-    base = TASKS[CORRECTION].path
+    base = TASKS[CORRECTION].file.path
     own = tmp_path / "my_correction.yaml"
     own.write_text(f"include: {base}\ntask: my_correction\ndescription: Fill the gaps.\n")
     rows = {item.id: TASKS[CORRECTION].oracle(item) for item in build(CORRECTION, Options(data="sample")).items}
@@ -673,7 +673,7 @@ def test_figures_spread_over_the_wordings_of_a_task(tmp_path: Path) -> None:
     prompts = tmp_path / "prompts.yaml"
     prompts.write_text(f'{HALUEVAL}: {{user: "Hallucinated? {{{{document}}}} {{{{summary}}}}"}}\n')
     own = tmp_path / "own.yaml"
-    base = TASKS[HALUEVAL].path
+    base = TASKS[HALUEVAL].file.path
     own.write_text(f"include: {base}\ntask: own\ndoc_to_text: |-\n  {{{{document}}}} {{{{summary}}}} Yes or No?\n")
     colder = tmp_path / "colder.yaml"
     colder.write_text(f"include: {base}\ntask: colder\ngeneration_kwargs: {{temperature: 0.1, do_sample: true}}\n")
@@ -757,14 +757,15 @@ def test_an_entry_says_all_that_sets_it_apart() -> None:
 
 # --- what is drawn ----------------------------------------------------------------------------------
 
-OWN_CASES = """from halu_tasks.core.items import Case
+OWN_CASES = """from halu_tasks.core.items import Item
 
 TEXT = "The Danube ends in the Baltic Sea."
 
 def cases(rows, options):
     gold = {"text": TEXT, "spans": [[19, 33]], "strings": [TEXT[19:33]]}
     for number in range(4):
-        yield Case(f"own-{number}", f"own-{number}", {"question": "Where?", "answer": TEXT}, %s, gold)
+        fields = {"question": "Where?", "answer": TEXT}
+        yield Item(f"own-{number}", f"own-{number}", %s, fields=fields, gold=gold)
 """
 DERIVED = """include: {base}
 task: my_task

@@ -19,9 +19,9 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import registry
 from halu_tasks.tasks.checks import check_sample
-from halu_tasks.tasks.definition import KEYS, METRIC_KEYS, PROMPT_FORMATS
 from halu_tasks.tasks.derived import TaskReference, task_of, task_of_file
 from halu_tasks.tasks.listing import listing, path_of
+from halu_tasks.tasks.schema import KEYS, PROMPT_FORMATS, MetricKeys
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
 
 TASKS, GROUPS = registry()
@@ -58,12 +58,12 @@ FAULTS = {
         "metric_list",
         "lists 'acc' twice",
     ),
-    "no metric": (INDEPENDENT, "metric_list: []\n", "metric_list", "is empty; the first metric is the headline"),
+    "no metric": (INDEPENDENT, "metric_list: []\n", "metric_list", "at least 1 item"),
     "unknown key of a metric": (
         INDEPENDENT,
         "metric_list: [{metric: acc, aggregation: mean}]\n",
         "metric_list",
-        "acc: unknown key 'aggregation'",
+        "entry 1: unknown key 'aggregation'",
     ),
     "wrong direction": (
         INDEPENDENT,
@@ -112,7 +112,12 @@ FAULTS = {
         "answer",
         "unknown reading 'true_fals' (did you mean 'true_false'?)",
     ),
-    "answer kind misspelt": (INDEPENDENT, "answer: {kind: lable}\n", "answer", "kind: expected label, claims, spans"),
+    "answer kind misspelt": (
+        INDEPENDENT,
+        "answer: {kind: lable}\n",
+        "answer",
+        "kind: expected 'label', 'claims', 'spans'",
+    ),
     "key of another answer kind": (
         ENTITY,
         "answer: {kind: spans, labels: [a, b]}\n",
@@ -150,7 +155,7 @@ FAULTS = {
         GENERATIVE,
         "judge: !function halu_tasks.scorers.benchmarks.cfaith.read_verdict\n",
         "judge",
-        "expected !function MODULE.NAME of a JudgeSpec",
+        "expected an instance of JudgeSpec",
     ),
     # prompts
     "placeholder misspelt": (
@@ -165,14 +170,14 @@ FAULTS = {
         INDEPENDENT,
         "doc_to_text: !function halu_tasks.benchmarks.refact.independent\n",
         "doc_to_text",
-        "expected a string, a template over the fields",
+        "expected a string, got !function",
     ),
     "placeholder in the target": (COMPARATIVE, "doc_to_target: '{{answer_a}}'\n", "doc_to_target", "fields: target"),
     "field that no case has": (
         INDEPENDENT,
         "fields: [question, answer, source]\n",
         "fields",
-        "the cases lack the field 'source'; they have question, answer",
+        "the items lack the field 'source'; they have question, answer",
     ),
     "field of a method misspelt": (
         INDEPENDENT,
@@ -193,7 +198,7 @@ FAULTS = {
         INDEPENDENT,
         "generation_kwargs: {max_gen_toks: 0}\n",
         "generation_kwargs",
-        "max_gen_toks: expected a positive integer, got 0",
+        "max_gen_toks: expected greater than 0, got 0",
     ),
     "sampling at temperature 0": (
         INDEPENDENT,
@@ -266,7 +271,7 @@ FAULTS = {
         INDEPENDENT,
         "cases: !function halu_tasks.benchmarks.refact.localization_cases\n",
         "cases",
-        ", *, error_type: 'str') -> 'Iterator[Case]': ",
+        ", *, error_type: 'str') -> 'Iterator[Item]': ",
     ),
     "function that fails": (
         INDEPENDENT,
@@ -292,8 +297,25 @@ FAULTS = {
         "doc_to_target",
         "of the sample scores 0 instead of 1",
     ),
-    "type of a row's field": (INDEPENDENT, "rows: {fields: {question: str}}\n", "rows", "string, array, object, any"),
+    "type of a row's field": (
+        INDEPENDENT,
+        "rows: {fields: {question: str}}\n",
+        "rows",
+        "'string', 'array', 'object' or 'any'",
+    ),
     "source misspelt": (INDEPENDENT, "source: refakt\n", "source", "did you mean 'refact'?"),
+    "source without files": (
+        INDEPENDENT,
+        "source: {name: mine, title: Mine}\n",
+        "source",
+        ": source: files: is missing",
+    ),
+    "key of a source misspelt": (
+        INDEPENDENT,
+        "source: {name: mine, titel: Mine, files: {refact_multi_error.jsonl: null}}\n",
+        "source",
+        "unknown key 'titel' (did you mean 'title'?)",
+    ),
     "file that the source lacks": (INDEPENDENT, "file: refact.jsonl\n", "file", "source refact has no file"),
     "file by an unknown option": (
         INDEPENDENT,
@@ -323,7 +345,7 @@ def test_a_fault_is_one_line_with_file_line_and_key(fault: str, here: Here, tmp_
     assert line.startswith(f"{path}:{number}: {key}: ") and said in line
 
 
-LABELS = TASKS["refact_judgment_independent"].path
+LABELS = TASKS["refact_judgment_independent"].file.path
 
 
 @pytest.mark.parametrize(
@@ -338,7 +360,7 @@ LABELS = TASKS["refact_judgment_independent"].path
         ("task: a\ninclude: mine.yaml\n", "include: the file is included twice"),
         (f"task: a\ninclude: [{LABELS}, {LABELS}]\n", "include: the file is included twice"),
         ("task: a\n", ": reference_task: expected the packaged task that the file includes, got None"),
-        ("task: a\nreference_task: a\n", ": answer: is missing (kind of answer, its labels and its reading)"),
+        ("task: a\nreference_task: a\n", ": source: is missing (where the data come from)"),
     ],
 )
 def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, told: str, here: Here, tmp_path: Path) -> None:
@@ -374,10 +396,14 @@ metadata: {version: 1, about: Two tasks}
     [
         ("refact_correction", "refact_corection", ":2: task: unknown task 'refact_corection' (did you mean"),
         ("metric: acc", "metric: em", ":3: aggregate_metric_list: refact_localization_entity has no metric 'em'"),
-        ("weight_by_size: false", "weight_by_size: true", ":3: aggregate_metric_list: expected 'metric: NAME' with"),
+        (
+            "weight_by_size: false",
+            "weight_by_size: true",
+            ":3: aggregate_metric_list: entry 1: weight_by_size: expected False",
+        ),
         ("group: mine", "group: factchd", ":1: group: 'factchd' is the name of a task"),
         ("[refact_correction, ", "[mine, ", ":2: task: the group 'mine' is a member of itself"),
-        (", about: Two tasks", "", ":6: metadata: lacks 'about'"),
+        (", about: Two tasks", "", ":6: metadata: about: is missing"),
         ("version: 1", "version: one", ":6: metadata: version: expected a number, got 'one'"),
     ],
 )
@@ -442,7 +468,7 @@ def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> 
     assert reference.as_json().keys() == {"task", "reference_task", "overrides"}
     assert reference.overrides.keys() - {"task"} == {"generation_kwargs"}
     restored = TaskReference.from_json(json.loads(json.dumps(reference.as_json()))).resolve()
-    assert restored.definition["generation_kwargs"] == task.definition["generation_kwargs"]
+    assert restored.file.values["generation_kwargs"] == task.file.values["generation_kwargs"]
     packaged = TASKS["refact_judgment_independent"]
     assert TaskReference.of(packaged).as_json() == {"task": packaged.name}
     assert TaskReference(packaged.name).resolve() is packaged
@@ -488,28 +514,13 @@ def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path:
     assert listed.returncode == 0 and str(broken) in listed.stderr and "refact_correction" in listed.stdout
 
 
-@pytest.mark.slow
-def test_a_benchmark_without_its_inspect_module_is_named_and_the_others_are_there(tmp_path: Path) -> None:
-    folder = copied(tmp_path)
-    path = folder / "task_configs" / "halueval" / "_halueval"
-    path.write_text(path.read_text() + "inspect_module: no_such\n")
-    code = "import halu_tasks._registry; from inspect_ai.util import registry_create"
-    code += "; registry_create('task', 'halu_tasks/refact', data='sample')"
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    arguments = [sys.executable, "-c", code]
-    told = subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=environment)
-    assert told.returncode == 0, told.stderr
-    assert told.stderr.count("cannot be imported") == 1
-    assert "halu_tasks.no_such cannot be imported, its tasks are missing" in told.stderr
-
-
 # --- what the commands print ----------------------------------------------------------------------
 
 
 def test_a_listing_without_scorers_is_that_of_the_registry() -> None:
     tasks, groups = listing()
     assert [(t.name, t.about, t.size, t.headline, t.path) for t in tasks] == [
-        (t.name, t.about, t.size, t.headline, t.path) for t in TASKS.values()
+        (t.name, t.about, t.data.size, t.headline, t.file.path) for t in TASKS.values()
     ]
     assert [(g.name, g.means, g.members) for g in groups] == [(g.name, g.means, g.members) for g in GROUPS.values()]
 
@@ -530,8 +541,8 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
     for metric in shown["metrics"]:
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
-    source = TASKS[task].reader.source
-    for text in (str(TASKS[task].path), source.paper, source.licence, TASKS[task].about, *TASKS[task].task_options):
+    packaged, source = TASKS[task], TASKS[task].data.source
+    for text in (str(packaged.file.path), source.paper, source.licence, packaged.about, *packaged.task_options):
         assert text and text in str(shown)
     for mode in ("strict", "paper"):
         assert shown["scorers"][mode]["about"] and shown["scorers"][mode]["name"]
@@ -583,7 +594,7 @@ def test_the_page_has_every_key_with_whether_it_is_required() -> None:
 
 
 def test_the_page_has_every_reading_scorer_argument_and_key_of_a_metric() -> None:
-    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *METRIC_KEYS):
+    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *MetricKeys.model_fields):
         assert f"`{name}`" in PAGE, name
     for name in SCORERS:
         arguments = ", ".join(f"`{argument}`" for argument in inspect.signature(scorer_factory(name)).parameters)

@@ -284,7 +284,7 @@ def test_balance_keeps_as_many_of_each_kind(build: Run) -> None:
         ('{"id": "a"}', "documents.jsonl:1: field 'text' is missing"),
         ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "two documents have the id 'a'"),
         ('{"id": "a", "text": 1}', "documents.jsonl:1: field 'text': expected a string, got int"),
-        ("[]", "documents.jsonl:1"),
+        ("[]", "documents.jsonl: contains no documents"),
         ("", "contains no documents"),
     ],
 )

@@ -351,7 +351,7 @@ def test_two_papers_of_one_name_are_told_apart_and_both_shown_where_a_citation_f
 
 def test_all_of_fave_is_read(shared_data: Path) -> None:
     built = build("fave", Options(data=str(shared_data)))
-    assert len(built.items) == 200 == built.task.size
+    assert len(built.items) == 200 == built.task.data.size
     assert all(len({paper["name"] for paper in item.gold["papers"]}) == 8 for item in built.items)
     assert sum(not paper["abstract"] for item in built.items for paper in item.gold["papers"]) == 1
 

@@ -15,7 +15,7 @@ from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.examples.fewshot import worked_examples
+from halu_tasks.tasks.asking import worked_examples
 
 TASKS = registry()[0]
 
@@ -155,7 +155,7 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
 def test_items_prints_what_the_harnesses_send(task: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["items", task, "--data", "sample", "--json"]) == 0
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    built = build(task, Options(data="sample", fewshot=registry()[0][task].shots))
+    built = build(task, Options(data="sample", fewshot=registry()[0][task].prompts.shots))
     examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
     assert printed == [
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}

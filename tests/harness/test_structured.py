@@ -16,13 +16,13 @@ from halu_tasks.core.options import Options
 from halu_tasks.tasks import build, registry
 
 TASKS = registry()[0]
-WITH_COT = [name for name, task in TASKS.items() if "cot" in task.own_prompt(Options())]
+WITH_COT = [name for name, task in TASKS.items() if "cot" in task.prompts.wording(Options()).prompt]
 CHAT = "/chat/completions"
 
 
 @pytest.mark.parametrize(("task", "cot"), [*((name, False) for name in TASKS), *((name, True) for name in WITH_COT)])
 def test_an_answer_as_json_is_scored_as_the_same_answer_in_words(task: str, cot: bool) -> None:
-    options = {"data": "sample", "fewshot": TASKS[task].shots, "cot": cot}
+    options = {"data": "sample", "fewshot": TASKS[task].prompts.shots, "cot": cot}
     built, plain = build(task, Options(**options, structured=True)), build(task, Options(**options))
     assert built.version == f"{plain.version}-structured" and built.prompt_hash != plain.prompt_hash
     for item in built.items:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.items import Case, Example, Item
+from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
 from halu_tasks.scorers.reading.judge import fence
@@ -21,8 +21,8 @@ from halu_tasks.tasks import Built, build, prompt_of, registry
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
-OWN = TASKS[NAME].own_prompt(Options())
-WITH_COT = [name for name, task in TASKS.items() if "cot" in task.own_prompt(Options())]
+OWN = TASKS[NAME].prompts.wording(Options()).prompt
+WITH_COT = [name for name, task in TASKS.items() if "cot" in task.prompts.wording(Options()).prompt]
 
 
 def own_prompt(file: str) -> Prompt:
@@ -93,7 +93,7 @@ def sample() -> dict[str, Built]:
 def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Built]) -> None:
     built = sample[name]
     assert len(built.items) >= 10
-    cases = list(built.task.cases(_rows(built), built.options))
+    cases = list(built.task.data.items(_rows(built), built.options))
     assert [case.id for case in cases] == [item.id for item in built.items]
     for case, item in zip(cases, built.items, strict=True):
         # a field may be there for methods that look at more than the prompt shows
@@ -103,7 +103,7 @@ def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sa
 
 
 def _rows(built: Built) -> list[dict[str, str]]:
-    return list(built.task.reader.rows(built.located.content))
+    return list(built.task.data.rows(built.located.content))
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -123,7 +123,7 @@ def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, s
 
 def test_nothing_around_an_answer_tells_whether_it_is_true(sample: dict[str, Built]) -> None:
     built = sample[NAME]
-    cases = built.task.cases(_rows(built), built.options)
+    cases = built.task.data.items(_rows(built), built.options)
     around = [
         (item.system, item.prompt.replace(case.fields["answer"], ""))
         for case, item in zip(cases, built.items, strict=True)
@@ -287,7 +287,7 @@ def test_an_unknown_placeholder_in_a_users_prompt_is_told_when_the_items_are_bui
 
 
 def test_render_keeps_what_the_scorer_needs() -> None:
-    case = Case("i", "c", {"q": "?"}, "True", {"spans": [[0, 1]]}, {"type": "neg"})
+    case = Item("i", "c", "True", fields={"q": "?"}, gold={"spans": [[0, 1]]}, tags={"type": "neg"})
     item = render(case, {"user": "U {q}", "system": "S {q}", "cot": "C {q}"})
     assert item == Item("i", "c", "True", "S ?", "U ?", {"spans": [[0, 1]]}, {"type": "neg"}, {"q": "?"})
     assert render(case, {"user": "U {q}", "cot": "C {q}"}, cot=True).system == "C ?"

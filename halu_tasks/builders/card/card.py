@@ -117,7 +117,7 @@ def _licence(named: str | None) -> dict[str, str]:
 def tasks_on(benchmark: str, files: Mapping[str, int]) -> list[str]:
     """Return the names of the tasks that read at least one of the files."""
     tasks = registry()[0].values()
-    return [task.name for task in tasks if task.benchmark == benchmark and task.reader.file(Options()) in files]
+    return [task.name for task in tasks if task.benchmark == benchmark and task.data.file(Options()) in files]
 
 
 def _parts(info: CardInfo) -> Iterator[str]:

@@ -12,7 +12,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import cached, in_folder
 from halu_tasks.data.rows import Row, json_lines
-from halu_tasks.tasks import Reader, registry, source_named
+from halu_tasks.tasks import TaskData, registry, source_named
 
 NAMED, _CACHE = "named", "cache"
 
@@ -65,11 +65,11 @@ def _json_rows(path: Path) -> Iterator[Row]:
 
 
 @cache
-def _readers() -> dict[str, Reader]:
+def _readers() -> dict[str, TaskData]:
     """Return the readers of the published files that tasks use, by source/file."""
-    readers: dict[str, Reader] = {}
+    readers: dict[str, TaskData] = {}
     for task in registry()[0].values():
-        reader = task.reader
+        reader = task.data
         choices = {name: Options.of_some_tasks()[name].choices for name in task.task_options}
         variants = [Options(**{name: choice}) for name, values in choices.items() for choice in values]
         files = [reader.file(options) for options in (Options(), *variants)]

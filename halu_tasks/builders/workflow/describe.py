@@ -64,8 +64,7 @@ def describe_build(path: Path) -> BuildProfile:
     tasks = [
         task
         for task in registry()[0].values()
-        if task.benchmark == folder.pipeline.benchmark
-        and in_folder(task.reader.source, task.reader.file(options), dataset)
+        if task.benchmark == folder.pipeline.benchmark and in_folder(task.data.source, task.data.file(options), dataset)
     ]
     return BuildProfile(
         builder=folder.plan.builder,

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.core.files import atomic_folder
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.tasks import Built
 
 Numbers = npt.NDArray[np.int64]
@@ -120,14 +120,14 @@ def write_items(built: Built, folder: Path) -> ItemStore:
     """
     if not folder.exists():
         with atomic_folder(folder, "items") as partial:
-            _write_records(built.cases(), partial)
+            _write_records(built.unrendered(), partial)
             _write_index(partial)
             if (repeated := ItemStore(partial).repeated_id()) is not None:
                 raise built.repeated_id(repeated)
     return ItemStore(folder)
 
 
-def _write_records(cases: Iterable[Case], folder: Path) -> None:
+def _write_records(cases: Iterable[Item], folder: Path) -> None:
     """Write the items, and what the index is made of: their positions, hashes, and groups."""
     position, positions, hashes = 0, [0], list[int]()
     groups: list[list[tuple[int, int, int]]] = [[] for _ in range(BUCKETS)]

@@ -246,7 +246,7 @@ def _rank(column: Column) -> tuple[Any, ...]:
     unjudged = column.task.judged is not None and run.judge is None
     kind = run.provenance.data
     data = _DATA.index(kind) if kind in _DATA else len(_DATA)
-    options = len(run.options) + (run.provenance.fewshot not in (None, column.task.shots))
+    options = len(run.options) + (run.provenance.fewshot not in (None, column.task.prompts.shots))
     return (
         data,
         unjudged,

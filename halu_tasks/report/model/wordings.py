@@ -80,7 +80,7 @@ def _spread(
 def _condition(column: Column) -> Hashable:
     """Return what the wordings of a task have in common, as a key."""
     run, task = column.first, column.task
-    own = {key: task.definition.get(key) for key in task.changed if key not in PROMPT_KEYS}
+    own = {key: task.file.values.get(key) for key in task.changed if key not in PROMPT_KEYS}
     return (
         task.reference,
         task.version,

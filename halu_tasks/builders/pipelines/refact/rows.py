@@ -16,7 +16,7 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.pipelines.refact.edits import Edit, edited, marked
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.correction import score_replacements
 from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
@@ -25,7 +25,7 @@ from halu_tasks.scorers.score import Score
 NEG, SWAP = "neg", "swap"
 MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
 
-_Task = tuple[Callable[[list[Row], Options], Iterator[Case]], Callable[[Item, str], Score], tuple[str, ...]]
+_Task = tuple[Callable[[list[Row], Options], Iterator[Item]], Callable[[Item, str], Score], tuple[str, ...]]
 _TASKS: dict[str, tuple[_Task, ...]] = {
     NEG: ((partial(localization_cases, error_type=NEG), score_sentence, ("iou", "acc")),),
     SWAP: (
@@ -72,9 +72,8 @@ def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> 
     if recovered != list(originals):
         return "originals cannot be recovered"
     for cases, score, facts in _TASKS[row["error_type"]]:
-        for case in cases([row], Options()):
-            item = Item(case.id, case.cluster, case.target, "", "", case.gold, case.tags, case.fields)
-            scored = score(item, case.target).measurements
+        for item in cases([row], Options()):
+            scored = score(item, item.target).measurements
             if any(scored[name] != 1 for name in facts):
                 return "a right answer is scored as wrong"
     return ""

@@ -13,7 +13,7 @@ import yaml
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import PLACEHOLDER, Prompt
-from halu_tasks.tasks.prompts.published import prompts_for
+from halu_tasks.tasks.published import prompts_for
 from halu_tasks.tasks.task import Task
 
 _HEADING = re.compile(r"^[ \t]*(system|user)(?:[ \t]+(?:prompt|message|text))?[ \t]*:?[ \t]*$", re.IGNORECASE | re.M)
@@ -68,12 +68,12 @@ def _of_rows(task: Task, path: Path, text: str) -> tuple[str, str]:
     instructions = {row["instruction"] for row in rows}
     if len(instructions) != 1:
         raise UsageError(f"{path}: expected one 'instruction' for all rows, got {len(instructions)}")
-    (case,) = task.cases(rows[:1], Options())
+    (item,) = task.data.items(rows[:1], Options())
     user = rows[0]["input"]
-    for name in task.fields:
-        if user.count(case.fields.get(name, "\0")) != 1:
+    for name in task.prompts.fields:
+        if user.count(item.fields.get(name, "\0")) != 1:
             raise UsageError(f"{path}:1: expected the field {name!r} once in 'input'")
-        user = user.replace(case.fields[name], f"{{{name}}}")
+        user = user.replace(item.fields[name], f"{{{name}}}")
     return instructions.pop(), user
 
 
@@ -95,9 +95,9 @@ def _template(task: Task, path: Path, text: str, renamed: dict[str, str]) -> str
 
     def placeholder(match: re.Match[str]) -> str:
         name = renamed.get(match[1], match[1])
-        if name not in task.fields:
-            close = did_you_mean(name, task.fields)
-            raise UsageError(f"{path}: {{{match[1]}}} is not a field{close}; fields: {', '.join(task.fields)}")
+        if name not in task.prompts.fields:
+            close = did_you_mean(name, task.prompts.fields)
+            raise UsageError(f"{path}: {{{match[1]}}} is not a field{close}; fields: {', '.join(task.prompts.fields)}")
         return f"{{{{{name}}}}}"
 
     return PLACEHOLDER.sub(placeholder, _JINJA.sub("{{ '{' }}", text)).strip()
@@ -110,9 +110,9 @@ def _with_fields(task: Task, path: Path, text: str, renamed: dict[str, str]) -> 
         raise UsageError(f"{path}: the user text is empty")
     if PLACEHOLDER.search(text):
         return template
-    packaged = task.own_prompt(Options())
+    packaged = task.prompts.wording(Options()).prompt
     if "system" not in packaged:
-        fields = ", ".join(f"{{{name}}}" for name in task.fields)
+        fields = ", ".join(f"{{{name}}}" for name in task.prompts.fields)
         raise UsageError(f"{path}: the text has no placeholder; {task.name} has the fields {fields}")
     return f"{template}\n\n{packaged['user']}"
 
@@ -126,7 +126,12 @@ def as_task_file(task: Task, prompt: Prompt, name: str, comment: str) -> str:
         name: The name of the new task.
         comment: The first line.
     """
-    values = {"include": str(task.path), "task": name, "description": prompt["system"], "doc_to_text": prompt["user"]}
+    values = {
+        "include": str(task.file.path),
+        "task": name,
+        "description": prompt["system"],
+        "doc_to_text": prompt["user"],
+    }
     body = "".join(
         f"{key}: {_block(value)}\n" if key in ("description", "doc_to_text") and value else _plain(key, value)
         for key, value in values.items()

@@ -18,7 +18,7 @@ import yaml
 
 from halu_tasks.core.prompting import Prompt
 
-REFERENCE = Path(__file__).parents[2] / "reference"
+REFERENCE = Path(__file__).parents[1] / "reference"
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _QUOTES = {"‘‘": '"', "’’": '"', "``": '"', "''": '"', "“": '"', "”": '"', "‘": "'", "’": "'", "`": "'"}
 

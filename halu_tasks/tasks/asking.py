@@ -1,0 +1,226 @@
+"""How a task is asked under some options: its prompts, JSON answers, worked examples, and chats to tune a model on."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Example, Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import Prompt, given_prompts, messages, placeholders, render
+from halu_tasks.data.locate import Located, is_sample, locate
+from halu_tasks.data.rows import Row
+from halu_tasks.tasks.registry import prompt_names, registry
+from halu_tasks.tasks.task import Decoding, Task
+
+logger = logging.getLogger(__name__)
+
+PACKAGED = "packaged"
+"""The name of the built-in wording among several."""
+
+
+# --- prompts --------------------------------------------------------------------------------------
+
+
+def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
+    """Return the prompts of a task under `options`, by the name of their wording; files replace parts of them.
+
+    Raises:
+        UsageError: A file cannot be read, or names a prompt or a key that does not exist, or two wordings have the same
+            name or are equal.
+    """
+    prompts: dict[str, Prompt] = {}
+    for file in options.prompts or (PACKAGED,):
+        name = file if file == PACKAGED else Path(file).stem
+        if name in prompts:
+            raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
+        prompt = _packaged_prompt(task, options) if file == PACKAGED else _prompt_of_file(task, options, file)
+        prompt = structured_prompt(prompt, task, options) if options.structured else prompt
+        if same := next((other for other in prompts if prompts[other] == prompt), None):
+            files = ",".join(options.prompts)
+            raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
+        prompts[name] = prompt
+    return prompts
+
+
+def prompt_of(task: Task, options: Options) -> Prompt:
+    """Return the only prompt of a task under `options`.
+
+    Raises:
+        UsageError: As in `prompts_of`, or there are several.
+    """
+    prompts = prompts_of(task, options)
+    if len(prompts) > 1:
+        raise UsageError(f"prompts {','.join(options.prompts)}: expected one file, got {len(prompts)}")
+    return next(iter(prompts.values()))
+
+
+def reference_prompt(task: Task, options: Options) -> Prompt:
+    """Return the prompt by which the packaged task is asked under `options`."""
+    prompt = _packaged_prompt(registry()[0].get(task.reference, task), options)
+    return structured_prompt(prompt, task, options) if options.structured else prompt
+
+
+def _packaged_prompt(task: Task, options: Options) -> Prompt:
+    return task.prompts.wording(options).prompt
+
+
+def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
+    wording = task.prompts.wording(options)
+    given = given_prompts(file, {*prompt_names(), *(task.name + other.suffix for other in task.prompts.wordings)})
+    prompt = wording.prompt
+    for name in dict.fromkeys((task.reference, task.name)):
+        prompt = {**prompt, **given.get(name + wording.suffix, {})}
+    return prompt
+
+
+# --- answers as JSON ------------------------------------------------------------------------------
+
+_MORE_TOKENS = 48  # for braces, quotes and a code block
+
+_INSTRUCTION = (
+    "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}{answer}."
+)
+
+
+def check_structured(task: Task, options: Options) -> None:
+    """Check that `structured` can be combined with the other options.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    if options.scoring == "paper":
+        raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
+    if options.probability and "probability" in task.task_options:
+        raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
+
+
+def structured_decoding(decoding: Decoding) -> Decoding:
+    """Return a decoding with room for the JSON around an answer."""
+    return replace(decoding, max_tokens=decoding.max_tokens + _MORE_TOKENS)
+
+
+def structured_reply(task: Task, options: Options, reply: str) -> str:
+    """Return a reply as JSON; where an explanation is asked for, the whole reply is it."""
+    explanation = {"explanation": reply} if _explains(task, options) else {}
+    return json.dumps({**explanation, "answer": task.answer.json_value(reply)}, ensure_ascii=False)
+
+
+def structured_prompt(prompt: Prompt, task: Task, options: Options) -> Prompt:
+    """Return a prompt that ends with the instruction to answer in JSON."""
+    explains = _explains(task, options)
+    keys = 'the keys "explanation", which gives your reasons, and "answer", which is ' if explains else ""
+    asked = _INSTRUCTION.format(keys=keys or 'the key "answer", which is ', answer=task.answer.json_meaning(options))
+    return {**prompt, "user": f"{prompt['user']}\n\n{asked}"}
+
+
+def response_schema(task: Task, options: Options) -> Mapping[str, Any]:
+    """Return the JSON schema of replies."""
+    properties = {"explanation": {"type": "string"}} if _explains(task, options) else {}
+    properties["answer"] = task.answer.json_schema(options)
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _explains(task: Task, options: Options) -> bool:
+    return options.cot or task.answer.explains
+
+
+# --- worked examples ------------------------------------------------------------------------------
+
+MOST_EXAMPLES = 64
+"""No more worked examples are made than this, since a training part has thousands of rows."""
+
+OWN_EXAMPLES = "%s: worked examples are made of the package's own rows, since the folder of the data has no %s"
+
+
+def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Example]:
+    """Make the worked examples of a task, in order, at most `MOST_EXAMPLES`.
+
+    They are made of the benchmark's training part, without what is also under test. If there is none, they are made of
+    the package's own rows; a warning says so if it is the user's data that lack the training part. With chain of
+    thought each reply reasons first.
+
+    Args:
+        task: The task.
+        options: The options of the run.
+        prompt: The prompt that asks the task.
+    """
+    items = task.data.items(_example_rows(task, options, prompt), options)
+    return [_example(task, item, prompt, options) for item in task.data.order(items, options)[:MOST_EXAMPLES]]
+
+
+def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]:
+    data = task.data
+    training = data.training_data(options)
+    if training is None:
+        if data.lacks_training(options):
+            logger.warning(OWN_EXAMPLES, task.name, data.training)
+        yield from data.fewshot_rows(options)
+        return
+
+    names = placeholders(prompt["user"])
+
+    def shown(item: Item) -> tuple[str, ...]:
+        return tuple(text for name, text in item.fields.items() if name in names)
+
+    located = locate(data.source, data.file(options), options)
+    tested = {shown(item) for item in data.items(data.rows(located), options)}
+    for row in data.rows(training):
+        if not any(shown(item) in tested for item in data.items([row], options)):
+            yield row
+
+
+def _example(task: Task, item: Item, prompt: Prompt, options: Options) -> Example:
+    item = render(item, prompt, cot=options.cot)
+    reply = task.oracle(item)
+    if options.cot:
+        cue = item.prompt.rsplit("\n", 1)[-1]
+        reply = f"{item.explanation}\n{cue} {reply}"
+    return Example(item.prompt, structured_reply(task, options, reply) if options.structured else reply)
+
+
+# --- chats ----------------------------------------------------------------------------------------
+
+Chat = dict[str, list[dict[str, str]]]
+"""`messages`, each with `role` and `content`, as chat models are tuned on."""
+
+
+def training_chats(
+    task: Task, options: Options, question: Callable[[Item], str] = lambda item: item.prompt
+) -> Iterator[Chat]:
+    """Return each row of the training part as a chat that ends with a reply that scores full marks.
+
+    Args:
+        task: The task.
+        options: Its options, of which `data` and `prompts` are used.
+        question: Returns the user text of an item; by default its prompt.
+
+    Raises:
+        UsageError: The benchmark has no training part.
+        DataError: The training part is missing or has an invalid row.
+    """
+    data = task.data
+    if data.training is None:
+        able = sorted(other.name for other in registry()[0].values() if other.data.training)
+        raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
+    located: Located | Path = (
+        data.fewshot_path(options) if is_sample(options.data) else locate(data.source, data.training, options)
+    )
+    # look for the prompt now, so that a missing one is an error before the first chat is read
+    prompt = prompt_of(task, options)
+
+    def chat(item: Item) -> Chat:
+        asked = messages(replace(item, prompt=question(item)))
+        return {"messages": [*asked, {"role": "assistant", "content": task.oracle(item)}]}
+
+    return (chat(render(item, prompt)) for item in data.items(data.rows(located), options))
