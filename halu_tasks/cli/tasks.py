@@ -35,7 +35,7 @@ def list_tasks(*, json: bool = False) -> None:
             [
                 {
                     "task": task.name,
-                    "items": task.data.size or "unknown",
+                    "items": task.size or "unknown",
                     "headline": task.headline,
                     "source": task.title,
                     "asks": task.about,
