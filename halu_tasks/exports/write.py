@@ -13,7 +13,7 @@ from halu_tasks.exports.community_evals import Target, check_publishable, entry_
 from halu_tasks.exports.every_eval_ever import Publisher, write_run
 from halu_tasks.exports.exported import Exported
 from halu_tasks.exports.models import NO_ORGANIZATION, own_name
-from halu_tasks.results.latest import latest_runs
+from halu_tasks.results.entry import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 
@@ -157,9 +157,9 @@ def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> _Runs:
                 f"{', '.join(sorted(known))}"
             )
     lost = any(skipped.lost for skipped in results.skipped)
-    latest = latest_runs(results.runs)
-    _warn_replaced(latest.replaced, warn)
-    return _Runs([Exported(run, models) for run in latest.runs], lost)
+    latest = {(run.condition, Entry.of(run)): run for run in results.runs}
+    _warn_replaced([run for run in results.runs if run is not latest[run.condition, Entry.of(run)]], warn)
+    return _Runs([Exported(run, models) for run in latest.values()], lost)
 
 
 def _warn_replaced(replaced: Sequence[Run], warn: Warn) -> None:

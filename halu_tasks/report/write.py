@@ -1,24 +1,26 @@
-"""Writing a report on results: a page, a table of items, Markdown and JSON."""
+"""Writing a report on results: a page, a table of items, Markdown and JSON; and comparing a few results."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
+from halu_tasks.report.assemble import TABLE, assemble
+from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.markdown import markdown
-from halu_tasks.report.model.assemble import TABLE, assemble
-from halu_tasks.report.model.leaderboard import board
-from halu_tasks.report.model.report import ReplyWarning, Report
-from halu_tasks.report.page.render import render
+from halu_tasks.report.page import render
+from halu_tasks.report.records import Report, ReportWarning
+from halu_tasks.results.entry import Entry
 from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
-from halu_tasks.results.run import Run
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 
@@ -27,22 +29,19 @@ class WrittenReport(NamedTuple):
     """A report that was written.
 
     Attributes:
+        report: The report.
         page: The page.
         others: The names of the other files.
-        entries: The number of entries.
-        tasks: The number of tasks in the main leaderboard.
-        apart: The number of columns outside of it.
-        skipped: The number of results that were not read.
-        incomplete: Whether results of this package could not be read.
     """
 
+    report: Report
     page: Path
     others: tuple[str, ...]
-    entries: int
-    tasks: int
-    apart: int
-    skipped: int
-    incomplete: bool
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether results of this package could not be read."""
+        return any(skipped.lost for skipped in self.report.remarks.skipped)
 
 
 def write_report(
@@ -87,28 +86,18 @@ def write_report(
         runs, warnings = labelled_runs(runs, human)
         for text in warnings:
             warn(text)
-    leaderboard = board(runs)
+    arranged = board(runs)
     with (
         atomic_path(folder / TABLE, "report") as table,
-        tqdm(total=len(leaderboard.columns), desc="comparing", unit="task", disable=None) as bar,
+        tqdm(total=len(arranged.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
-        report = assemble(leaderboard, results.skipped, table, title, bar.update, margin)
-    for note in report.notes:
-        warn(note)
-    for line in _warning_lines(report, warn_about):
+        report = assemble(arranged, results.skipped, title, table=table, margin=margin, step=bar.update)
+    for line in (*report.remarks.notes, *_warning_lines(report, warn_about)):
         warn(line)
     atomic_write_text(folder / PAGE, render(report), "report")
     atomic_write_text(folder / TEXT, markdown(report), "report")
     atomic_write_text(folder / FIGURES, json.dumps(report.as_json(), indent=1) + "\n", "report")
-    return WrittenReport(
-        page=folder / PAGE,
-        others=(TEXT, FIGURES, TABLE),
-        entries=len(leaderboard.entries),
-        tasks=len(leaderboard.main),
-        apart=len(leaderboard.columns) - len(leaderboard.main),
-        skipped=sum(skipped.run != "continued" for skipped in results.skipped),
-        incomplete=any(skipped.lost for skipped in results.skipped),
-    )
+    return WrittenReport(report, folder / PAGE, (TEXT, FIGURES, TABLE))
 
 
 def _concerns(folder: Path | None, source: str) -> bool:
@@ -118,16 +107,108 @@ def _concerns(folder: Path | None, source: str) -> bool:
 
 def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
-    sources = {(result.entry, result.column): result.source for result in report.results}
-    together: dict[tuple[str, str], list[ReplyWarning]] = {}
-    for warning in report.warnings:
-        if _concerns(warn_about, sources[warning.entry, warning.column]):
+    together: dict[tuple[str, str], list[ReportWarning]] = {}
+    for warning in report.remarks.warnings:
+        if _concerns(warn_about, report.by_cell[warning.entry, warning.column].origin.source):
             together.setdefault((warning.entry, warning.meaning), []).append(warning)
-    labels = {entry.id: entry.label for entry in report.entries}
-    titles = {column.id: column.title for column in report.columns}
     for (entry, meaning), warnings in together.items():
         if len(warnings) == 1:
             yield warnings[0].text
         else:
-            shares = ", ".join(f"{titles[warning.column]}: {warning.share}" for warning in warnings)
-            yield f"{labels[entry]}: {shares} {meaning}"
+            shares = ", ".join(f"{report.places[warning.column].title}: {warning.share}" for warning in warnings)
+            yield f"{report.labels[entry]}: {shares} {meaning}"
+
+
+def compare_paths(
+    paths: Sequence[str], metrics: Sequence[str], warn: Callable[[str], None], margin: float | None = None
+) -> tuple[Report, bool]:
+    """Compare the results in files and folders.
+
+    Args:
+        paths: Results, or folders that contain some.
+        metrics: Names of metrics; the headline metric of each task if empty.
+        warn: Called with a message for each file in a folder that cannot be read.
+        margin: The difference below which two results count as equal; None to test no equality.
+
+    Returns:
+        The report, and whether results could not be read or compared.
+
+    Raises:
+        DataError: A named file cannot be read, or nothing can be compared.
+        UsageError: There are fewer than two runs, or one of them twice.
+    """
+    by_path: dict[str, list[Run]] = {}
+    incomplete = False
+    for path in paths:
+        runs, skipped = read_results([path])
+        for result in skipped:
+            if Path(path).expanduser().is_file():
+                raise DataError(f"{result.source}: {result.why}")
+            warn(f"not read: {result.source}: {result.why}")
+        if not runs:
+            raise DataError(f"{path}: contains no results of this package that can be read")
+        incomplete = incomplete or any(result.lost for result in skipped)
+        # the plain prompt first, with which methods are compared
+        by_path[path] = sorted(runs, key=lambda run: (run.method not in (PLAIN, METHOD_UNKNOWN), run.created))
+    report = compare(by_path, metrics, margin)
+    alone = {column.id for column in report.columns} - {pair.place for pair in report.comparison.pairs}
+    return report, incomplete or bool(alone)
+
+
+def compare(by_path: dict[str, list[Run]], metrics: Sequence[str] = (), margin: float | None = None) -> Report:
+    """Compare runs on the same items, whatever the models were asked and how.
+
+    Args:
+        by_path: The runs by where they come from.
+        metrics: Names of metrics; the headline metric of each task if empty.
+        margin: The difference below which two runs count as equal; None to test no equality.
+
+    Raises:
+        DataError: Nothing can be compared.
+        UsageError: There are fewer than two runs, one of them twice, or a task has no such metric.
+    """
+    runs = [(path, run) for path, of_path in by_path.items() for run in of_path]
+    if len(runs) < 2:
+        raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
+    sources: dict[object, str] = {}
+    for path, run in runs:
+        if sources.setdefault(run.identity, path) != path:
+            raise UsageError(f"the run in {run.source} is named twice (also in {sources[run.identity]})")
+    one_task = len({(run.task, run.scoring) for _, run in runs}) == 1
+    across = one_task or all(len(of_path) == 1 for of_path in by_path.values())
+    entries = _entries_as_asked([run for _, run in runs], across=across)
+    if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
+        # the same model was asked the same, as on two days
+        entries = [_with_settings(entry, results=path) for (path, _), entry in zip(runs, entries, strict=True)]
+    rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
+    arranged = paired_board(rows, across=across, metrics=metrics)
+    report = assemble(arranged, margin=margin)
+    if not report.comparison.pairs:
+        reasons = (f"{column.title}: {column.why or 'only one result'}" for column in report.columns)
+        raise DataError(f"nothing can be compared: {'; '.join(reasons)}")
+    return report
+
+
+def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
+    """Return the entry of each run, with whatever its prompts do not share with other runs of the task.
+
+    Args:
+        runs: The runs.
+        across: Whether runs of different tasks are compared.
+    """
+    values: dict[tuple[str, str], set[str]] = {}
+    asked = [
+        {"prompts": run.provenance.prompt_hash, **run.asked, **({"task": run.task} if across else {})} for run in runs
+    ]
+    scopes = ["" if across else run.task for run in runs]
+    for scope, of_run in zip(scopes, asked, strict=True):
+        for name, value in of_run.items():
+            values.setdefault((scope, name), set()).add(str(value))
+    return [
+        _with_settings(Entry.of(run), **{name: v for name, v in of_run.items() if len(values[scope, name]) > 1})
+        for run, scope, of_run in zip(runs, scopes, asked, strict=True)
+    ]
+
+
+def _with_settings(entry: Entry, **more: object) -> Entry:
+    return replace(entry, settings=(*entry.settings, *((name, str(value)) for name, value in more.items())))

@@ -11,7 +11,7 @@ from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.methods import Method, run_method
 from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.results.comparison import chosen_metrics
+from halu_tasks.results.comparability import chosen_metrics
 from halu_tasks.results.readers.inspect import path_of, read_runs, state
 from halu_tasks.results.run import Run
 from halu_tasks.tasks import Built, build, task_named

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.results.comparability import not_paired
-from halu_tasks.results.comparison import chosen_metrics
+from halu_tasks.results.comparability import chosen_metrics, not_paired
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate

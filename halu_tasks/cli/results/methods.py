@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the methods that have not finished yet, and print how they compare."""
-    from halu_tasks.results.comparison import compare
+    from halu_tasks.report.write import compare
     from halu_tasks.results.methods import MethodsRequest, run_methods
 
     request = MethodsRequest(
@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     for failure in failures:
         warn(failure)
     if runs and (len(runs) > 1 or not failures):
-        show(compare(runs, arguments.metric, arguments.margin), as_json=arguments.json)
+        report = compare({str(request.log_dir): runs}, arguments.metric, arguments.margin)
+        show(report, arguments.metric, as_json=arguments.json)
     if failures:
         raise DataError(
             f"{len(failures)} of {len(request.methods)} methods failed (above); {request.log_dir} keeps what is "

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from halu_tasks.cli.arguments import add_margin_argument
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, warn
-from halu_tasks.core.extras import require_extra
 
 HELP = "write an HTML page, a Markdown table and a JSON file about results of any kind"
 
@@ -29,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report, and print what it contains."""
-    require_extra("report", "halu-tasks report")
     from halu_tasks.report.write import write_report
 
     written = write_report(
@@ -40,8 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
         human=arguments.human,
         margin=arguments.margin,
     )
-    contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]
-    contents += [pluralize(written.apart, "column", "columns") + " apart"] if written.apart else []
-    contents += [f"{written.skipped} not read"] if written.skipped else []
+    report = written.report
+    tasks = sum(column.main for column in report.columns)
+    apart = len(report.columns) - tasks
+    contents = [pluralize(len(report.entries), "entry", "entries"), pluralize(tasks, "task", "tasks")]
+    contents += [pluralize(apart, "column", "columns") + " apart"] if apart else []
+    skipped = sum(skipped.run != "continued" for skipped in report.remarks.skipped)
+    contents += [f"{skipped} not read"] if skipped else []
     print(f"{written.page}: {', '.join(contents)}; in the same folder: {', '.join(written.others)}")
     return EXIT_PARTIAL if written.incomplete else 0

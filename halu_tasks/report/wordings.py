@@ -7,11 +7,9 @@ from statistics import fmean, stdev
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import WORDING
-from halu_tasks.report.model.leaderboard import Board, Column
-from halu_tasks.report.model.names import Names
-from halu_tasks.report.model.report import WordingRow, Wordings
+from halu_tasks.report.board import Board, Column
+from halu_tasks.report.records import WordingRow, Wordings
 from halu_tasks.results.entry import Entry
-from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.wordings import mean_over_wordings, wordings_of
@@ -20,61 +18,46 @@ PROMPT_KEYS = {"description", "doc_to_text", "chain_of_thought", "wordings"}
 """The keys of a task file in which wordings of one task may differ."""
 
 
-def wordings(board: Board, names: Names) -> Iterator[Wordings]:
+def wordings(board: Board) -> Iterator[Wordings]:
     """Describe the spread of entries over wordings.
 
     These are the wordings of one run, or columns that differ in nothing but the prompt: runs of a packaged task, of
     tasks that users derived from it, or with prompt files.
-
-    Args:
-        board: The board.
-        names: The names of entries and columns.
     """
     alike: dict[Hashable, list[Column]] = {}
     for column in board.columns:
         if several := wordings_of(column.first.scores):
-            scores = {entry: [_of_wording(run, wording) for wording in several] for entry, run in column.runs.items()}
-            yield from _spread([column], several, scores, names)
+            scores = {
+                entry: [[score for score in run.scores if score.tags.get(WORDING) == wording] for wording in several]
+                for entry, run in column.runs.items()
+            }
+            yield from _spread(board, [column], several, scores)
         elif column.first.provenance.prompt_hash:
             alike.setdefault(_condition(column), []).append(column)
     for columns in (columns for columns in alike.values() if len(columns) > 1):
-        scores = {
+        by_entry = {
             entry: [column.runs[entry].scores if entry in column.runs else [] for column in columns]
-            for entry in board.entries
+            for entry in board.labels
         }
-        yield from _spread(columns, [names.titles[column] for column in columns], scores, names)
-
-
-def _of_wording(run: Run, wording: str) -> list[Score]:
-    return [score for score in run.scores if score.tags.get(WORDING) == wording]
+        yield from _spread(board, columns, [column.title for column in columns], by_entry)
 
 
 def _spread(
-    columns: Sequence[Column], labels: Sequence[str], scores: Mapping[Entry, Sequence[Sequence[Score]]], names: Names
+    board: Board, columns: Sequence[Column], labels: Sequence[str], scores: Mapping[Entry, Sequence[Sequence[Score]]]
 ) -> Iterator[Wordings]:
     """Describe the spread over some wordings, unless no entry has figures in two of them.
 
     Args:
+        board: The board.
         columns: The columns.
         labels: The names of the wordings.
         scores: By entry, the scores in each wording, empty where there are none.
-        names: The names of entries and columns.
     """
-    first = columns[0]
-    rows = [
-        row
-        for entry, of_entry in scores.items()
-        if (row := _row(first.headline, of_entry, names.entries[entry])) is not None
-    ]
-    if rows:
-        yield Wordings(
-            task=first.task.reference,
-            metric=first.headline.name,
-            higher_is_better=first.headline.higher_is_better,
-            columns=[names.columns[column] for column in columns],
-            labels=list(labels),
-            rows=rows,
-        )
+    headline = columns[0].headline
+    all_rows = (_row(headline, of_entry, board.ids[entry]) for entry, of_entry in scores.items())
+    if rows := [row for row in all_rows if row]:
+        up, ids = headline.higher_is_better, [column.id for column in columns]
+        yield Wordings(columns[0].task.reference, headline.name, up, ids, list(labels), rows)
 
 
 def _condition(column: Column) -> Hashable:
@@ -106,11 +89,5 @@ def _row(headline: Metric, scores: Sequence[Sequence[Score]], id: str) -> Wordin
     if not headline.pooled:
         metric = mean_over_wordings(headline, list(defined))
         mean = estimate(metric, by_cluster(score.tagged({WORDING: n}) for n in defined for score in scores[int(n)]))
-    return WordingRow(
-        entry=id,
-        figures=figures,
-        mean=mean or Estimate(fmean(values), None, None, None),
-        sd=stdev(values),
-        lowest=min(values),
-        highest=max(values),
-    )
+    mean = mean or Estimate(fmean(values), None, None, None)
+    return WordingRow(id, figures, mean, stdev(values), min(values), max(values))
