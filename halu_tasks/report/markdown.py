@@ -1,4 +1,4 @@
-"""Writing a report, or a comparison, as Markdown."""
+"""Writing a report as Markdown: the leaderboard, results apart, pairs, wordings and what is missing."""
 
 from __future__ import annotations
 
@@ -28,42 +28,9 @@ def markdown(report: Report) -> str:
     for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
         if columns := [column for column in report.columns if column.main == main]:
             parts += [f"## {heading}", *_leaderboard(report, columns, main=main)]
-    parts += ["## Pairs", *_pairs(report)] if report.comparison.pairs else []
+    parts += ["## Pairs", _pairs(report), report.comparison.rule] if report.comparison.pairs else []
     if report.wordings:
         parts += ["## Wordings", *(_wordings(report, spread) for spread in report.wordings)]
-    return "\n\n".join(parts) + "\n"
-
-
-def comparison(report: Report, metrics: Sequence[str] = ()) -> str:
-    """Format figures and differences alone.
-
-    Args:
-        report: The report.
-        metrics: The names of the metrics that are shown; the one by which entries are compared if empty.
-    """
-    parts = []
-    for column in report.columns:
-        names = list(dict.fromkeys(metrics or (column.metric, column.compared_by)))
-        rows = []
-        for entry in report.entries:
-            if result := report.by_cell.get((entry.id, column.id)):
-                cost = (f"{value:,} {name.replace('_', ' ')}" for name, value in (result.cost or {}).items())
-                figures = (format_estimate(result.metrics.get(name)) for name in names)
-                counts = ", ".join(_counts(Cell(None, result=result), column))
-                rows.append([escaped(entry.label), *figures, counts, ", ".join(cost)])
-        parts += [
-            f"### {_title(report, Head(column))}",
-            table(["model", *map(escaped, names), "replies", "cost"], rows),
-        ]
-        parts += [escaped(note) for note in column.notes]
-        parts += [f"Not compared with the columns before: {escaped(column.why)}"] if column.why else []
-        shown = (
-            f"{one.model}: {one.metric} {one.value:g} ({one.method}; {one.source})"
-            for one in report.published
-            if one.column == column.id and one.metric in names
-        )
-        parts += _listed("Published, with other models and other prompts, for orientation", shown)
-    parts += [*_pairs(report), *_listed("Notes", report.remarks.notes)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -138,19 +105,17 @@ def _counts(cell: Cell, column: ReportColumn | None) -> list[str]:
     return [", ".join([f"n {replies.n:,}{of}", *counts]), *judged]
 
 
-def _pairs(report: Report) -> list[str]:
+def _pairs(report: Report) -> str:
     titles = {column.id: escaped(column.title) for column in report.columns}
     titles |= {group.id: escaped(f"{group.title} {group.compared_by} (mean)") for group in report.groups}
-    several = len({(pair.place, pair.metric) for pair in report.comparison.pairs}) > len(titles)
     labels = {id: escaped(label) for id, label in report.labels.items()}
-    rows = [_pair_row(pair, titles, labels, several=several) for pair in report.comparison.pairs]
-    return [table(PAIRS_HEAD, rows), report.comparison.rule]
+    return table(PAIRS_HEAD, [_pair_row(pair, titles[pair.place], labels) for pair in report.comparison.pairs])
 
 
-def _pair_row(pair: EntryPair, titles: Mapping[str, str], labels: Mapping[str, str], *, several: bool) -> list[str]:
+def _pair_row(pair: EntryPair, title: str, labels: Mapping[str, str]) -> list[str]:
     difference, needed = pair.difference, pair.items_needed
     return [
-        f"{titles[pair.place]} {escaped(pair.metric)}" if several else titles[pair.place],
+        title,
         labels[pair.first],
         labels[pair.second],
         format_estimate(difference),

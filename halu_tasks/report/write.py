@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -150,13 +150,20 @@ def compare_paths(
         incomplete = incomplete or any(result.lost for result in skipped)
         # the plain prompt first, with which methods are compared
         by_path[path] = sorted(runs, key=lambda run: (run.method not in (PLAIN, METHOD_UNKNOWN), run.created))
+    if sum(map(len, by_path.values())) < 2:
+        raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
     report = compare(by_path, metrics, margin)
     alone = {column.id for column in report.columns} - {pair.place for pair in report.comparison.pairs}
+    if not report.comparison.pairs:
+        reasons = (f"{column.title}: {column.why or 'only one result'}" for column in report.columns)
+        raise DataError(f"nothing can be compared: {'; '.join(reasons)}")
     return report, incomplete or bool(alone)
 
 
-def compare(by_path: dict[str, list[Run]], metrics: Sequence[str] = (), margin: float | None = None) -> Report:
+def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), margin: float | None = None) -> Report:
     """Compare runs on the same items, whatever the models were asked and how.
+
+    Runs of different tasks are compared if there is only one for each path.
 
     Args:
         by_path: The runs by where they come from.
@@ -164,29 +171,20 @@ def compare(by_path: dict[str, list[Run]], metrics: Sequence[str] = (), margin: 
         margin: The difference below which two runs count as equal; None to test no equality.
 
     Raises:
-        DataError: Nothing can be compared.
-        UsageError: There are fewer than two runs, one of them twice, or a task has no such metric.
+        UsageError: A run is there twice, or a task has no such metric.
     """
     runs = [(path, run) for path, of_path in by_path.items() for run in of_path]
-    if len(runs) < 2:
-        raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
     sources: dict[object, str] = {}
     for path, run in runs:
         if sources.setdefault(run.identity, path) != path:
             raise UsageError(f"the run in {run.source} is named twice (also in {sources[run.identity]})")
-    one_task = len({(run.task, run.scoring) for _, run in runs}) == 1
-    across = one_task or all(len(of_path) == 1 for of_path in by_path.values())
+    across = all(len(of_path) == 1 for of_path in by_path.values())
     entries = _entries_as_asked([run for _, run in runs], across=across)
     if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
         # the same model was asked the same, as on two days
         entries = [_with_settings(entry, results=path) for (path, _), entry in zip(runs, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
-    arranged = paired_board(rows, across=across, metrics=metrics)
-    report = assemble(arranged, margin=margin)
-    if not report.comparison.pairs:
-        reasons = (f"{column.title}: {column.why or 'only one result'}" for column in report.columns)
-        raise DataError(f"nothing can be compared: {'; '.join(reasons)}")
-    return report
+    return assemble(paired_board(rows, across=across, metrics=metrics), margin=margin)
 
 
 def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
@@ -196,17 +194,20 @@ def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
         runs: The runs.
         across: Whether runs of different tasks are compared.
     """
-    values: dict[tuple[str, str], set[str]] = {}
-    asked = [
-        {"prompts": run.provenance.prompt_hash, **run.asked, **({"task": run.task} if across else {})} for run in runs
-    ]
-    scopes = ["" if across else run.task for run in runs]
-    for scope, of_run in zip(scopes, asked, strict=True):
-        for name, value in of_run.items():
-            values.setdefault((scope, name), set()).add(str(value))
+    values: dict[tuple[Hashable, str], set[str]] = {}
+    asked = []
+    for run in runs:
+        scope = None if across else run.task
+        options: dict[tuple[Hashable, str], str] = {(scope, "task"): run.task}
+        options |= {(scope, name): str(value) for name, value in run.asked.items() if value is not None}
+        # prompts are named only if the same model was asked with several
+        options |= {((scope, Entry.of(run)), "prompts"): str(run.provenance.prompt_hash)}
+        asked.append(options)
+        for key, value in options.items():
+            values.setdefault(key, set()).add(value)
     return [
-        _with_settings(Entry.of(run), **{name: v for name, v in of_run.items() if len(values[scope, name]) > 1})
-        for run, scope, of_run in zip(runs, scopes, asked, strict=True)
+        _with_settings(Entry.of(run), **{key[1]: value for key, value in of_run.items() if len(values[key]) > 1})
+        for run, of_run in zip(runs, asked, strict=True)
     ]
 
 
