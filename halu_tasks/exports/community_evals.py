@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.exports.exported import Exported, Figure
-from halu_tasks.exports.files import write_new
+from halu_tasks.exports.exported import Exported, Figure, write_new
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import Outcome
 
