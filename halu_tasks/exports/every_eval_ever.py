@@ -22,7 +22,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.prompting import prompt_for, prompt_hash
-from halu_tasks.exports.exported import Exported, Figure, write_new
+from halu_tasks.exports.exported import Exported, RunFigure, write_new
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.score import Score
 
@@ -145,7 +145,7 @@ def _model(exported: Exported, name: str) -> dict[str, Any]:
     return {"name": name, "id": model.id, **developer, "additional_details": dict(_UNKNOWN_DEPLOYMENT)}
 
 
-def _result(exported: Exported, figure: Figure) -> dict[str, Any]:
+def _result(exported: Exported, figure: RunFigure) -> dict[str, Any]:
     estimate, name = figure.estimate, figure.metric.name
     uncertainty: dict[str, Any] = {"num_samples": figure.replies}
     if estimate.stderr is not None:
@@ -171,7 +171,7 @@ def _result(exported: Exported, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _metric(exported: Exported, figure: Figure) -> dict[str, Any]:
+def _metric(exported: Exported, figure: RunFigure) -> dict[str, Any]:
     metric, task = figure.metric, exported.run.benchmark_task
     low, high = metric.range
     headline = next(iter(exported.metrics))

@@ -106,7 +106,7 @@ text has, too; `exact` is 1 only if it returns nothing else.
 
 
 @dataclass(frozen=True)
-class Figure:
+class RunFigure:
     """One figure of a run.
 
     Attributes:
@@ -172,7 +172,7 @@ class Exported:
         return {metric.name: metric for metric in metrics}
 
     @cached_property
-    def figures(self) -> Mapping[str, Figure]:
+    def figures(self) -> Mapping[str, RunFigure]:
         """The figures of the run by metric, the headline first.
 
         Raises:
@@ -191,9 +191,9 @@ class Exported:
         scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
         return frozenset(estimates(self.metrics.values(), scores))
 
-    def _figure(self, metric: Metric, value: Estimate, judged: bool) -> Figure:
+    def _figure(self, metric: Metric, value: Estimate, judged: bool) -> RunFigure:
         counted = self.counted(metric)
-        return Figure(metric, value, len(counted), len(by_cluster(counted)), judged)
+        return RunFigure(metric, value, len(counted), len(by_cluster(counted)), judged)
 
     def counted(self, metric: Metric) -> Sequence[Score]:
         """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""

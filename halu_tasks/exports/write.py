@@ -24,7 +24,7 @@ Warn = Callable[[str], None]
 """Prints a message for the user."""
 
 
-class Outcome(NamedTuple):
+class ExportOutcome(NamedTuple):
     """What became of an export.
 
     Attributes:
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
 
 def export_eee(
     paths: Sequence[str], folder: Path, models: Mapping[str, str], publisher: Publisher, warn: Warn
-) -> Outcome:
+) -> ExportOutcome:
     """Write results in the schema of Every Eval Ever.
 
     Args:
@@ -74,7 +74,7 @@ def export_hub(
     warn: Warn,
     *,
     partial: bool = False,
-) -> Outcome:
+) -> ExportOutcome:
     """Write results as community evals of the Hugging Face hub.
 
     Args:
@@ -193,7 +193,7 @@ def _warn_of_exported(exported: Sequence[Exported], warn: Warn) -> None:
         )
 
 
-def _outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> Outcome:
+def _outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> ExportOutcome:
     if not files:
         raise DataError("no result was exported")
-    return Outcome(files, notes, incomplete)
+    return ExportOutcome(files, notes, incomplete)

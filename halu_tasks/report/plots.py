@@ -20,7 +20,7 @@ PAIRS = 10
 """Maximum number of pairs of which the differences are drawn."""
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     """A line of a plot: its label and number, and where its dot, the ends of its interval, and a ring are."""
 
     label: str
@@ -32,7 +32,7 @@ class Line(NamedTuple):
     ring: float | None
 
 
-class Rule(NamedTuple):
+class PlotRule(NamedTuple):
     """A vertical line of a plot: where it is, its label with its place and height, and its CSS class."""
 
     x: float
@@ -49,8 +49,8 @@ class LinePlot(NamedTuple):
     words: str
     top: float
     bottom: float
-    lines: Sequence[Line]
-    rules: Sequence[Rule]
+    lines: Sequence[PlotLine]
+    rules: Sequence[PlotRule]
     ticks: Sequence[tuple[float, str]]
 
 
@@ -167,7 +167,7 @@ def _line_plot(
 
     top = 18.0 if sides else 4 + 12.0 * len(floors)
     lines = [
-        Line(
+        PlotLine(
             label=short(label, 23),
             number=number(one.value, signed=bool(sides)),
             y=top + LINE * (place + 0.5),
@@ -182,10 +182,10 @@ def _line_plot(
     for place, (label, value) in enumerate(floors):
         right = value > (low + high) / 2
         end, at = "end" if right else "start", x(value) + (-3 if right else 3)
-        rules.append(Rule(x(value), short(label, 20), at, 10.0 + 12 * place, end, "floor"))
+        rules.append(PlotRule(x(value), short(label, 20), at, 10.0 + 12 * place, end, "floor"))
     if sides:
-        rules.append(Rule(x(0), f"← {sides[0]} better", x(0) - 4, 12, "end", "zero"))
-        rules.append(Rule(x(0), f"{sides[1]} better →", x(0) + 4, 12, "start", "zero"))
+        rules.append(PlotRule(x(0), f"← {sides[0]} better", x(0) - 4, 12, "end", "zero"))
+        rules.append(PlotRule(x(0), f"{sides[1]} better →", x(0) + 4, 12, "start", "zero"))
     ticks = [(x(value), f"{value:g}".replace("-", "\u2212")) for value in _ticks(low, high)]
     return LinePlot(words, top, top + LINE * len(rows), lines, rules, ticks)
 

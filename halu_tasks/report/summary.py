@@ -19,7 +19,7 @@ _MOST = 0.5
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Standing:
     """A main task or the mean of a group.
 
     Attributes:
@@ -93,14 +93,14 @@ def summary(report: Report) -> list[str]:
     return sentences
 
 
-def _means(report: Report) -> Iterator[_Place]:
+def _means(report: Report) -> Iterator[_Standing]:
     groups = report.top_groups(main=True)
     for group in groups:
         means = {mean.entry: mean for mean in report.group_results if mean.group == group.id}
         several = sum(other.title == group.title for other in groups) > 1
         floors = [_floor(report, column, group.metric) for column in report.columns_of(group)]
         known = [floor for floor in floors if floor is not None]
-        yield _Place(
+        yield _Standing(
             name=f"the mean {group.metric} of {group.title}" if several else f"the mean of {group.title}",
             is_task=False,
             ranks={entry: mean.rank for entry, mean in means.items() if mean.rank},
@@ -111,11 +111,11 @@ def _means(report: Report) -> Iterator[_Place]:
         )
 
 
-def _tasks(report: Report) -> Iterator[_Place]:
+def _tasks(report: Report) -> Iterator[_Standing]:
     for column in (column for column in report.columns if column.main):
         results = {result.entry: result for result in report.results if result.column == column.id}
         figures = {entry: result.metrics.get(column.metric) for entry, result in results.items()}
-        yield _Place(
+        yield _Standing(
             name=column.title,
             is_task=True,
             ranks={entry: result.rank for entry, result in results.items() if result.rank},
@@ -144,7 +144,7 @@ def _floor(report: Report, column: ReportColumn, metric: str) -> float | None:
     return best((floor for floor in floors if math.isfinite(floor) and floor != end), default=None)
 
 
-def _leads(report: Report, places: Sequence[_Place]) -> Iterator[str]:
+def _leads(report: Report, places: Sequence[_Standing]) -> Iterator[str]:
     """Say who leads, and where the best figure is not called a lead."""
     leads = []
     for entry, label in report.labels.items():
@@ -172,8 +172,8 @@ def _partial(report: Report) -> Iterator[str]:
         yield f"The figures of {tasks} rest on only part of the items (a limit, or replies to some items only){which}."
 
 
-def _open(report: Report, places: Sequence[_Place]) -> Iterator[str]:
-    by_candidates: dict[tuple[str, ...], list[_Place]] = {}
+def _open(report: Report, places: Sequence[_Standing]) -> Iterator[str]:
+    by_candidates: dict[tuple[str, ...], list[_Standing]] = {}
     for place in (place for place in places if place.ranks and not place.leader):
         labels = tuple(label for entry, label in report.labels.items() if entry in place.first)
         by_candidates.setdefault(labels, []).append(place)
@@ -188,7 +188,7 @@ def _open(report: Report, places: Sequence[_Place]) -> Iterator[str]:
         yield f"Nothing is compared on {_listed(alone, places)}, with figures of fewer than two models."
 
 
-def _below_floors(report: Report, places: Sequence[_Place]) -> Iterator[str]:
+def _below_floors(report: Report, places: Sequence[_Standing]) -> Iterator[str]:
     """Say which models are not shown to be better than uninformed replies, by the intervals of their headlines."""
     tasks = [place for place in places if place.is_task and place.figures and place.floor is not None]
     by_models: dict[str, list[str]] = {}
@@ -241,7 +241,7 @@ def _task_list(titles: Sequence[str], tasks: int) -> str:
     return _joined(titles, "and") if len(titles) <= _LISTED else f"{len(titles)} of {tasks} tasks"
 
 
-def _listed(some: Sequence[_Place], places: Sequence[_Place], most: int | None = None) -> str:
+def _listed(some: Sequence[_Standing], places: Sequence[_Standing], most: int | None = None) -> str:
     """List places by name, or as all tasks, after the means; more than `most` tasks are counted."""
     names = [place.name for place in some if not place.is_task]
     tasks = [place.name for place in some if place.is_task]

@@ -11,7 +11,7 @@ from halu_tasks.cli.results.report import RESULTS_HELP
 from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from halu_tasks.exports.write import Outcome
+    from halu_tasks.exports.write import ExportOutcome
 
 
 def add_result_arguments(parser: argparse.ArgumentParser, also: str = "") -> None:
@@ -49,7 +49,7 @@ def ids_by_name(arguments: Sequence[str], flag: str) -> dict[str, str]:
     return ids
 
 
-def print_outcome(outcome: Outcome) -> int:
+def print_outcome(outcome: ExportOutcome) -> int:
     """Print the files of an export, and what they lack; return the exit status."""
     for note in outcome.notes:
         warn(note)
