@@ -35,7 +35,6 @@ from halu_tasks.report.records import (
 )
 from halu_tasks.report.summary import summary
 from halu_tasks.report.table import ItemTable
-from halu_tasks.report.wordings import wordings
 from halu_tasks.results.entry import Entry, different_settings, possible_duplicates
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
@@ -77,9 +76,8 @@ def assemble(
         results=[one for column in board.columns for one in _results(column, board, compared.ranks[column])],
         group_results=[one for mean in board.means for one in _means(mean, board, compared.ranks[mean])],
         floors=[floor for column in board.columns for floor in _floors(column)],
-        published=[*_published_for_columns(board), *_published_for_groups(board)],
+        published=list(_published(board)),
         comparison=compared.comparison,
-        wordings=list(wordings(board)),
         why=_details(board, table, step) if table else [],
     )
     return replace(report, summary=summary(report))
@@ -209,23 +207,19 @@ def _floors(column: Column) -> Iterator[Floor]:
             yield Floor(column.id, reply, metric, figure.value, metric == column.headline.name)
 
 
-def _published_for_columns(board: Board) -> Iterator[PublishedFigure]:
-    """Collect the published figures for columns, except for those on the packaged sample."""
-    for column in board.columns:
-        if column.first.provenance.data != "sample":
-            metrics = {metric.name for metric in column.metrics}
-            for figure in published_for(column.task):
-                if figure.metric in metrics and _same_mode(figure, column.first.scoring):
-                    yield _published(figure, column.id, None, figure.metric == column.headline.name)
-
-
-def _published_for_groups(board: Board) -> Iterator[PublishedFigure]:
+def _published(board: Board) -> Iterator[PublishedFigure]:
+    """Collect the published figures for columns and groups, except for those on the packaged sample."""
+    for column in (column for column in board.columns if column.first.provenance.data != "sample"):
+        metrics = {metric.name for metric in column.metrics}
+        for figure in published_for(column.task):
+            if figure.metric in metrics and _same_mode(figure, column.first.scoring):
+                yield PublishedFigure(column.id, None, figure.metric == column.headline.name, *_known(figure))
     for mean in board.means:
         if all(column.first.provenance.data != "sample" for column in mean.columns):
             for figure in published(mean.group.name):
                 of_mean = figure.task == mean.group.name and figure.metric == mean.name
                 if of_mean and _same_mode(figure, mean.scoring):
-                    yield _published(figure, None, mean.id, True)
+                    yield PublishedFigure(None, mean.id, True, *_known(figure))
 
 
 def _same_mode(figure: Published, scoring: str) -> bool:
@@ -236,19 +230,9 @@ def _same_mode(figure: Published, scoring: str) -> bool:
     return scoring == "strict" or figure.scoring in ("both", scoring)
 
 
-def _published(figure: Published, column: str | None, group: str | None, headline: bool) -> PublishedFigure:
-    return PublishedFigure(
-        column=column,
-        group=group,
-        headline=headline,
-        model=figure.model,
-        method=figure.method,
-        metric=figure.metric,
-        value=figure.value,
-        scoring=figure.scoring,
-        source=figure.source,
-        note=" ".join(figure.note.splitlines()),
-    )
+def _known(figure: Published) -> tuple[str, str, str, float, str, str, str]:
+    note = " ".join(figure.note.splitlines())
+    return figure.model, figure.method, figure.metric, figure.value, figure.scoring, figure.source, note
 
 
 # --- remarks ----------------------------------------------------------------------------------------

@@ -135,10 +135,10 @@ def _floors(report: Report, heads: Sequence[Head]) -> Iterator[Row]:
 
 def _published(report: Report, heads: Sequence[Head]) -> Iterator[Row]:
     figures: dict[tuple[str, str], dict[str, PublishedFigure]] = {}
-    for figure in report.published:
-        if figure.headline:
-            by_place = figures.setdefault((figure.model, figure.method), {})
-            by_place.setdefault(figure.column or figure.group or "", figure)
+    for one in report.published:
+        if one.headline:
+            by_place = figures.setdefault((one.model, one.method), {})
+            by_place.setdefault(one.column or one.group or "", one)
     for (model, method), by_place in figures.items():
         found = [by_place.get(head.place.id) for head in heads]
         if any(found):

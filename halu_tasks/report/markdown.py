@@ -1,11 +1,11 @@
-"""Writing a report as Markdown: the leaderboard, results apart, pairs, wordings and what is missing."""
+"""Writing a report as Markdown: the leaderboard, results apart, pairs, and what is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from halu_tasks.report.cells import Cell, Head, leaderboard
-from halu_tasks.report.records import EntryPair, Report, ReportColumn, Wordings
+from halu_tasks.report.records import EntryPair, Report, ReportColumn
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
 from halu_tasks.text.markdown import escaped, table
@@ -29,8 +29,6 @@ def markdown(report: Report) -> str:
         if columns := [column for column in report.columns if column.main == main]:
             parts += [f"## {heading}", *_leaderboard(report, columns, main=main)]
     parts += ["## Pairs", _pairs(report), report.comparison.rule] if report.comparison.pairs else []
-    if report.wordings:
-        parts += ["## Wordings", *(_wordings(report, spread) for spread in report.wordings)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -124,18 +122,3 @@ def _pair_row(pair: EntryPair, title: str, labels: Mapping[str, str]) -> list[st
         f"{difference.items:,} ({difference.clusters:,})",
         format_needed(needed.items, needed.low, needed.high) if needed else f"{NONE} ({pair.not_estimated})",
     ]
-
-
-def _wordings(report: Report, spread: Wordings) -> str:
-    head = ["model", "mean (error over items)", "SD over wordings", "range", *map(escaped, spread.labels)]
-    rows = [
-        [
-            escaped(report.labels[row.entry]),
-            format_estimate(row.mean),
-            f"{row.sd:.3f}",
-            f"{row.lowest:.3f}–{row.highest:.3f}",
-            *map(format_estimate, row.figures),
-        ]
-        for row in spread.rows
-    ]
-    return f"{escaped(spread.task)} {escaped(spread.metric)}:\n\n{table(head, rows)}"

@@ -43,7 +43,6 @@ class Report:
         floors: Figures of uninformed replies.
         published: Figures published in papers.
         comparison: Differences between entries.
-        wordings: Spreads of figures over several prompts of a task.
         why: The details of each column, in the order of `columns`; empty for a comparison.
     """
 
@@ -58,7 +57,6 @@ class Report:
     floors: Sequence[Floor]
     published: Sequence[PublishedFigure]
     comparison: Comparison = field(metadata=PART)
-    wordings: Sequence[Wordings]
     why: Sequence[ColumnDetails]
 
     @cached_property
@@ -428,7 +426,7 @@ class Floor(NamedTuple):
 
 
 class PublishedFigure(NamedTuple):
-    """A figure published in a paper, for a column or for a group."""
+    """A figure published in a paper, for a column or for a group; `headline` says whether it is of the headline."""
 
     column: str | None
     group: str | None
@@ -508,40 +506,6 @@ class Wins(NamedTuple):
     worse: int
     equal: int
     open: int
-
-
-# --- wordings ---------------------------------------------------------------------------------------
-
-
-class Wordings(NamedTuple):
-    """The headline of a task in several wordings of its prompt.
-
-    Attributes:
-        task: The packaged task.
-        metric: The headline's name.
-        higher_is_better: Its direction; None if neither is better.
-        columns: The ids of the wordings' columns; one if a run has them all.
-        labels: The names of the wordings.
-        rows: The figures of entries with two or more of the wordings.
-    """
-
-    task: str
-    metric: str
-    higher_is_better: bool | None
-    columns: Sequence[str]
-    labels: Sequence[str]
-    rows: Sequence[WordingRow]
-
-
-class WordingRow(NamedTuple):
-    """The figures of an entry in each wording (None if undefined), their mean over items, SD and range."""
-
-    entry: str
-    figures: Sequence[Estimate | None]
-    mean: Estimate
-    sd: float
-    lowest: float
-    highest: float
 
 
 # --- details ----------------------------------------------------------------------------------------

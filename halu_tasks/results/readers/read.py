@@ -71,20 +71,20 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
     unfinished: dict[str, UnfinishedError] = {}
     named = {_real(Path(path).expanduser()) for path in paths}
     for file in find_results(paths):
-        is_named, found = _real(file) in named, []
+        is_named, holds_run = _real(file) in named, False
+        skipped_here: list[Skipped] = []
         for one in _read_safely(file, unfinished, named=is_named):
-            found.append(one)
             if isinstance(one, Skipped):
+                skipped_here.append(one)
                 continue
+            holds_run = True
             if (same := by_identity.setdefault(one.identity, one)) is not one:
-                found[-1] = Skipped(one.source, f"{one.task}: the same run as in {same.source}", lost=False)
+                why = f"{one.task}: the same run as in {same.source}"
+                skipped_here.append(Skipped(one.source, why, lost=False))
             else:
                 runs.append(_share_items(one, items))
-        # users expect a file that they name to hold a run, be it a copy
-        holds_run = any(isinstance(one, Run) or "the same run" in one.why for one in found)
-        skipped += [
-            one._replace(lost=one.lost or (is_named and not holds_run)) for one in found if isinstance(one, Skipped)
-        ]
+        # users expect a file that they name to hold a run
+        skipped += [one._replace(lost=one.lost or (is_named and not holds_run)) for one in skipped_here]
         step(1)
     return Results(sorted(runs, key=lambda run: run.created), _without_continued(skipped, unfinished, runs))
 
