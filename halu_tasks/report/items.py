@@ -28,7 +28,7 @@ PER_KIND = 10
 """Maximum number of items of each kind in a column."""
 BUDGET = 2_500_000
 """Maximum total size in bytes of the strings of all items shown."""
-_MIN_BYTES, _MAX_BYTES = 300, 6_000
+_MIN_BYTES, _MAX_BYTES = 100, 6_000
 """Bounds of the limit for one string, in bytes."""
 _MAX_VERDICTS = 100
 """Maximum number of verdicts shown for one reply."""
@@ -165,6 +165,7 @@ def _item(
     item = first.item
     gold = column.task.answer.gold_spans(item.gold)
     marks = _Marks(Text(gold.text), gold.spans) if gold and len(gold.text) <= _MAX_MARKED else None
+    shown_text, text_cut = cut(gold.text, shown.limit) if gold else ("", 0)
     parts = {name: cut(getattr(item, name), shown.limit) for name in ("prompt", "system", "target")}
     return ShownItem(
         id=item.id,
@@ -174,7 +175,7 @@ def _item(
         **{name: text for name, (text, _) in parts.items()},
         cut=sum(left_out for _, left_out in parts.values()),
         tags=item.tags,
-        text=marks.text.text if marks else None,
+        text=f"{shown_text}{'…' * bool(text_cut)}" if marks else None,
         gold=marks.gold if marks else [],
         replies=[_reply(shown, entry, *one, marks) for entry, by_id in answers.items() for one in by_id[id]],
     )
