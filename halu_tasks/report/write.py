@@ -17,6 +17,7 @@ from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.page import render
 from halu_tasks.report.records import Report, ReportWarning
+from halu_tasks.results.comparability import not_paired
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
@@ -140,6 +141,8 @@ def compare_paths(
     by_path: dict[str, list[Run]] = {}
     incomplete = False
     for path in paths:
+        if path in by_path:
+            raise UsageError(f"{path} is named twice")
         runs, skipped = read_results([path])
         for result in skipped:
             if Path(path).expanduser().is_file():
@@ -154,9 +157,6 @@ def compare_paths(
         raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
     report = compare(by_path, metrics, margin)
     alone = {column.id for column in report.columns} - {pair.place for pair in report.comparison.pairs}
-    if not report.comparison.pairs:
-        reasons = (f"{column.title}: {column.why or 'only one result'}" for column in report.columns)
-        raise DataError(f"nothing can be compared: {'; '.join(reasons)}")
     return report, incomplete or bool(alone)
 
 
@@ -171,6 +171,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
         margin: The difference below which two runs count as equal; None to test no equality.
 
     Raises:
+        DataError: None of several runs can be compared.
         UsageError: A run is there twice, or a task has no such metric.
     """
     runs = [(path, run) for path, of_path in by_path.items() for run in of_path]
@@ -180,11 +181,22 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
             raise UsageError(f"the run in {run.source} is named twice (also in {sources[run.identity]})")
     across = all(len(of_path) == 1 for of_path in by_path.values())
     entries = _entries_as_asked([run for _, run in runs], across=across)
-    if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
-        # the same model was asked the same, as on two days
-        entries = [_with_settings(entry, results=path) for (path, _), entry in zip(runs, entries, strict=True)]
+    for named in ([path for path, _ in runs], [run.source for _, run in runs]):
+        if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
+            # the same model was asked the same, as on two days
+            entries = [_with_settings(entry, results=name) for name, entry in zip(named, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
-    return assemble(paired_board(rows, across=across, metrics=metrics), margin=margin)
+    arranged = paired_board(rows, across=across, metrics=metrics)
+    report = assemble(arranged, margin=margin)
+    if len(runs) > 1 and not report.comparison.pairs:
+        first, *others = (column.first for column in arranged.columns)
+        reasons = [
+            f"{other.source} cannot be compared with {first.source}: {'; '.join(f'it {why}' for why in differences)}"
+            for other in others
+            if (differences := not_paired(first, other))
+        ]
+        raise DataError(f"nothing can be compared: {'; '.join(reasons) or 'every task has one result'}")
+    return report
 
 
 def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:

@@ -80,25 +80,25 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(methods: Call, s
     server = serve(reply)
     first = shown(methods(server, REASONED, "--json"))
     asked = [kind(request) for request in server.asked]
-    assert [own["method"] for own in first["runs"]] == ["plain prompt", REASONED]
-    costs = [own["cost"] for own in first["runs"]]
+    assert [own["method"] for own in first["results"]] == ["plain prompt", REASONED]
+    costs = [own["cost"] for own in first["results"]]
     assert [cost["calls"] for cost in costs] == [asked.count("plain"), asked.count("list") + asked.count("check")]
     assert asked.count("plain") == asked.count("list") == len(ITEMS)
     for cost in costs:
         # the server says of each call that it took one token in and one out
         assert cost["input_tokens"] == cost["output_tokens"] == cost["calls"] and cost["wall_seconds"] > 0
     # every text has an unsupported claim, so the method calls all hallucinated, and the prompt none
-    assert [own["metrics"]["acc"] for own in first["runs"]] == [0.5, 0.5]
-    assert first["differences"][0]["value"] == 0
+    assert [own["metrics"]["acc"]["value"] for own in first["results"]] == [0.5, 0.5]
+    assert first["pairs"][0]["value"] == 0
     again = shown(methods(server, REASONED, "--json"))
     assert len(server.asked) == len(asked)
-    assert again == first
+    assert again["results"] == first["results"]
     # another method beside those that are there: only it is asked, and nothing twice
     third = shown(methods(server, "plain", REASONED, "factored_verification:how=reasoned,threshold=0.9", "--json"))
     assert len(server.asked) == len(asked)
-    assert third["runs"][:2] == first["runs"]
-    assert third["runs"][2]["method"] == "factored_verification:how=reasoned,threshold=0.9"
-    assert third["runs"][2]["cost"]["calls"] == 0 < third["runs"][2]["cost"]["cached_calls"]
+    assert [own["metrics"] for own in third["results"][:2]] == [own["metrics"] for own in first["results"]]
+    assert third["results"][2]["method"] == "factored_verification:how=reasoned,threshold=0.9"
+    assert third["results"][2]["cost"]["calls"] == 0 < third["results"][2]["cost"]["cached_calls"]
     assert len([*(tmp_path / "logs").glob("*.eval")]) == 3
     # and compare gives of the folder what methods gave
     assert main(["compare", str(tmp_path / "logs"), "--json"]) == 0
@@ -107,8 +107,8 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(methods: Call, s
 def test_a_higher_limit_asks_only_the_rest(methods: Call, serve: Any) -> None:
     server = serve(reply)
     first = shown(methods(server, "plain", "--limit", "10", "--json"))
-    assert first["n"] == len(server.asked) == 10 and first["differences"] == []
-    assert shown(methods(server, "plain", "--json"))["n"] == len(server.asked) == 52
+    assert first["columns"][0]["n"] == len(server.asked) == 10 and first["pairs"] == []
+    assert shown(methods(server, "plain", "--json"))["columns"][0]["n"] == len(server.asked) == 52
     prompts = [request["messages"][-1]["content"] for request in server.asked]
     assert len(set(prompts)) == 52
     # a lower one has to do with the log that is there, and then nothing compares
