@@ -189,10 +189,10 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
     arranged = paired_board(rows, across=across, metrics=metrics)
     report = assemble(arranged, margin=margin)
     if len(runs) > 1 and not report.comparison.pairs:
-        first, *others = (column.first for column in arranged.columns)
+        first = runs[0][1]
         reasons = [
             f"{other.source} cannot be compared with {first.source}: {'; '.join(f'it {why}' for why in differences)}"
-            for other in others
+            for other in (column.first for column in arranged.columns)
             if (differences := not_paired(first, other))
         ]
         raise DataError(f"nothing can be compared: {'; '.join(reasons) or 'every task has one result'}")

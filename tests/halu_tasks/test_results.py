@@ -615,7 +615,7 @@ def test_tasks_are_compared_one_by_one_and_what_one_side_lacks_is_named() -> Non
     assert [column.task for column in report.columns] == [HALUEVAL, CORRECTION]
     assert [report.places[pair.place].title for pair in report.comparison.pairs] == [HALUEVAL, CORRECTION]
     assert [pair.difference.value for pair in report.comparison.pairs] == [pytest.approx(8 / 52), 0.5]
-    with pytest.raises(DataError, match="nothing can be compared: .* it is of the task"):
+    with pytest.raises(DataError, match=r"nothing can be compared: .* it is of the task"):
         compare({"a": sides["a"][1:], "b": [*sides["b"][:1], run_of("factchd", model="b")]})
 
 
