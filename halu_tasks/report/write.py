@@ -30,19 +30,22 @@ class WrittenReport(NamedTuple):
     """A report that was written.
 
     Attributes:
-        report: The report.
         page: The page.
         others: The names of the other files.
+        entries: The number of entries.
+        tasks: The number of tasks in the main leaderboard.
+        apart: The number of columns outside of it.
+        skipped: The number of results that were not read.
+        incomplete: Whether results of this package could not be read.
     """
 
-    report: Report
     page: Path
     others: tuple[str, ...]
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether results of this package could not be read."""
-        return any(skipped.lost for skipped in self.report.remarks.skipped)
+    entries: int
+    tasks: int
+    apart: int
+    skipped: int
+    incomplete: bool
 
 
 def write_report(
@@ -98,7 +101,16 @@ def write_report(
     atomic_write_text(folder / PAGE, render(report), "report")
     atomic_write_text(folder / TEXT, markdown(report), "report")
     atomic_write_text(folder / FIGURES, json.dumps(report.as_json(), indent=1) + "\n", "report")
-    return WrittenReport(report, folder / PAGE, (TEXT, FIGURES, TABLE))
+    tasks = sum(column.main for column in report.columns)
+    return WrittenReport(
+        page=folder / PAGE,
+        others=(TEXT, FIGURES, TABLE),
+        entries=len(report.entries),
+        tasks=tasks,
+        apart=len(report.columns) - tasks,
+        skipped=sum(skipped.run != "continued" for skipped in results.skipped),
+        incomplete=any(skipped.lost for skipped in results.skipped),
+    )
 
 
 def _concerns(folder: Path | None, source: str) -> bool:

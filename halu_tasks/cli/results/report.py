@@ -38,12 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         human=arguments.human,
         margin=arguments.margin,
     )
-    report = written.report
-    tasks = sum(column.main for column in report.columns)
-    apart = len(report.columns) - tasks
-    contents = [pluralize(len(report.entries), "entry", "entries"), pluralize(tasks, "task", "tasks")]
-    contents += [pluralize(apart, "column", "columns") + " apart"] if apart else []
-    skipped = sum(skipped.run != "continued" for skipped in report.remarks.skipped)
-    contents += [f"{skipped} not read"] if skipped else []
+    contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]
+    contents += [pluralize(written.apart, "column", "columns") + " apart"] if written.apart else []
+    contents += [f"{written.skipped} not read"] if written.skipped else []
     print(f"{written.page}: {', '.join(contents)}; in the same folder: {', '.join(written.others)}")
     return EXIT_PARTIAL if written.incomplete else 0

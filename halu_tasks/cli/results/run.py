@@ -104,6 +104,5 @@ def _report(parent: Path, folder: Path) -> None:
     sys.stdout.flush()
     progress("Writing the report …")
     written = write_report([str(parent)], parent / REPORT, "Runs", warn, warn_about=folder)
-    tasks = sum(column.main for column in written.report.columns)
-    contents = [pluralize(len(written.report.entries), "entry", "entries"), pluralize(tasks, "task", "tasks")]
+    contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]
     print(f"\n{written.page}: {', '.join(contents)}")
