@@ -11,7 +11,6 @@ from importlib import metadata
 from pathlib import Path
 from shutil import disk_usage
 
-from halu_tasks.core.extras import install_hint, missing_modules
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.doctor.check import Check
 
@@ -30,7 +29,6 @@ def check_installation() -> Iterator[Check]:
     """Check versions, lm-eval's way to the tasks, the report, and the cache folder."""
     yield from (check_version(name) for name in TESTED)
     yield check_hook()
-    yield check_report()
     yield check_cache()
 
 
@@ -65,13 +63,6 @@ def check_hook() -> Check:
     if not any(getattr(hook, "__module__", "") == "_halu_tasks_autoload" for hook in sys.meta_path):
         return Check(name, "warning", "the import hook did not run when Python started", advice)
     return Check(name, "ok", "found by name, through the import hook")
-
-
-def check_report() -> Check:
-    """Check that a report can be written."""
-    if missing := missing_modules("report"):
-        return Check("report", "warning", f"{', '.join(missing)} not installed", install_hint("report"))
-    return Check("report", "ok", "can be written")
 
 
 def check_cache() -> Check:

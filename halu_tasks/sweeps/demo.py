@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.extras import missing_modules
 from halu_tasks.core.files import atomic_write_text, create_folder
 
 TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
@@ -47,7 +46,7 @@ class Demo(NamedTuple):
         sizes: The size of each task.
         compared: The number of figures that both harnesses report.
         differences: How many of them differ.
-        page: The report's page; None if the extra `report` is not installed.
+        page: The report's page.
     """
 
     folder: Path
@@ -55,7 +54,7 @@ class Demo(NamedTuple):
     sizes: Mapping[str, Size]
     compared: int
     differences: int
-    page: Path | None
+    page: Path
 
 
 def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) -> Demo:
@@ -74,12 +73,11 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as beside:
         lm_eval = beside.submit(lm_eval_figures, tasks, folder / LM_EVAL)
-        if reported := not missing_modules("report"):
-            # this process is slower, so the other one prepares the report
-            beside.submit(_import_report)
+        # this process is slower, so the other one prepares the report
+        beside.submit(_import_report)
         with _quiet():
             in_inspect, sizes = inspect_figures(tasks, folder / INSPECT)
-        page, warnings = beside.submit(_report, folder).result() if reported else (None, [])
+        page, warnings = beside.submit(_report, folder).result()
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.cli.output import pluralize, warn
 from halu_tasks.cli.tables import table
-from halu_tasks.core.extras import install_hint
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _show(tasks: list[Task], demo: Demo) -> None:
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
-    page = f"Open {demo.page} in a browser." if demo.page else f"For a report: {install_hint('report')}."
+    page = f"Open {demo.page} in a browser."
     print(f"\n{page} Next, a model of your own on a benchmark:")
     print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
 

@@ -17,7 +17,6 @@ from halu_tasks.cli.arguments import (
 )
 from halu_tasks.cli.output import pluralize, progress, warn
 from halu_tasks.core.errors import RunInterrupted
-from halu_tasks.core.extras import install_hint, missing_modules
 from halu_tasks.core.options import JUDGE_COST_OPTIONS
 
 if TYPE_CHECKING:
@@ -95,9 +94,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _report(parent: Path, folder: Path) -> None:
     """Write the report on all results in `parent`; warnings are printed only of those in `folder`."""
-    if missing_modules("report"):
-        warn(f"no report is written; {install_hint('report')}, then: halu-tasks report {parent}")
-        return
     from halu_tasks.report.write import write_report
     from halu_tasks.sweeps.single_run import REPORT
 

@@ -18,7 +18,6 @@ from halu_tasks.cli.arguments import (
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, warn
 from halu_tasks.cli.tables import table
 from halu_tasks.core.errors import RunInterrupted
-from halu_tasks.core.extras import require_extra
 from halu_tasks.core.options import JUDGE_COST_OPTIONS
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing, write the report, and print what is done."""
-    require_extra("report", "the report of halu-tasks sweep")
     from halu_tasks.judging.ledger import budget_variables
     from halu_tasks.report.write import write_report
     from halu_tasks.sweeps.models_file import read_models
