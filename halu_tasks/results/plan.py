@@ -94,7 +94,7 @@ class Buy:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ComparisonPlan:
     """A plan.
 
     Attributes:
@@ -180,7 +180,7 @@ def plan(
     difference: float | None = None,
     calls: int | None = None,
     available: int | None = None,
-) -> Plan:
+) -> ComparisonPlan:
     """Plan a comparison of two models.
 
     Args:
@@ -193,7 +193,7 @@ def plan(
     repeats = EPOCHS if variances.within else (1,)
     designs = [needed(variances, difference, epochs, power) for epochs in repeats] if difference else []
     bought = affordable(variances, calls, available) if calls else []
-    return Plan(
+    return ComparisonPlan(
         variances=variances,
         power=power,
         difference=difference,

@@ -11,7 +11,7 @@ from halu_tasks.cli.tables import NONE, table
 from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from halu_tasks.results.plan import Pilot, Plan
+    from halu_tasks.results.plan import ComparisonPlan, Pilot
     from halu_tasks.scorers.statistics.planning import Variances
 
 HELP = "plan a comparison: how many items and repeats it needs, and what a number of calls can show"
@@ -112,7 +112,7 @@ def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**stated, "cluster_size": stated["cluster_size"] or 1.0, "intraclass": stated["intraclass"] or 0.0}
 
 
-def _as_json(arguments: argparse.Namespace, pilot: Pilot | None, planned: Plan | None) -> dict[str, Any]:
+def _as_json(arguments: argparse.Namespace, pilot: Pilot | None, planned: ComparisonPlan | None) -> dict[str, Any]:
     return {
         "pilot": pilot.as_json() if pilot else None,
         "assumptions": {"correlation": arguments.correlation} if pilot else _stated(arguments),
@@ -153,7 +153,7 @@ def _pilot_report(pilot: Pilot) -> str:
     return "\n".join(lines) + "\n\n" + table(["epochs", "standard error, same items"], rows, right=(0, 1))
 
 
-def _plan_report(planned: Plan) -> list[str]:
+def _plan_report(planned: ComparisonPlan) -> list[str]:
     """Format the runs that are needed, and those that the calls buy."""
     parts = []
     if planned.difference is not None:
