@@ -121,14 +121,14 @@ def test_in_another_folder_the_cache_answers(methods: Call, serve: Any, tmp_path
     shown(methods(server, "plain", "--json"))
     found = shown(methods(server, "plain", "--json", "--log-dir", str(tmp_path / "others")))
     assert len(server.asked) == 52
-    assert (found["runs"][0]["cost"]["calls"], found["runs"][0]["cost"]["cached_calls"]) == (0, 52)
+    assert (found["results"][0]["cost"]["calls"], found["results"][0]["cost"]["cached_calls"]) == (0, 52)
 
 
 def test_the_table_is_all_that_is_on_standard_output(methods: Call, serve: Any) -> None:
     status, out, _ = methods(serve(reply), REASONED, "--metric", "acc", "--metric", "recall", "--split", "train5")
     assert status == 0
-    assert out.startswith(f"{TASK} 1-sample-train5  scoring: strict  data: sample  2 items\n\nrun  method ")
-    assert f"2    {REASONED}  openai/gpt-4o  0.5000" in out and "2 - 1  recall     +1.0000" in out
+    assert out.startswith(f"{TASK} 1-sample-train5  scoring: strict  data: sample  2 items\n\nmodel  ")
+    assert f"gpt-4o ({REASONED})  0.5000" in out and "-1.0000" in out
 
 
 def test_roles_are_a_methods_and_not_the_plain_prompts(methods: Call, serve: Any) -> None:
@@ -142,8 +142,8 @@ def test_roles_are_a_methods_and_not_the_plain_prompts(methods: Call, serve: Any
     assert {kind(request) for request in server.asked} == {"plain", "list"}
     assert {kind(request) for request in checks.asked} == {"check"}
     assert {(request["model"], request["temperature"]) for request in checks.asked} == {("gpt-4o-mini", 0.5)}
-    assert [own["roles"] for own in found["runs"]] == [{}, {"verifier": "openai/gpt-4o-mini"}]
-    assert found["runs"][1]["cost"]["calls"] == 4 + len(checks.asked)
+    assert [own["roles"] for own in found["entries"]] == [{}, {"verifier": "openai/gpt-4o-mini"}]
+    assert found["results"][1]["cost"]["calls"] == 4 + len(checks.asked)
     asked = len(server.asked) + len(checks.asked)
     shown(methods(server, *arguments))
     assert len(server.asked) + len(checks.asked) == asked
@@ -169,7 +169,7 @@ def test_a_method_that_fails_leaves_the_others(methods: Call, serve: Any, tmp_pa
     broken = False
     plain = sum(kind(request) == "plain" for request in server.asked)
     found = shown(methods(server, *again, "--log-dir", str(tmp_path / "other"), "--json"))
-    assert len(found["runs"]) == 3 and sum(kind(request) == "plain" for request in server.asked) == plain == 8
+    assert len(found["results"]) == 3 and sum(kind(request) == "plain" for request in server.asked) == plain == 8
 
 
 def test_other_data_under_the_same_name_are_refused(methods: Call, serve: Any, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, 
     server = serve(reply)
     arguments = ("plain", "--limit", "2", "--scoring", "paper", "-T", "fewshot=2", "--max-connections", "1")
     found = shown(methods(server, *arguments, "--json"))
-    assert found["scoring"] == "paper" and found["runs"][0]["version"] == "1-sample-paper-2shot"
+    assert found["columns"][0]["scoring"] == "paper" and found["results"][0]["version"] == "1-sample-paper-2shot"
     (log,) = (tmp_path / "logs").glob("*.eval")
     header = read_eval_log(str(log), header_only=True)
     assert header.eval.model_generate_config.max_connections == 1 or header.plan.config.max_connections == 1
@@ -264,7 +264,7 @@ def test_what_is_done_when_it_is_broken_off_is_not_asked_again(serve: Any, tmp_p
     assert len(server.asked) == 61
     whole = subprocess.run([*command, "--json"], cwd=ROOT, env=environment, capture_output=True, timeout=600)
     found = json.loads(whole.stdout)
-    assert [own["n"] for own in found["runs"]] == [52, 52]
+    assert [own["n"] for own in found["results"]] == [52, 52]
     # one call was under way when it was broken off, and is made again
     prompts = [request["messages"][-1]["content"] for request in server.asked]
     assert len(prompts) - len(set(prompts)) <= 1
