@@ -13,7 +13,7 @@ from halu_tasks.cli.output import EXIT_PARTIAL, warn
 from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from halu_tasks.exports.write import Outcome
+    from halu_tasks.exports.write import ExportOutcome
 
 ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
 
@@ -124,7 +124,7 @@ def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
     return ids
 
 
-def _print(outcome: Outcome) -> int:
+def _print(outcome: ExportOutcome) -> int:
     """Print the files of an export, and what they lack; return the exit status."""
     for note in outcome.notes:
         warn(note)

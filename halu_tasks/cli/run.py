@@ -14,7 +14,6 @@ from halu_tasks.cli.command import Count, ExecutorOptions, Output, RunOptions, k
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, table, warn
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
-from halu_tasks.core.extras import install_hint, missing_modules
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
 
@@ -262,10 +261,7 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
             done[run.name] = done[run.name]._replace(message=f"not run: {left_out[run.model.name]}")
     written = None
     if any(row.done for row in done.values()):
-        if missing_modules("report"):
-            warn(f"no report is written; {install_hint('report')}, then: halu-tasks report {folder}")
-        else:
-            written = _report(folder, runs[0].folder if len(runs) == 1 else None)
+        written = _report(folder, runs[0].folder if len(runs) == 1 else None)
     if json:
         print_json(
             {
@@ -405,7 +401,7 @@ def _show_demo(tasks: list[Task], demo: Demo) -> None:
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
-    page = f"Open {demo.page} in a browser." if demo.page else f"For a report: {install_hint('report')}."
+    page = f"Open {demo.page} in a browser."
     print(f"\n{page} Next, a model of your own on a benchmark:")
     print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
 

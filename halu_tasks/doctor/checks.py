@@ -13,7 +13,6 @@ from pathlib import Path
 from shutil import disk_usage
 
 from halu_tasks.core.errors import HaluTasksError
-from halu_tasks.core.extras import install_hint, missing_modules
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder, cached_file, verify
 from halu_tasks.data.hub import SCHEME
@@ -50,7 +49,6 @@ def examine(model: HarnessModel | None, tasks: Sequence[Task], options: Options)
     """
     yield from (check_version(name) for name in TESTED)
     yield _check_hook()
-    yield _check_report()
     yield _check_cache()
     yield from check_data(tasks or tasks_selected([TAG]), options, named=bool(tasks))
     yield from check_judge(tasks, options)
@@ -90,12 +88,6 @@ def _check_hook() -> Check:
     if not any(getattr(hook, "__module__", "") == "_halu_tasks_autoload" for hook in sys.meta_path):
         return Check(name, "warning", "the import hook did not run when Python started", advice)
     return Check(name, "ok", "found by name, through the import hook")
-
-
-def _check_report() -> Check:
-    if missing := missing_modules("report"):
-        return Check("report", "warning", f"{', '.join(missing)} not installed", install_hint("report"))
-    return Check("report", "ok", "can be written")
 
 
 def _check_cache() -> Check:

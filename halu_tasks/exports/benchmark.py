@@ -24,7 +24,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.options import Options
-from halu_tasks.exports.files import write_new
+from halu_tasks.exports.exported import write_new
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.tasks import Built, Task, build, task_named
 

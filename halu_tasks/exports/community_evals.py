@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.exports.exported import Exported, Figure
-from halu_tasks.exports.files import write_new
+from halu_tasks.exports.exported import Exported, RunFigure, write_new
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import Outcome
 
@@ -95,7 +94,7 @@ def entry_of(exported: Exported, target: Target) -> EvalResultEntry:
     )
 
 
-def _figure(exported: Exported) -> Figure:
+def _figure(exported: Exported) -> RunFigure:
     """Return the headline if higher values of it are better, otherwise `acc`."""
     figures = exported.figures
     headline = figures.get(next(iter(exported.metrics)))
@@ -106,7 +105,7 @@ def _figure(exported: Exported) -> Figure:
     raise DataError(f"has no figure{needs} of which higher values are better")
 
 
-def notes_of(exported: Exported, figure: Figure) -> str:
+def notes_of(exported: Exported, figure: RunFigure) -> str:
     """Return what an entry has no other place for, as `name=value` separated by semicolons."""
     run, provenance = exported.run, exported.run.provenance
     headline = exported.figures.get(next(iter(exported.metrics)))
@@ -130,7 +129,7 @@ def notes_of(exported: Exported, figure: Figure) -> str:
     return _SEPARATOR.join(f"{name}={_text(value)}" for name, value in notes.items() if value not in (None, ""))
 
 
-def _figure_notes(prefix: str, figure: Figure) -> dict[str, Any]:
+def _figure_notes(prefix: str, figure: RunFigure) -> dict[str, Any]:
     estimate = figure.estimate
     notes: dict[str, Any] = {prefix: figure.metric.name}
     if prefix != "metric":

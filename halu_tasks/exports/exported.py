@@ -1,19 +1,98 @@
-"""What every export says of a run: its figures, with what they rest on, and which of its replies are right."""
+"""What every export needs: models under their public names, the figures of a run, and files that replace no others."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
-from halu_tasks.exports.models import Model, is_named_after_file
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, estimates
 from halu_tasks.scorers.score import Score
+
+NO_ORGANIZATION = "unknown"
+"""The folder of models whose organization is not known."""
+
+_LOCAL_PROVIDERS = ("hf", "vllm", "sglang")
+"""Inspect's names for programs that serve a model of the Hub; the model's own name follows."""
+_COMPATIBLE = "openai-api"
+"""Inspect's name for any server that speaks the OpenAI protocol."""
+_EMBEDDED = "halu-"
+"""How the names of this package's embedded models begin."""
+_FILES = (".jsonl", ".json", ".csv", ".parquet", ".xlsx", "/")
+"""How names of files and folders of predictions end."""
+_NOT_PORTABLE = re.compile(r'[\x00-\x1f<>:"\\|?*]')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?|data", re.IGNORECASE)
+
+
+def own_name(name: str) -> str:
+    """Return a model's own name, by which a server or the Hub knows it, without the provider that reached it."""
+    provider, _, rest = name.partition("/")
+    if provider == _COMPATIBLE:
+        # a name of the user's choice for the server comes first
+        return rest.partition("/")[2] or rest
+    return rest if provider in _LOCAL_PROVIDERS and "/" in rest else name
+
+
+class Model(NamedTuple):
+    """A model.
+
+    Attributes:
+        id: Its id, `ORGANIZATION/NAME` if the organization is known.
+        organization: The organization; empty if it is not known.
+    """
+
+    id: str
+    organization: str
+
+    @classmethod
+    def named(cls, name: str, ids: Mapping[str, str]) -> Model:
+        """Return the model of this name in results.
+
+        Args:
+            name: The name.
+            ids: The ids that the user gives, by name.
+        """
+        own = own_name(name)
+        model_id = ids.get(name) or ids.get(own, own)
+        organization, slash, _ = model_id.partition("/")
+        if slash:
+            return cls(model_id, organization)
+        return cls(model_id, "halu-tasks" if model_id.startswith(_EMBEDDED) else "")
+
+    @property
+    def folders(self) -> str:
+        """The folders of its results, `ORGANIZATION/NAME`.
+
+        Raises:
+            DataError: The id cannot be the name of folders on every system.
+        """
+        parts = self.id.split("/")
+        if any(_is_no_folder(part) for part in parts):
+            raise DataError(
+                f"model {self.id!r} is not an id such as ORGANIZATION/NAME; name it with --model-id "
+                f"'{self.id}=ORGANIZATION/NAME'"
+            )
+        return "/".join((self.organization or NO_ORGANIZATION, "_".join(parts[1:] or parts)))
+
+
+def _is_no_folder(part: str) -> bool:
+    odd = part in ("", ".", "..") or part != part.strip() or part.endswith(".")
+    return odd or bool(_NOT_PORTABLE.search(part) or _RESERVED.fullmatch(part))
+
+
+def is_named_after_file(run: Run) -> bool:
+    """Return whether a run has the name of its predictions, since it is not known which model gave them."""
+    return run.model.endswith(_FILES) and (run.harness.startswith("halu-tasks") or run.model.startswith(_EMBEDDED))
+
 
 ALL_RIGHT = ("exact", "acc")
 """The metrics by whose value for an item its reply is right or not, the first that a task reports; 1 is right.
@@ -23,8 +102,11 @@ text has, too; `exact` is 1 only if it returns nothing else.
 """
 
 
+# --- runs -------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class Figure:
+class RunFigure:
     """One figure of a run.
 
     Attributes:
@@ -90,7 +172,7 @@ class Exported:
         return {metric.name: metric for metric in metrics}
 
     @cached_property
-    def figures(self) -> Mapping[str, Figure]:
+    def figures(self) -> Mapping[str, RunFigure]:
         """The figures of the run by metric, the headline first.
 
         Raises:
@@ -109,9 +191,9 @@ class Exported:
         scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
         return frozenset(estimates(self.metrics.values(), scores))
 
-    def _figure(self, metric: Metric, value: Estimate, judged: bool) -> Figure:
+    def _figure(self, metric: Metric, value: Estimate, judged: bool) -> RunFigure:
         counted = self.counted(metric)
-        return Figure(metric, value, len(counted), len({score.cluster for score in counted}), judged)
+        return RunFigure(metric, value, len(counted), len({score.cluster for score in counted}), judged)
 
     def counted(self, metric: Metric) -> Sequence[Score]:
         """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""
@@ -137,3 +219,23 @@ class Exported:
         if provenance.data == "pinned" and source.hub_dataset:
             return HubAddress(source.hub_dataset, source.revision, provenance.data_file)
         return None
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def write_new(texts: Mapping[Path, str]) -> None:
+    """Write files, in order, unless one of them exists and differs.
+
+    Raises:
+        DataError: One of them does, in which case none is written; or a file cannot be written.
+    """
+    for path, text in texts.items():
+        if path.exists() and not (path.is_file() and path.read_bytes() == text.encode("utf-8")):
+            raise DataError(f"{path}: exists and differs; choose another folder with -o, or remove the file")
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{path.parent}: {error.strerror or error}") from None
+        atomic_write_text(path, text)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from halu_tasks.builders.workflow.describe import build_folder
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_you_mean
 from halu_tasks.exports.benchmark import write_benchmark
 from halu_tasks.exports.community_evals import Target, check_publishable, entry_of, write_entries
 from halu_tasks.exports.every_eval_ever import Publisher, write_run
-from halu_tasks.exports.exported import Exported
-from halu_tasks.exports.models import NO_ORGANIZATION, own_name
-from halu_tasks.results.latest import latest_runs
+from halu_tasks.exports.exported import NO_ORGANIZATION, Exported, own_name
+from halu_tasks.results.entry import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResultEntry
+
+T = TypeVar("T")
 Warn = Callable[[str], None]
 """Prints a message for the user."""
 
 
-class Outcome(NamedTuple):
+class ExportOutcome(NamedTuple):
     """What became of an export.
 
     Attributes:
@@ -35,14 +38,9 @@ class Outcome(NamedTuple):
     incomplete: bool
 
 
-class _Runs(NamedTuple):
-    runs: Sequence[Exported]
-    incomplete: bool
-
-
 def export_eee(
     paths: Sequence[str], folder: Path, models: Mapping[str, str], publisher: Publisher, warn: Warn
-) -> Outcome:
+) -> ExportOutcome:
     """Write results in the schema of Every Eval Ever.
 
     Args:
@@ -57,21 +55,15 @@ def export_eee(
         UsageError: A name in `models` is not in the results.
     """
     runs, incomplete = _read(paths, models, warn)
-    files, notes, done, failures = [], [], [], []
-    for exported in runs:
-        try:
-            written = write_run(exported, folder, publisher)
-        except HaluTasksError as error:
-            failures.append((exported, error))
-            continue
-        done.append(exported)
-        files.append(written.record)
-        if written.unjudged:
-            replies = f"{written.unjudged:,} of {written.unjudged + written.rows:,} replies"
-            notes.append(f"{written.record}: {replies} have no row, since it is not known whether they are right")
-    _warn_not_exported(failures, warn)
-    _warn_of_exported(done, warn)
-    return _outcome(files, notes, incomplete or bool(failures))
+    written, failed = _each(runs, lambda exported: write_run(exported, folder, publisher), warn)
+    notes = [
+        f"{one.record}: {one.unjudged:,} of {one.unjudged + one.rows:,} replies have no row, since it is not known "
+        "whether they are right"
+        for _, one in written
+        if one.unjudged
+    ]
+    _warn_of_exported([exported for exported, _ in written], warn)
+    return _outcome([one.record for _, one in written], notes, incomplete or failed)
 
 
 def export_hub(
@@ -82,7 +74,7 @@ def export_hub(
     warn: Warn,
     *,
     partial: bool = False,
-) -> Outcome:
+) -> ExportOutcome:
     """Write results as community evals of the Hugging Face hub.
 
     Args:
@@ -103,28 +95,45 @@ def export_hub(
     if not results:
         return _outcome(files, notes, incomplete)
     runs, unread = _read(results, models, warn)
-    by_file: dict[Path, list[Exported]] = {}
-    done, failures = [], []
+
+    def entry(exported: Exported) -> tuple[Path, EvalResultEntry]:
+        check_publishable(exported.run, partial=partial)
+        name = f"{exported.run.task}.yaml"
+        return folder / "models" / exported.model.folders / ".eval_results" / name, entry_of(exported, target)
+
+    entries, failed = _each(runs, entry, warn)
+    by_file: dict[Path, list[tuple[Exported, EvalResultEntry]]] = {}
+    for exported, (path, one) in entries:
+        by_file.setdefault(path, []).append((exported, one))
+
+    def write(exported: Exported) -> Path:
+        path = entry(exported)[0]
+        write_entries(path, [one for _, one in by_file[path]])
+        return path
+
+    written, not_written = _each([exported for exported, _ in entries], write, warn)
+    _warn_of_exported([exported for exported, _ in written], warn)
+    files += dict.fromkeys(path for _, path in written)
+    return _outcome(files, notes, incomplete or unread or failed or not_written)
+
+
+def _each(runs: Sequence[Exported], act: Callable[[Exported], T], warn: Warn) -> tuple[list[tuple[Exported, T]], bool]:
+    """Do something with each run; warn of failures, once for all tasks of a model that have the same error.
+
+    Returns:
+        The runs that did not fail, each with what was done, and whether there were failures.
+    """
+    done = []
+    failures: dict[tuple[str, str], list[Run]] = {}
     for exported in runs:
         try:
-            check_publishable(exported.run, partial=partial)
-            place = folder / "models" / exported.model.folders / ".eval_results" / f"{exported.run.task}.yaml"
-            entry_of(exported, target)
+            done.append((exported, act(exported)))
         except HaluTasksError as error:
-            failures.append((exported, error))
-        else:
-            by_file.setdefault(place, []).append(exported)
-    for path, of_file in by_file.items():
-        try:
-            write_entries(path, [entry_of(exported, target) for exported in of_file])
-        except HaluTasksError as error:
-            failures += [(exported, error) for exported in of_file]
-        else:
-            done += of_file
-            files.append(path)
-    _warn_not_exported(failures, warn)
-    _warn_of_exported(done, warn)
-    return _outcome(files, notes, incomplete or unread or bool(failures))
+            failures.setdefault((exported.run.model, str(error)), []).append(exported.run)
+    for (_, message), of_model in failures.items():
+        tasks = ", ".join(dict.fromkeys(run.task for run in of_model))
+        warn(f"not exported: {_sources(of_model)}: {tasks}: {message}")
+    return done, bool(failures)
 
 
 def _write_benchmarks(builds: Mapping[str, Path], folder: Path, warn: Warn) -> tuple[list[Path], list[str], bool]:
@@ -142,7 +151,8 @@ def _write_benchmarks(builds: Mapping[str, Path], folder: Path, warn: Warn) -> t
     return files, notes, incomplete
 
 
-def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> _Runs:
+def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> tuple[list[Exported], bool]:
+    """Read the latest run of each entry under each condition; also return whether results could not be read."""
     results = read_results(paths)
     for skipped in results.skipped:
         warn(f"not read: {skipped.source}: {skipped.why}")
@@ -156,28 +166,13 @@ def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> _Runs:
                 f"--model-id: no result is of a model {name!r}{did_you_mean(name, known)}; models: "
                 f"{', '.join(sorted(known))}"
             )
-    lost = any(skipped.lost for skipped in results.skipped)
-    latest = latest_runs(results.runs)
-    _warn_replaced(latest.replaced, warn)
-    return _Runs([Exported(run, models) for run in latest.runs], lost)
-
-
-def _warn_replaced(replaced: Sequence[Run], warn: Warn) -> None:
-    """Warn, in one line, of runs that are left out because a later one counts."""
-    if not replaced:
-        return
-    number = "1 run" if len(replaced) == 1 else f"{len(replaced):,} runs"
-    warn(f"not exported: {number} replaced by later ones of the same model and conditions: {_sources(replaced)}")
-
-
-def _warn_not_exported(failures: Sequence[tuple[Exported, HaluTasksError]], warn: Warn) -> None:
-    """Warn of runs that are not exported, once for all tasks of a model that have the same error."""
-    together: dict[tuple[str, str], list[Run]] = {}
-    for exported, error in failures:
-        together.setdefault((exported.run.model, str(error)), []).append(exported.run)
-    for (_, message), runs in together.items():
-        tasks = ", ".join(dict.fromkeys(run.task for run in runs))
-        warn(f"not exported: {_sources(runs)}: {tasks}: {message}")
+    latest = {(run.condition, Entry.of(run)): run for run in results.runs}
+    replaced = [run for run in results.runs if run is not latest[run.condition, Entry.of(run)]]
+    if replaced:
+        number = "1 run" if len(replaced) == 1 else f"{len(replaced):,} runs"
+        why = "replaced by later ones of the same model and conditions"
+        warn(f"not exported: {number} {why}: {_sources(replaced)}")
+    return [Exported(run, models) for run in latest.values()], any(skipped.lost for skipped in results.skipped)
 
 
 def _sources(runs: Sequence[Run]) -> str:
@@ -187,15 +182,10 @@ def _sources(runs: Sequence[Run]) -> str:
 
 
 def _warn_of_exported(exported: Sequence[Exported], warn: Warn) -> None:
-    """Warn of many replies without an answer, and of models whose organization is not known."""
+    """Warn of many replies without an answer, and, once each, of models whose organization is not known."""
     for run in (one.run for one in exported):
         for share, meaning in run.reply_warnings:
             warn(f"{run.model}, {run.task}: {share} {meaning}")
-    _warn_unknown_organization(exported, warn)
-
-
-def _warn_unknown_organization(exported: Sequence[Exported], warn: Warn) -> None:
-    """Warn, once for each model, of models whose organization the results do not say."""
     for name in dict.fromkeys(own_name(one.run.model) for one in exported if not one.model.organization):
         warn(
             f"model {name}: the results do not say which organization made it, so it is exported as "
@@ -203,7 +193,7 @@ def _warn_unknown_organization(exported: Sequence[Exported], warn: Warn) -> None
         )
 
 
-def _outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> Outcome:
+def _outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> ExportOutcome:
     if not files:
         raise DataError("no result was exported")
-    return Outcome(files, notes, incomplete)
+    return ExportOutcome(files, notes, incomplete)

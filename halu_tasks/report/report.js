@@ -50,21 +50,17 @@
     const first = byId("first"), second = byId("second");
     if (!first) return;
     const pairs = all(".pair");
-    const id = () => {
-      const both = [Number(first.value), Number(second.value)];
-      return "pair-" + Math.min(...both) + "-" + Math.max(...both);
-    };
     const show = () => {
-      for (const pair of pairs) pair.hidden = pair.id !== id();
+      const ids = ["pair-" + first.value + "-" + second.value, "pair-" + second.value + "-" + first.value];
+      for (const pair of pairs) pair.hidden = !ids.includes(pair.id);
       byId("no-pair").hidden = pairs.some((pair) => !pair.hidden);
     };
     first.addEventListener("change", show);
     second.addEventListener("change", show);
     for (const link of all(".wins a")) {
       link.addEventListener("click", () => {
-        const cell = link.closest("td");
-        first.value = String(cell.parentElement.sectionRowIndex);
-        second.value = String(cell.cellIndex - 1);
+        first.value = link.dataset.first;
+        second.value = link.dataset.second;
         show();
       });
     }

@@ -1,24 +1,27 @@
-"""Writing a report on results: a page, a table of items, Markdown and JSON."""
+"""Writing a report on results: a page, a table of items, Markdown and JSON; and comparing a few results."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
+from halu_tasks.report.assemble import TABLE, assemble
+from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.markdown import markdown
-from halu_tasks.report.model.assemble import TABLE, assemble
-from halu_tasks.report.model.leaderboard import board
-from halu_tasks.report.model.report import ReplyWarning, Report
-from halu_tasks.report.page.render import render
+from halu_tasks.report.page import render
+from halu_tasks.report.records import Report, ReportWarning
+from halu_tasks.results.comparability import not_paired
+from halu_tasks.results.entry import Entry
 from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
-from halu_tasks.results.run import Run
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 
@@ -87,25 +90,24 @@ def write_report(
         runs, warnings = labelled_runs(runs, human)
         for text in warnings:
             warn(text)
-    leaderboard = board(runs)
+    arranged = board(runs)
     with (
         atomic_path(folder / TABLE, "report") as table,
-        tqdm(total=len(leaderboard.columns), desc="comparing", unit="task", disable=None) as bar,
+        tqdm(total=len(arranged.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
-        report = assemble(leaderboard, results.skipped, table, title, bar.update, margin)
-    for note in report.notes:
-        warn(note)
-    for line in _warning_lines(report, warn_about):
+        report = assemble(arranged, results.skipped, title, table=table, margin=margin, step=bar.update)
+    for line in (*report.remarks.notes, *_warning_lines(report, warn_about)):
         warn(line)
     atomic_write_text(folder / PAGE, render(report), "report")
     atomic_write_text(folder / TEXT, markdown(report), "report")
     atomic_write_text(folder / FIGURES, json.dumps(report.as_json(), indent=1) + "\n", "report")
+    tasks = sum(column.main for column in report.columns)
     return WrittenReport(
         page=folder / PAGE,
         others=(TEXT, FIGURES, TABLE),
-        entries=len(leaderboard.entries),
-        tasks=len(leaderboard.main),
-        apart=len(leaderboard.columns) - len(leaderboard.main),
+        entries=len(report.entries),
+        tasks=tasks,
+        apart=len(report.columns) - tasks,
         skipped=sum(skipped.run != "continued" for skipped in results.skipped),
         incomplete=any(skipped.lost for skipped in results.skipped),
     )
@@ -118,16 +120,120 @@ def _concerns(folder: Path | None, source: str) -> bool:
 
 def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
-    sources = {(result.entry, result.column): result.source for result in report.results}
-    together: dict[tuple[str, str], list[ReplyWarning]] = {}
-    for warning in report.warnings:
-        if _concerns(warn_about, sources[warning.entry, warning.column]):
+    together: dict[tuple[str, str], list[ReportWarning]] = {}
+    for warning in report.remarks.warnings:
+        if _concerns(warn_about, report.by_cell[warning.entry, warning.column].origin.source):
             together.setdefault((warning.entry, warning.meaning), []).append(warning)
-    labels = {entry.id: entry.label for entry in report.entries}
-    titles = {column.id: column.title for column in report.columns}
     for (entry, meaning), warnings in together.items():
         if len(warnings) == 1:
             yield warnings[0].text
         else:
-            shares = ", ".join(f"{titles[warning.column]}: {warning.share}" for warning in warnings)
-            yield f"{labels[entry]}: {shares} {meaning}"
+            shares = ", ".join(f"{report.places[warning.column].title}: {warning.share}" for warning in warnings)
+            yield f"{report.labels[entry]}: {shares} {meaning}"
+
+
+def compare_paths(
+    paths: Sequence[str], metrics: Sequence[str], warn: Callable[[str], None], margin: float | None = None
+) -> tuple[Report, bool]:
+    """Compare the results in files and folders.
+
+    Args:
+        paths: Results, or folders that contain some.
+        metrics: Names of metrics; the headline metric of each task if empty.
+        warn: Called with a message for each file in a folder that cannot be read.
+        margin: The difference below which two results count as equal; None to test no equality.
+
+    Returns:
+        The report, and whether results could not be read or compared.
+
+    Raises:
+        DataError: A named file cannot be read, or nothing can be compared.
+        UsageError: There are fewer than two runs, or one of them twice.
+    """
+    by_path: dict[str, list[Run]] = {}
+    incomplete = False
+    for path in paths:
+        if path in by_path:
+            raise UsageError(f"{path} is named twice")
+        runs, skipped = read_results([path])
+        for result in skipped:
+            if Path(path).expanduser().is_file():
+                raise DataError(f"{result.source}: {result.why}")
+            warn(f"not read: {result.source}: {result.why}")
+        if not runs:
+            raise DataError(f"{path}: contains no results of this package that can be read")
+        incomplete = incomplete or any(result.lost for result in skipped)
+        # the plain prompt first, with which methods are compared
+        by_path[path] = sorted(runs, key=lambda run: (run.method not in (PLAIN, METHOD_UNKNOWN), run.created))
+    if sum(map(len, by_path.values())) < 2:
+        raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
+    report = compare(by_path, metrics, margin)
+    alone = {column.id for column in report.columns} - {pair.place for pair in report.comparison.pairs}
+    return report, incomplete or bool(alone)
+
+
+def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), margin: float | None = None) -> Report:
+    """Compare runs on the same items, whatever the models were asked and how.
+
+    Runs of different tasks are compared if there is only one for each path.
+
+    Args:
+        by_path: The runs by where they come from.
+        metrics: Names of metrics; the headline metric of each task if empty.
+        margin: The difference below which two runs count as equal; None to test no equality.
+
+    Raises:
+        DataError: None of several runs can be compared.
+        UsageError: A run is there twice, or a task has no such metric.
+    """
+    runs = [(path, run) for path, of_path in by_path.items() for run in of_path]
+    sources: dict[object, str] = {}
+    for path, run in runs:
+        if sources.setdefault(run.identity, path) != path:
+            raise UsageError(f"the run in {run.source} is named twice (also in {sources[run.identity]})")
+    across = all(len(of_path) == 1 for of_path in by_path.values())
+    entries = _entries_as_asked([run for _, run in runs], across=across)
+    for named in ([path for path, _ in runs], [run.source for _, run in runs]):
+        if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
+            # the same model was asked the same, as on two days
+            entries = [_with_settings(entry, results=name) for name, entry in zip(named, entries, strict=True)]
+    rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
+    arranged = paired_board(rows, across=across, metrics=metrics)
+    report = assemble(arranged, margin=margin)
+    if len(runs) > 1 and not report.comparison.pairs:
+        first = runs[0][1]
+        reasons = [
+            f"{other.source} cannot be compared with {first.source}: {'; '.join(f'it {why}' for why in differences)}"
+            for other in (column.first for column in arranged.columns)
+            if (differences := not_paired(first, other))
+        ]
+        raise DataError(f"nothing can be compared: {'; '.join(reasons) or 'every task has one result'}")
+    return report
+
+
+def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
+    """Return the entry of each run, with whatever its prompts do not share with other runs of the task.
+
+    Args:
+        runs: The runs.
+        across: Whether runs of different tasks are compared.
+    """
+    values: dict[tuple[Hashable, str], set[str]] = {}
+    asked = []
+    for run in runs:
+        scope = None if across else run.task
+        options: dict[tuple[Hashable, str], str] = {(scope, "task"): run.task}
+        options |= {(scope, name): str(value) for name, value in run.asked.items() if value is not None}
+        # prompts are named only if the same model was asked with several
+        options |= {((scope, Entry.of(run)), "prompts"): str(run.provenance.prompt_hash)}
+        asked.append(options)
+        for key, value in options.items():
+            values.setdefault(key, set()).add(value)
+    return [
+        _with_settings(Entry.of(run), **{key[1]: value for key, value in of_run.items() if len(values[key]) > 1})
+        for run, of_run in zip(runs, asked, strict=True)
+    ]
+
+
+def _with_settings(entry: Entry, **more: object) -> Entry:
+    return replace(entry, settings=(*entry.settings, *((name, str(value)) for name, value in more.items())))

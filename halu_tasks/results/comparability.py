@@ -1,11 +1,15 @@
-"""Which runs can be compared with each other, and why others cannot."""
+"""Which runs can be compared with each other and by what, and why others cannot."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.results.run import Run
+from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.paired import same_items
+from halu_tasks.tasks import Task
 
 
 class Unlike(NamedTuple):
@@ -78,6 +82,24 @@ def reordered(first: Run, other: Run) -> int:
     The correct answer of such an item has a different label in each run.
     """
     return len(_other_targets(first, other))
+
+
+def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metric]:
+    """Look up metrics of a task by name.
+
+    Args:
+        task: The task.
+        scoring: The mode, `strict` or `paper`.
+        names: Names of metrics; the headline metric if empty.
+
+    Raises:
+        UsageError: The task has no such metric.
+    """
+    known = {metric.name: metric for metric in task.scoring[scoring].metrics}
+    if unknown := [name for name in names if name not in known]:
+        problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
+        raise UsageError(f"{problem}; metrics: {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(names or [task.headline_metric(scoring).name])]
 
 
 def _other_targets(first: Run, other: Run) -> list[str]:

@@ -138,15 +138,18 @@ def _first_digits(match: re.Match[str]) -> str:
     return match[0][:_DIGITS]
 
 
-def labels_of(entries: Iterable[Entry]) -> dict[Entry, str]:
-    """Label each entry with its model's short name, and with what distinguishes it if the model has several entries."""
+def labels_of(entries: Iterable[Entry], *, among_all: bool = False) -> dict[Entry, str]:
+    """Label each entry with its model's short name, and with what distinguishes it if the model has several entries.
+
+    Args:
+        entries: The entries.
+        among_all: Whether to name what distinguishes an entry from those of other models, too.
+    """
     entries = list(entries)
     short = short_names({entry.model for entry in entries})
     labels = {}
     for entry in entries:
-        same_model = [other for other in entries if other.model == entry.model]
-        distinct = [
-            text for text in entry.distinctions() if not all(text in other.distinctions() for other in same_model)
-        ]
+        others = [other.distinctions() for other in entries if among_all or other.model == entry.model]
+        distinct = [text for text in entry.distinctions() if not all(text in other for other in others)]
         labels[entry] = f"{short[entry.model]} ({', '.join(distinct)})" if distinct else short[entry.model]
     return labels

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.results.comparability import not_paired
-from halu_tasks.results.comparison import chosen_metrics
+from halu_tasks.results.comparability import chosen_metrics, not_paired
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
@@ -94,7 +93,7 @@ class Buy:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ComparisonPlan:
     """A plan.
 
     Attributes:
@@ -180,7 +179,7 @@ def plan(
     difference: float | None = None,
     calls: int | None = None,
     available: int | None = None,
-) -> Plan:
+) -> ComparisonPlan:
     """Plan a comparison of two models.
 
     Args:
@@ -193,7 +192,7 @@ def plan(
     repeats = EPOCHS if variances.within else (1,)
     designs = [needed(variances, difference, epochs, power) for epochs in repeats] if difference else []
     bought = affordable(variances, calls, available) if calls else []
-    return Plan(
+    return ComparisonPlan(
         variances=variances,
         power=power,
         difference=difference,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.extras import missing_modules
 from halu_tasks.core.files import atomic_write_text, create_folder
 
 TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
@@ -36,7 +35,7 @@ class Demo(NamedTuple):
         sizes: The number of items of each task, and of the clusters that they are in.
         compared: The number of figures that both harnesses report.
         differences: How many of them differ.
-        page: The report's page; None if the extra `report` is not installed.
+        page: The report's page.
     """
 
     folder: Path
@@ -44,7 +43,7 @@ class Demo(NamedTuple):
     sizes: Mapping[str, tuple[int, int]]
     compared: int
     differences: int
-    page: Path | None
+    page: Path
 
 
 def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) -> Demo:
@@ -64,11 +63,10 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
     with ProcessPoolExecutor(2, mp_context=spawn, initializer=_silence) as pool:
         lm_eval = pool.submit(lm_eval_figures, tasks, folder / LM_EVAL)
         inspect = pool.submit(inspect_figures, tasks, folder / INSPECT)
-        if reported := not missing_modules("report"):
-            # lm-eval is faster, so its process prepares the report
-            pool.submit(importlib.import_module, "halu_tasks.report.write")
+        # lm-eval is faster, so its process prepares the report
+        pool.submit(importlib.import_module, "halu_tasks.report.write")
         in_inspect, sizes = inspect.result()
-        page, warnings = pool.submit(_report, folder).result() if reported else (None, [])
+        page, warnings = pool.submit(_report, folder).result()
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)

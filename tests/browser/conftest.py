@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.report.model.report import Report
-from halu_tasks.report.page.render import render
+from halu_tasks.report.page import render
+from halu_tasks.report.records import Report
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = [

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from itertools import combinations, permutations
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from halu_tasks.report.model.detail_records import BothModes
-from halu_tasks.report.model.report import Report
-from halu_tasks.report.model.summary import summary
+from halu_tasks.report.records import Report
+from halu_tasks.report.summary import summary
 
 ARABIC = "تقع مدينة القاهرة على نهر النيل، وهي عاصمة مصر منذ عام 969. بناها جوهر الصقلي في عهد المعز لدين الله."
 ENGLISH = (
@@ -64,15 +63,31 @@ def _typed(kind: Any, value: Any) -> Any:
         return {name: _typed(arguments[1], one) for name, one in value.items()}
     if origin is tuple:
         return tuple(value)
-    if kind is BothModes:
-        modes = ("strict", "paper")
-        rest = {name: one for name, one in value.items() if not name.endswith(modes)}
-        value = {mode: value[mode] for mode in modes}, {mode: value[f"unanswered_{mode}"] for mode in modes}
-        value = rest | dict(zip(("figures", "unanswered"), value, strict=True))
-    if is_dataclass(kind) or hasattr(kind, "_fields"):
+    if is_dataclass(kind):
         kinds = get_type_hints(kind)
-        return kind(**{name: _typed(kinds.get(name), one) for name, one in value.items()})  # type: ignore[operator]
+        parts = {one.name: get_type_hints(kinds[one.name]) for one in fields(kind) if one.metadata.get("part")}
+        inside = {name for part in parts.values() for name in part}
+        rest = {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
+        made = {name: _typed(kinds[name], {key: value[key] for key in part}) for name, part in parts.items()}
+        return kind(**rest, **made)  # type: ignore[operator]
+    if hasattr(kind, "_fields"):
+        kinds = get_type_hints(kind)
+        return kind(**{name: _typed(kinds.get(name), one) for name, one in value.items()})
     return value
+
+
+def altered(record: Any, **changes: Any) -> Any:
+    """The record with other values, of its own fields or of those of its parts."""
+    names = record._fields if hasattr(record, "_fields") else [one.name for one in fields(record)]
+    own = {name: value for name, value in changes.items() if name in names}
+    for one in fields(record) if is_dataclass(record) else ():
+        if one.metadata.get("part"):
+            part = getattr(record, one.name)
+            inside = {name: value for name, value in changes.items() if name in part._fields}
+            own |= {one.name: part._replace(**inside)} if inside else {}
+            changes = {name: value for name, value in changes.items() if name not in inside}
+    assert own.keys() >= changes.keys(), changes
+    return record._replace(**own) if hasattr(record, "_replace") else replace(record, **own)
 
 
 def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
@@ -199,20 +214,6 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             | {"worse": 1 if a["id"] < b["id"] else 3, "equal": 0, "open": columns - 4}
             for a, b in permutations(people, 2)
         ],
-        "wordings": [
-            {
-                "task": made[0]["task"],
-                "metric": made[0]["headline"],
-                "higher_is_better": made[0]["higher_is_better"],
-                "columns": [made[0]["id"], made[-1]["id"]],
-                "labels": [made[0]["title"], made[-1]["title"]],
-                "rows": [
-                    {"entry": entry["id"], "figures": [estimate(skill[i], 0.02), None], "mean": estimate(skill[i])}
-                    | {"sd": 0.0213, "lowest": skill[i] - 0.02, "highest": skill[i] + 0.02}
-                    for i, entry in enumerate(people)
-                ],
-            }
-        ],
         "skipped": [
             {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False, "run": ""},
             {
@@ -299,7 +300,6 @@ def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, An
 def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
     value = rng.uniform(-0.3, 0.3)
     p = min(1.0, math.exp(-abs(value) * 30))
-    counts = {"only_first": 60, "only_second": 20, "p": p, "left_out": 0}
     return {
         "column": column["id"],
         "group": None,
@@ -315,10 +315,11 @@ def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any],
         "items": column["n"],
         "clusters": column["clusters"],
         "better": None if 6 * p > 0.05 else a["id"] if (value > 0) == column["higher_is_better"] else b["id"],
-        "mcnemar": counts if column["headline"] in ("acc",) else None,
         "items_needed": {"items": 310, "clusters": 103, "low": 140, "high": None},
         "not_estimated": "",
         "p_equal": None,
+        "p_equal_adjusted": None,
+        "stderr": 0.04,
         "equal": False,
     }
 
@@ -338,7 +339,6 @@ def _why(
                 "cells": [
                     {
                         "entry": entry["id"],
-                        "n": None,
                         "figures": [
                             None if rng.random() < 0.05 else estimate(min(0.98, skill[i] + rng.uniform(-0.1, 0.1)))
                             for _ in values
@@ -431,13 +431,13 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
         "title": f"What is item {number}?",
         "kinds": [["worst"], ["disagreeing"], ["worst", "modes differ"]][number % 3],
         "right": sum(reply["value"] == 1.0 for reply in replies),
-        "entries": len(people),
         "prompt": f"Question: what is item {number}?\nAnswer: {text}\nFinal Verdict:",
         "system": "You check scientific answers.",
         "cut": 0,
         "target": "A",
         "tags": {"type": "neg", "length": "≤ 500"},
-        "text": {"text": text, "gold": [[10, 34], [60, 90]]} if where else None,
+        "text": text if where else None,
+        "gold": [[10, 34], [60, 90]] if where else [],
         "replies": replies,
     }
 

@@ -88,7 +88,6 @@ MAIN = "from halu_tasks.cli import main\nsys.exit(main({!r}))"
 @pytest.mark.parametrize(
     ("extra", "arguments"),
     [
-        ("report", ["report", "."]),
         ("build", ["build", "refact_pipeline", "none.jsonl", "-o", "none", "--model", "mockllm/model"]),
     ],
 )
@@ -109,10 +108,10 @@ def test_replies_are_scored_without_any_extra(tmp_path: Path) -> None:
 
 
 def test_an_extra_is_missing_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert missing_modules("report") == ["matplotlib"]
-    with pytest.raises(UsageError, match=r'^the page requires matplotlib: pip install "halu-tasks\[report\]"$'):
-        require_extra("report", "the page")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert missing_modules("xlsx") == ["openpyxl"]
+    with pytest.raises(UsageError, match=r'^the workbook requires openpyxl: pip install "halu-tasks\[xlsx\]"$'):
+        require_extra("xlsx", "the workbook")
 
 
 def test_lm_evals_entry_points_are_what_the_hook_registers() -> None:

@@ -62,27 +62,28 @@ def test_a_budget_is_spent_on_items_first(printed: Printed) -> None:
 
 
 def test_a_pilot_gives_the_error_of_its_difference(printed: Printed, pilots: list[str]) -> None:
-    compared = printed("report", "--pairs", *pilots)["differences"][0]
+    compared = printed("report", "--pairs", *pilots)["pairs"][0]
     found = printed("plan", *pilots, "--difference", "0.1")
     assert found["pilot"]["stderr"] == pytest.approx(compared["stderr"]) and found["pilot"]["within"] is None
-    assert found["pilot"]["value"] == pytest.approx(-compared["value"]) and len(found["plan"]["needed"]) == 1
+    assert found["pilot"]["value"] == pytest.approx(compared["value"]) and len(found["plan"]["needed"]) == 1
     # the observed difference needs what `compare` says
     own = printed("plan", *pilots, "--difference", str(compared["value"]))["plan"]["needed"][0]
     assert own["items"] == pytest.approx(compared["items_needed"]["items"], abs=3)
 
 
 def test_a_margin_calls_runs_equal_only_if_the_items_show_it(printed: Printed, pilots: list[str]) -> None:
-    for margin, verdict in (("0.5", "worse, equal"), ("0.1", "worse")):
+    for margin, equal in (("0.5", True), ("0.1", False)):
         found = printed("report", "--pairs", *pilots, "--margin", margin)
-        assert (found["margin"], found["differences"][0]["verdict"]) == (float(margin), verdict)
-    assert printed("report", "--pairs", *pilots)["differences"][0]["p_equal_adjusted"] is None
+        (pair,) = found["pairs"]
+        assert (found["margin"], pair["better"], pair["equal"]) == (float(margin), pair["first"], equal)
+    assert printed("report", "--pairs", *pilots)["pairs"][0]["p_equal_adjusted"] is None
 
 
 def test_a_report_with_a_margin(pilots: list[str], tmp_path: Path) -> None:
     assert main(["report", *pilots, "-o", str(tmp_path / "report"), "--margin", "0.5"]) == 0
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     (pair,) = report["pairs"]
-    assert report["margin"] == 0.5 and pair["equal"] and pair["p_equal"] < 0.05 and "“equal”" in report["rule"]
+    assert report["margin"] == 0.5 and pair["equal"] and pair["p_equal_adjusted"] < 0.05 and "“equal”" in report["rule"]
     assert pair["items_needed"]["low"] <= pair["items_needed"]["items"] <= pair["items_needed"]["high"]
     assert f"{pair['items_needed']['items']:,} [" in (tmp_path / "report" / "report.md").read_text()
 

@@ -15,19 +15,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.cli.report import print_pairs
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.report.assemble import assemble
+from halu_tasks.report.board import Board, board
 from halu_tasks.report.markdown import markdown
-from halu_tasks.report.model.assemble import assemble
-from halu_tasks.report.model.leaderboard import Board, board
-from halu_tasks.report.model.report import Report
-from halu_tasks.report.page.render import render
+from halu_tasks.report.page import render
+from halu_tasks.report.records import Report
+from halu_tasks.report.write import compare
 from halu_tasks.results.adjustment import adjustment_of, read_checks
-from halu_tasks.results.comparison import compare
 from halu_tasks.results.entry import Entry
-from halu_tasks.results.paired_test import Adjusted
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
@@ -87,7 +87,7 @@ def titles(found: Board) -> list[tuple[str, str, int]]:
 
 
 def report_on(runs: Sequence[Run], folder: Path) -> Report:
-    return assemble(board(runs), [], folder / "items.parquet", "T")
+    return assemble(board(runs), [], "T", table=folder / "items.parquet")
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -363,7 +363,7 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
     assert str(data) in why(path) and "does not exist" in why(path)
     del whole["run"]
     path.write_text(json.dumps(whole))
-    assert why(path) == "written by an older version of this package; score the predictions again"
+    assert why(path) == "does not say what was scored; score the predictions again"
     path.write_text(json.dumps(whole | {"run": {"halu_tasks": {}}}))
     assert why(path) == "the record is damaged: 'task' is missing or has the wrong type; run the task again"
 
@@ -427,7 +427,7 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
         run_of(model="other"),
     ]
     found = board(runs)
-    assert list(found.labels().values()) == [
+    assert list(found.labels.values()) == [
         "m (Inspect, factored_verification:how=reasoned, helper=h)",
         "m (Inspect)",
         "m (Inspect, temperature=0.7)",
@@ -462,7 +462,7 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
     found = board([run_of(), run_of(model="n"), run_of(model="o", **other)])
     assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
     assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
-    assert [column.why for column in found.main] == [""]
+    assert [column.why for column in found.columns if column.main] == [""]
 
 
 def test_another_version_of_the_task_stands_apart() -> None:
@@ -516,11 +516,11 @@ def test_a_report_says_in_which_analyses_its_differences_were_tested(tmp_path: P
 def test_one_model_in_two_harnesses_is_pointed_out(tmp_path: Path) -> None:
     runs = [run_of(model="openai-api/local/m"), run_of(model="m", harness="lm-eval 0.4.13"), run_of(model="n")]
     report = report_on(runs, tmp_path)
-    (note,) = report.notes
+    (note,) = report.remarks.notes
     assert note.startswith("m (lm-eval) and openai-api/local/m (Inspect) may be the same model.")
     assert "pass the results of one harness" in note
     assert escaped(note) in markdown(report) and "may be the same model" in render(report)
-    assert report_on([runs[0], runs[2]], tmp_path).notes == []
+    assert report_on([runs[0], runs[2]], tmp_path).remarks.notes == []
 
 
 def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the_judge_has_a_role(
@@ -539,7 +539,9 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     assert cell["judge_failed"] == 2 * 24 and cell["metrics"]["judge_failed"]["value"] == 0.25
 
 
-def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_apart(tmp_path: Path) -> None:
+def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     outcomes = {
         1: {"answer": None, "outcome": "abstained", "reason": "declines"},
         2: {"answer": None, "outcome": "empty", "reason": "empty"},
@@ -581,24 +583,40 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
         *("abstained", "empty", "unparsed", "answered")
     ]
     assert rows[run.answers[4].item.id]["answer"] == "[]"
-    compared = compare(runs)
-    assert [(own["unparsed"], own["abstained"], own["empty"]) for own in compared.as_json()["runs"]] == counts
+    compared = compare({"a": runs})
+    assert [(own.replies.unparsed, own.replies.abstained, own.replies.empty) for own in compared.results] == counts
+    print_pairs(compared, [], json=False)
+    head, *_ = (line for line in capsys.readouterr().out.splitlines() if line.startswith("model  "))
+    assert head.split()[-4:] == ["n", "unparsed", "abstained", "empty"]
 
 
-@pytest.mark.parametrize(("metric", "sign"), [("empty", -1), ("acc", 1)])
-def test_items_that_one_run_alone_has_right_are_counted_in_either_direction(metric: str, sign: int) -> None:
-    """Three replies of the first run say nothing; the difference is the second run's figure minus the first's."""
-    (tested,) = compare([run_of(COMPARATIVE, wrong=3), run_of(COMPARATIVE)], [metric]).tested
-    assert (tested.run, tested.minus) == (2, 1) and sign * tested.test.paired.value > 0
-    assert (tested.test.only_first, tested.test.only_second) == (3, 0)
+def test_runs_are_told_apart_by_what_differs() -> None:
+    def labels(*runs: Run) -> list[str]:
+        return list(compare({"a": runs}).labels.values())
 
-
-def test_runs_are_told_apart_by_the_settings_that_differ() -> None:
     runs = [run_of(settings={"temperature": heat, "top_p": "1"}) for heat in ("0", "0.7")]
-    assert compare(runs).settings == [["temperature=0"], ["temperature=0.7"]]
-    other = replace(runs[0], harness="lm-eval 0.4", id="other")
-    assert compare([runs[0], other]).settings == [["Inspect 0.3"], ["lm-eval 0.4"]]
+    assert labels(*runs) == ["m (temperature=0)", "m (temperature=0.7)"]
+    assert labels(runs[0], replace(runs[0], harness="lm-eval 0.4", id="other")) == ["m (Inspect)", "m (lm-eval)"]
+    # whatever the models were asked, and whichever they are
+    assert labels(run_of(), run_of(fewshot=1, model="n")) == ["m (fewshot=0)", "n (fewshot=1)"]
     assert Entry.of(runs[0]).distinctions() == ["Inspect", "temperature=0", "top_p=1"]
+    # the same model on two days
+    later = {day: [run_of(id=day, wrong=wrong)] for day, wrong in (("one", 0), ("two", 8))}
+    (pair,) = (report := compare(later)).comparison.pairs
+    assert list(report.labels.values()) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
+
+
+def test_tasks_are_compared_one_by_one_and_what_one_side_lacks_is_named() -> None:
+    sides = {
+        model: [run_of(task, wrong=wrong, model=model) for task in (HALUEVAL, CORRECTION)]
+        for model, wrong in (("a", 0), ("b", 8))
+    }
+    report = compare(sides)
+    assert [column.task for column in report.columns] == [HALUEVAL, CORRECTION]
+    assert [report.places[pair.place].title for pair in report.comparison.pairs] == [HALUEVAL, CORRECTION]
+    assert [pair.difference.value for pair in report.comparison.pairs] == [pytest.approx(8 / 52), 0.5]
+    with pytest.raises(DataError, match=r"nothing can be compared: .* it is of the task"):
+        compare({"a": sides["a"][1:], "b": [*sides["b"][:1], run_of("factchd", model="b")]})
 
 
 def test_options_of_a_run_are_those_that_differ_from_their_defaults() -> None:
@@ -617,28 +635,23 @@ def test_the_adjustment_factor_is_the_share_of_confirmed_reports(tmp_path: Path)
     assert found.error == pytest.approx((found.factor.high - found.factor.low) / (2 * 1.959964))
 
 
-def test_a_difference_without_a_p_value_is_open() -> None:
-    p_values = Adjusted(None, None)
-    assert not p_values.differs and not p_values.equal
-
-
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     members = GROUPS["refact"].members
     whole = [run_of(task, wrong=2) for task in members]
-    means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).groups()}
+    means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).means}
     (entry,) = means["refact", "acc"]
     values = [1 - 2 / len(run.scores) for run in whole]
     assert means["refact", "acc"][entry].value == pytest.approx(sum(values) / 5)
     for other in ({"scoring": "paper"}, {"cot": True}, {"fewshot": 1}):
         mixed = [run_of(members[0], **other), *whole[1:]]
-        assert {mean.group.name for mean in board(mixed).groups()} == {"refact_localization"}
+        assert {mean.group.name for mean in board(mixed).means} == {"refact_localization"}
     # published scores apart have a mean of their own
     paper = [run_of(task, scoring="paper") for task in members]
-    (own,) = (mean for mean in board([*whole, *paper]).groups() if mean.group.name == "refact" and not mean.main)
+    (own,) = (mean for mean in board([*whole, *paper]).means if mean.group.name == "refact" and not mean.main)
     assert own.scoring == "paper" and own.figures[entry].value > means["refact", "acc"][entry].value
     # of an entry that lacks a member there is none
     two = [*whole, *(replace(run, model="n") for run in whole[1:])]
-    assert [list(mean.figures) for mean in board(two).groups() if mean.group.name == "refact"] == [[entry]]
+    assert [list(mean.figures) for mean in board(two).means if mean.group.name == "refact"] == [[entry]]
 
 
 def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
@@ -647,51 +660,11 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     told = as_json(report)
     assert [own["rank"] for own in told["results"]] == [[1, 1], [2, 2], [3, 3]]
     first = told["pairs"][0]
-    assert (first["value"], first["better"], first["mcnemar"]["only_first"]) == (0.5, "e1", 26)
-    assert (first["mcnemar"]["only_second"], first["low"] > 0, first["p_adjusted"] < 0.05) == (0, True, True)
+    assert (first["value"], first["better"], first["low"] > 0, first["p_adjusted"] < 0.05) == (0.5, "e1", True, True)
     won = {(own["first"], own["second"]): (own["better"], own["worse"], own["open"]) for own in told["wins"]}
     assert won["e1", "e2"] == (1, 0, 0) and won["e3", "e1"] == (0, 1, 0)
     text = markdown(report)
-    assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 26 / 0 |" in text
-
-
-def test_figures_by_how_many_of_the_other_models_are_right(tmp_path: Path) -> None:
-    """Of 52 items, model a has all right, e none, and b, c and d those after the first 13, 26 and 39."""
-    runs = [run_of(HALUEVAL, wrong=13 * number, model=model) for number, model in enumerate("abcde")]
-    (shown,) = (one for one in assembled(runs, tmp_path)["why"][0]["breakdowns"] if one["by"] == "difficulty")
-    assert [value["value"][:6].strip() for value in shown["values"]] == ["0–25%", "25–50%", "50–75%", "75–100"]
-    counts = {row["entry"]: row["n"] for row in shown["cells"]}
-    assert counts["e1"] == [26, 13, 13, 0] and counts["e3"] == [13, 26, 13, 0] and counts["e5"] == [13] * 4
-    figures = {row["entry"]: [cell and cell["value"] for cell in row["figures"]] for row in shown["cells"]}
-    assert figures["e1"] == [1, 1, 1, None] and figures["e3"] == [0, 0.5, 1, None] and figures["e5"] == [0] * 4
-    four = assembled(runs[:4], tmp_path)["why"][0]["breakdowns"]
-    assert "difficulty" not in {one["by"] for one in four}
-
-
-def test_figures_spread_over_the_wordings_of_a_task(tmp_path: Path) -> None:
-    """A packaged task, one that a user derived, and a prompt file; other decoding is no wording."""
-    prompts = tmp_path / "prompts.yaml"
-    prompts.write_text(f'{HALUEVAL}: {{user: "Hallucinated? {{{{document}}}} {{{{summary}}}}"}}\n')
-    own = tmp_path / "own.yaml"
-    base = TASKS[HALUEVAL].file.path
-    own.write_text(f"include: {base}\ntask: own\ndoc_to_text: |-\n  {{{{document}}}} {{{{summary}}}} Yes or No?\n")
-    colder = tmp_path / "colder.yaml"
-    colder.write_text(f"include: {base}\ntask: colder\ngeneration_kwargs: {{temperature: 0.1, do_sample: true}}\n")
-    runs = [
-        run_of(HALUEVAL, wrong=0),
-        run_of(HALUEVAL, wrong=13, prompts=str(prompts)),
-        run_of(str(own), wrong=26),
-        run_of(str(colder), wrong=52),
-        run_of(HALUEVAL, wrong=13, model="n"),
-    ]
-    report = report_on(runs, tmp_path)
-    (spread,) = as_json(report)["wordings"]
-    assert (spread["task"], spread["metric"], len(spread["columns"])) == (HALUEVAL, "acc", 3)
-    (row,) = spread["rows"]
-    assert sorted(figure["value"] for figure in row["figures"]) == [0.5, 0.75, 1.0]
-    assert (row["mean"]["value"], row["sd"], row["lowest"], row["highest"]) == (0.75, 0.25, 0.5, 1.0)
-    assert 0.01 < row["mean"]["stderr"] < 0.1
-    assert "| m | 0.750 [" in markdown(report) and "| 0.250 | 0.500–1.000 |" in markdown(report)
+    assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 52 (26) |" in text
 
 
 def test_one_model_and_one_task_make_a_report(tmp_path: Path) -> None:
@@ -724,19 +697,19 @@ def test_a_note_says_which_compared_entries_have_different_generation_settings(t
         "Entries that are compared have different generation settings: max_tokens is 8 for tiny and the task’s own for "
     )
     report = report_on(runs, tmp_path)
-    assert report.notes == [f"{told}toy"]
+    assert report.remarks.notes == [f"{told}toy"]
     assert f"{told}toy." in re.sub("<[^>]*>", "", render(report)) and escaped(f"{told}toy") in markdown(report)
-    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).notes
+    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).remarks.notes
     assert note == f"{told}4 entries"
     # they are not compared, as their items differ
-    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).notes == []
+    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).remarks.notes == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "why"), [(16, "the difference is the same in all clusters"), (0, "the difference is 0"), (8, "")]
 )
 def test_the_number_of_items_needed_is_missing_only_with_a_reason(wrong: int, why: str, tmp_path: Path) -> None:
-    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).pairs
+    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).comparison.pairs
     assert (pair.not_estimated, pair.items_needed is None) == (why, bool(why))
 
 
@@ -806,7 +779,7 @@ def test_spans_are_drawn_if_the_task_asks_for_spans(
         gold = [tuple(span) for span in items[shown.id].gold["spans"]]
         right, empty = shown.replies
         if drawn:
-            assert shown.text and (shown.text.text, shown.text.gold) == (items[shown.id].gold["text"], gold)
+            assert (shown.text, shown.gold) == (items[shown.id].gold["text"], gold)
             assert right.spans == gold and right.unplaced == []
         else:
             assert shown.text is None and right.spans is None

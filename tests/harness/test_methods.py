@@ -85,7 +85,7 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(
     assert [cost["calls"] for cost in costs] == [asked.count("plain"), asked.count("list") + asked.count("check"), 0]
     assert costs[2]["cached_calls"] == costs[1]["calls"] + costs[1]["cached_calls"]
     # every text has an unsupported claim, so the method calls all hallucinated, and the prompt none
-    assert [own["metrics"]["acc"] for own in compared["runs"]] == [0.5, 0.5, 0.5]
+    assert [own["metrics"]["acc"]["value"] for own in compared["results"]] == [0.5, 0.5, 0.5]
     assert (tmp_path / "out" / "report" / "index.html").exists()
 
 

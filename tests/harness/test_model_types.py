@@ -157,31 +157,6 @@ def test_what_lm_evals_vision_and_audio_models_log_is_read(tmp_path: Path) -> No
     assert {own.item.id: own.score.answer for own in run.answers} == {item.id: item.target for item in BUILT.items}
 
 
-def test_records_that_earlier_versions_logged_as_python_are_read(serve: Callable[..., Any], tmp_path: Path) -> None:
-    """lm-eval made dicts of the records of API models, and logged their repr."""
-    file = asked_lm_eval(tmp_path, [TASK], "halu-baseline")
-    (run,), _ = read_results([str(file)])
-    (samples,) = tmp_path.rglob("samples_*.jsonl")
-    rows = [json.loads(line) for line in samples.read_text().splitlines()]
-    for number, row in enumerate(rows):
-        record = json.loads(row["filtered_resps"][0])
-        del record["outcome"]
-        record["reason"] = ["", 'it\'s "odd"', "a\nb\\ ü 无", "nan"][number % 4]
-        row["filtered_resps"] = [repr(record)]
-    samples.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    (again,), skipped = read_results([str(file)])
-    assert not skipped
-    assert [own.score.measurements for own in again.answers] == [own.score.measurements for own in run.answers]
-    assert [own.score.outcome for own in again.answers] == [own.score.outcome for own in run.answers]
-    assert {own.score.reason for own in again.answers} == {"", 'it\'s "odd"', "a\nb\\ ü 无", "nan"}
-
-    # a fact that is no number is named, as in JSON
-    rows[0]["filtered_resps"] = ["{'id': 'x', 'cluster': 'x', 'answer': None, 'target': 'A', 'facts': {'halu': nan}}"]
-    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (why,) = [own.why for own in read_results([str(file)]).skipped]
-    assert "halu of item 'x' is nan, expected a finite number" in why
-
-
 @pytest.fixture(scope="module")
 def two_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of lm-eval with two logged samples."""

@@ -475,10 +475,11 @@ def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
 ) -> None:
     assert main(["report", "--pairs", str(lm_eval_file.parent), str(inspect_log), "--json"]) == 0
     told = json.loads(capsys.readouterr().out, parse_constant=no_constant)
-    assert [own["task"] for own in told["comparisons"]] == list(MEMBERS) and told["apart"] == []
-    for own in told["comparisons"]:
-        assert [run["harness"].split()[0] for run in own["runs"]] == ["lm-eval", "Inspect"]
-        assert own["runs"][0]["metrics"] == own["runs"][1]["metrics"] and own["differences"][0]["value"] == 0
+    assert [own["task"] for own in told["columns"]] == list(MEMBERS) and len(told["pairs"]) == 5
+    assert [own["harness"] for own in told["entries"]] == ["lm-eval", "Inspect"]
+    assert all(own["value"] == 0 for own in told["pairs"])
+    for task in MEMBERS:
+        assert cells(told)[task, "lm-eval"]["metrics"] == cells(told)[task, "Inspect"]["metrics"]
 
 
 def test_entries_of_one_model_in_one_folder_are_compared_with_each_other(
@@ -487,9 +488,9 @@ def test_entries_of_one_model_in_one_folder_are_compared_with_each_other(
     shutil.copytree(lm_eval_file.parent, tmp_path / "lm_eval")
     shutil.copy(inspect_log, tmp_path)
     assert main(["report", "--pairs", str(tmp_path), "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 5
+    assert len(json.loads(capsys.readouterr().out)["pairs"]) == 5
     assert main(["report", "--pairs", str(tmp_path / "lm_eval")]) == 2
-    assert "contains one result for each task; name another file or folder" in capsys.readouterr().err
+    assert "nothing can be compared: " in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.json").write_text("{}")
     assert main(["report", "--pairs", str(tmp_path / "empty"), str(tmp_path)]) == 2

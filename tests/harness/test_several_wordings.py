@@ -68,11 +68,8 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
 
     folder = tmp_path / "report"
     assert main(["report", str(tmp_path / "logs"), "-o", str(folder)]) == 0
-    (spread,) = json.loads((folder / "report.json").read_text())["wordings"]
-    assert spread["labels"] == ["packaged", "short"] and len(spread["columns"]) == 1
-    (row,) = spread["rows"]
-    assert (row["lowest"], row["highest"]) == (0.0, 1.0) and row["sd"] == pytest.approx(0.5**0.5)
-    assert row["mean"]["stderr"] == pytest.approx(in_inspect["acc_stderr"])
+    (result,) = json.loads((folder / "report.json").read_text())["results"]
+    assert {name: result["metrics"][name]["value"] for name in expected} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

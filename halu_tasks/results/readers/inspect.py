@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from zipfile import BadZipFile, ZipFile
@@ -39,18 +39,12 @@ _ATTACHED = "attachment://"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
-class Attempt(NamedTuple):
-    """One of several logs of the same run: `inspect eval-retry` keeps the id of the task that it continues."""
-
-    retry_id: str
-    order: tuple[str, bool]
-
-
 class UnfinishedError(DataError):
     """A log of a run that Inspect can finish.
 
     Attributes:
-        attempt: The log among the attempts at the same run: what they share, and what orders them by time.
+        retry_id: What the logs of all attempts at the run share: `inspect eval-retry` keeps the id of the task.
+        order: What orders these logs by time.
         ended: Whether the run ended, as far as Inspect is concerned.
     """
 
@@ -60,7 +54,7 @@ class UnfinishedError(DataError):
         super().__init__(f"{log}: {why}; {how} with: {retry}")
         # `inspect log recover` writes what was kept of a log that was broken off to another file
         self.ended = header.status == "success"
-        self.attempt = Attempt(header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered")))
+        self.retry_id, self.order = header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered"))
 
 
 def read_runs(log: str) -> list[Run]:

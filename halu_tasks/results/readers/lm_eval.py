@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -139,45 +138,11 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
         doc = row["doc"]
         if provenance.options.get("probability"):
             return _score_likelihoods(doc, row, task, provenance.scoring)
-        score = Score.from_json(_parse_record(row["filtered_resps"][0]))
+        score = Score.from_json(json.loads(row["filtered_resps"][0]))
         return ScoredReply(_item(doc), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         problem = f"{task.name}: {path.name}:{number} is not a sample that this package scored"
         raise DataError(f"{problem} ({type(error).__name__}: {error})") from None
-
-
-_LONGEST_RECORD = 10_000_000
-"""Maximum length in characters of a record to parse as Python; the longest replies make far shorter ones."""
-
-
-class _NumberNames(ast.NodeTransformer):
-    """Turns the names `nan` and `inf`, which `repr` writes, into numbers."""
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
-
-
-def _parse_record(text: str) -> dict[str, Any]:
-    """Parse a score record as it was logged.
-
-    Records are JSON. Earlier versions of this package logged the `repr` of a dict for lm-eval's API and multimodal
-    models.
-
-    Raises:
-        ValueError: It is neither.
-    """
-    try:
-        record = json.loads(text)
-    except ValueError as error:
-        if not text.startswith("{'") or len(text) > _LONGEST_RECORD:
-            raise
-        try:
-            record = ast.literal_eval(_NumberNames().visit(ast.parse(text, mode="eval")))
-        except (SyntaxError, MemoryError, RecursionError, ValueError):
-            raise error from None
-    if not isinstance(record, dict):
-        raise ValueError("the score record is not an object")
-    return record
 
 
 def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> ScoredReply:

@@ -13,7 +13,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.shards import File, file_at, is_remote, shards_at
-from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields, prediction_rows, with_target
+from halu_tasks.replies.predictions import Fields, prediction_rows, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score, verdicts_of_json
@@ -41,7 +41,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     """
     record = content.get("run")
     if not record:
-        raise DataError(f"{path}: written by an older version of this package; score the predictions again")
+        raise DataError(f"{path}: does not say what was scored; score the predictions again")
     provenance = Provenance.from_json(record[RECORD])
     options = Options(**record["options"], scoring=content["scoring"])
     built = build(provenance.task.resolve(), options)
@@ -86,8 +86,7 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
 
 def _read_replies(path: Path, record: Mapping[str, Any]) -> dict[tuple[str, int], Reply]:
     """Read the replies by id and epoch, from one or more files."""
-    # older versions had no options for field names
-    fields = Fields(record.get("id_field", ID_FIELD), record.get("output_field", OUTPUT_FIELD))
+    fields = Fields(record["id_field"], record["output_field"])
     names, checksums = _listed(record["predictions"]), _listed(record["predictions_sha256"])
     return {
         (row.id, row.epoch): row.reply
@@ -146,7 +145,7 @@ def _read_details(
                 row["scores"],
                 item.tags,
                 row["reason"],
-                row.get("outcome") or ("unparsed" if row["answer"] is None else "answered"),
+                row["outcome"],
                 **verdicts_of_json(row),
             ),
         )

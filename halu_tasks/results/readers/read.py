@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from halu_tasks.core.errors import DataError, ForeignError, HaluTasksError
 from halu_tasks.core.items import Item
@@ -16,6 +16,7 @@ from halu_tasks.data.rows import read_json
 from halu_tasks.results.readers import inspect as inspect_logs
 from halu_tasks.results.readers import lm_eval as lm_eval_results
 from halu_tasks.results.readers import predictions as scored_predictions
+from halu_tasks.results.readers.inspect import UnfinishedError
 from halu_tasks.results.run import Run, Skipped
 
 
@@ -67,58 +68,61 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
     skipped: list[Skipped] = []
     items: dict[tuple[str, str], Item] = {}
     by_identity: dict[object, Run] = {}
-    unfinished: dict[str, inspect_logs.Attempt] = {}
-    files = find_results(paths)
+    unfinished: dict[str, UnfinishedError] = {}
     named = {_real(Path(path).expanduser()) for path in paths}
-    for file in files:
+    for file in find_results(paths):
+        is_named, holds_run = _real(file) in named, False
         skipped_here: list[Skipped] = []
-        is_named, holds_runs = _real(file) in named, False
-        try:
-            for run in _read(file, named=is_named):
-                if isinstance(run, Skipped):
-                    skipped_here.append(run)
-                    continue
-                holds_runs = True
-                if (same := by_identity.setdefault(run.identity, run)) is not run:
-                    why = f"{run.task}: the same run as in {same.source}"
-                    skipped_here.append(Skipped(run.source, why, lost=False))
-                else:
-                    _check(run)
-                    runs.append(_share_items(run, items))
-        except inspect_logs.UnfinishedError as error:
-            unfinished[str(file)] = error.attempt
-            why = str(error).removeprefix(f"{file}: ")
-            skipped_here.append(Skipped(str(file), why, run="" if error.ended else "unfinished"))
-        except HaluTasksError as error:
-            why = str(error).removeprefix(f"{file}: ")
-            skipped_here.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
-        except Exception as error:
-            # a file can be damaged in any way, and must not keep the others from being read
-            why = " ".join(str(error).split())[:200]
-            skipped_here.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
+        for one in _read_safely(file, unfinished, named=is_named):
+            if isinstance(one, Skipped):
+                skipped_here.append(one)
+                continue
+            holds_run = True
+            if (same := by_identity.setdefault(one.identity, one)) is not one:
+                why = f"{one.task}: the same run as in {same.source}"
+                skipped_here.append(Skipped(one.source, why, lost=False))
+            else:
+                runs.append(_share_items(one, items))
         # users expect a file that they name to hold a run
-        skipped += [one._replace(lost=one.lost or (is_named and not holds_runs)) for one in skipped_here]
+        skipped += [one._replace(lost=one.lost or (is_named and not holds_run)) for one in skipped_here]
         step(1)
     return Results(sorted(runs, key=lambda run: run.created), _without_continued(skipped, unfinished, runs))
 
 
+def _read_safely(file: Path, unfinished: dict[str, UnfinishedError], *, named: bool) -> Iterator[Run | Skipped]:
+    """Read the runs of one file; what cannot be read is skipped, and errors of unfinished logs are kept by file."""
+    try:
+        for one in _read(file, named=named):
+            if isinstance(one, Run):
+                _check(one)
+            yield one
+    except HaluTasksError as error:
+        state: Literal["", "unfinished"] = ""
+        if isinstance(error, UnfinishedError):
+            unfinished[str(file)] = error
+            state = "" if error.ended else "unfinished"
+        why = str(error).removeprefix(f"{file}: ")
+        yield Skipped(str(file), why, lost=not isinstance(error, ForeignError), run=state)
+    except Exception as error:
+        # a file can be damaged in any way, and must not keep the others from being read
+        why = " ".join(str(error).split())[:200]
+        yield Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})")
+
+
 def _without_continued(
-    skipped: Sequence[Skipped], unfinished: Mapping[str, inspect_logs.Attempt], runs: Sequence[Run]
+    skipped: Sequence[Skipped], unfinished: Mapping[str, UnfinishedError], runs: Sequence[Run]
 ) -> list[Skipped]:
     """Say of logs that were continued in another log that nothing is missing without them.
 
     Args:
         skipped: What was not read.
-        unfinished: The logs of unfinished runs by their source.
+        unfinished: The errors of logs of unfinished runs by their source.
         runs: What was read.
     """
-    last: dict[str, str] = {}
-    for source, attempt in sorted(unfinished.items(), key=lambda pair: pair[1].order):
-        last[attempt.retry_id] = source
+    by_time = sorted(unfinished.items(), key=lambda pair: pair[1].order)
+    last = {error.retry_id: source for source, error in by_time}
     last |= {run.retry_id: run.source for run in runs if run.retry_id}
-    continued = {
-        source: last[attempt.retry_id] for source, attempt in unfinished.items() if last[attempt.retry_id] != source
-    }
+    continued = {source: last[error.retry_id] for source, error in by_time if last[error.retry_id] != source}
     return [
         Skipped(one.source, f"the run was continued in {continued[one.source]}", lost=False, run="continued")
         if one.source in continued

@@ -1,0 +1,310 @@
+"""The board of a report: which results are compared, as entries (rows), columns, and means of groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from halu_tasks.replies.judge_errors import comparison_note, decisive_metric
+from halu_tasks.results.comparability import asked_otherwise, chosen_metrics, not_paired, reordered
+from halu_tasks.results.entry import Entry, labels_of
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.metrics import Estimate, Metric
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Group, Task, registry
+
+_DATA = ("pinned", "extract", "local", "sample")
+"""Kinds of data, beginning with those that best represent the benchmark."""
+
+
+@dataclass(eq=False)
+class Column:
+    """Comparable results: runs on one task under one condition, one per entry. Columns are compared by identity.
+
+    Attributes:
+        runs: The runs by entry.
+        why: How it differs from the task's main column; empty for a main column.
+        names: The metrics that entries are compared by; if empty, the headline, or what labels make of it.
+        id: The column's id.
+        title: The task's name, with a suffix if the column is not the main one.
+    """
+
+    runs: dict[Entry, Run] = field(default_factory=dict)
+    why: str = ""
+    names: Sequence[str] = ()
+    id: str = ""
+    title: str = ""
+
+    @property
+    def main(self) -> bool:
+        """Whether this is the main column of its task."""
+        return not self.why
+
+    @property
+    def first(self) -> Run:
+        """The run of the first entry, which stands for the condition of all."""
+        return next(iter(self.runs.values()))
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries."""
+        return list(self.runs)
+
+    def scores(self, entry: Entry) -> Sequence[Score]:
+        """Return the scores of an entry."""
+        return self.runs[entry].scores
+
+    @cached_property
+    def task(self) -> Task:
+        """The task, including one that users derived."""
+        return self.first.benchmark_task
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The metrics that apply to the runs, in the task's order."""
+        all_metrics = self.task.metrics_of(self.first.scoring, self.first.scores)
+        # provenance only records a judge that was named as an option
+        options = {**self.first.provenance.options, "judge": self.first.judge, **self._judge_errors()}
+        return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]
+
+    def _judge_errors(self) -> dict[str, bool]:
+        """Return the options about the judge's errors, and whether the scores of any run have what they add."""
+        if not self.task.judged:
+            return {}
+        markers = {
+            "human": "human_labels",
+            "judge_strong": "strong_labels",
+            "judge_sensitivity": "assumed_sensitivity_low",
+        }
+        scores = [score for run in self.runs.values() for score in run.scores]
+        return {option: any(name in score.measurements for score in scores) for option, name in markers.items()}
+
+    @cached_property
+    def headline(self) -> Metric:
+        """The metric that sums the task up."""
+        return self.task.headline_metric(self.first.scoring)
+
+    @cached_property
+    def compared_by(self) -> list[Metric]:
+        """The metrics by which the entries are compared; ranks are of the first."""
+        if self.names:
+            return chosen_metrics(self.task, self.first.scoring, self.names)
+        return [decisive_metric(self.headline, self.metrics, (run.scores for run in self.runs.values()))]
+
+    @property
+    def notes(self) -> list[str]:
+        """Differences between the runs that readers need to know of, although the runs can be compared."""
+        judged = comparison_note(self.task, self.compared_by[0], [run.scores for run in self.runs.values()])
+        counts = {entry.model: reordered(self.first, run) for entry, run in list(self.runs.items())[1:]}
+        others = {model: count for model, count in counts.items() if count}
+        notes = [judged] if judged else []
+        if others:
+            low, high = min(others.values()), max(others.values())
+            count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            who = next(iter(others)) if len(others) == 1 else f"{len(others)} models"
+            order = f"the answers of {count} items were in a different order than for {self.first.model}"
+            notes.append(f"for {who}, {order}")
+        return notes
+
+
+@dataclass(eq=False)
+class Mean:
+    """The mean of a metric over the tasks of a group. Means are compared by identity.
+
+    Attributes:
+        group: The group.
+        name: The metric's name.
+        scoring: The mode of the columns, `strict` or `paper`.
+        columns: A column of each member.
+        figures: The mean of each entry with results in all columns.
+        id: The mean's id.
+    """
+
+    group: Group
+    name: str
+    scoring: str
+    columns: Sequence[Column]
+    figures: Mapping[Entry, Estimate]
+    id: str = ""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries."""
+        return list(self.figures)
+
+    @property
+    def main(self) -> bool:
+        """Whether the mean is over main columns only."""
+        return all(column.main for column in self.columns)
+
+    @cached_property
+    def corrected(self) -> list[Column]:
+        """The columns whose figures labels correct."""
+        return [column for column in self.columns if column.compared_by[0].name == f"{self.name}_ppi"]
+
+    @cached_property
+    def compared_by(self) -> list[Metric]:
+        """The mean as a metric of the scores that `scores` returns, of corrected figures where there are any."""
+        instead = {column.task.name: column.compared_by[0] for column in self.corrected}
+        return [self.group.metric(self.name, self.scoring, instead)]
+
+    def scores(self, entry: Entry) -> list[Score]:
+        """Join an entry's scores in all columns."""
+        return self.group.scores(_by_task(self.columns, entry))
+
+
+def _by_task(columns: Sequence[Column], entry: Entry) -> dict[str, Sequence[Score]]:
+    return {column.task.name: column.scores(entry) for column in columns}
+
+
+@dataclass
+class Board:
+    """Entries, columns and means: main columns first, and those that more entries share before others.
+
+    Attributes:
+        labels: The labels of entries, in the order of the report's rows.
+        columns: The columns.
+        means: The means of groups; those of one entry alone, which compare nothing, come last.
+        superseded: Runs that were replaced by a later run of the same entry, each with its entry and column.
+    """
+
+    labels: Mapping[Entry, str]
+    columns: Sequence[Column]
+    means: Sequence[Mean]
+    superseded: Sequence[tuple[Run, Entry, Column]]
+
+    @cached_property
+    def ids(self) -> dict[Entry, str]:
+        """The ids of entries."""
+        return {entry: f"e{number}" for number, entry in enumerate(self.labels, 1)}
+
+
+def board(runs: Sequence[Run]) -> Board:
+    """Arrange runs by the conditions under which they were made.
+
+    Args:
+        runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
+    """
+    rows = [(Entry.of(run), run) for run in runs]
+    entries = sorted({entry for entry, _ in rows}, key=Entry.order)
+    arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
+    arranged.means = sorted(_means(arranged), key=lambda mean: len(mean.figures) < 2)
+    for number, mean in enumerate(arranged.means, 1):
+        mean.id = f"g{number}"
+    return arranged
+
+
+def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Sequence[str] = ()) -> Board:
+    """Arrange runs by what their differences need: the same items in the same mode, however they were asked.
+
+    Args:
+        rows: The runs with their entries.
+        across: Whether runs of different tasks on the same items are compared.
+        metrics: The metrics to compare them by; the headline if empty.
+    """
+    alike: Callable[[Run, Run], bool] = lambda one, other: (  # noqa: E731
+        (across or one.task == other.task) and not not_paired(one, other)
+    )
+    arranged = _arranged(rows, list(dict.fromkeys(entry for entry, _ in rows)), alike)
+    arranged.labels = labels_of(arranged.labels, among_all=True)
+    for column in arranged.columns:
+        column.names = metrics
+    return arranged
+
+
+def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike: Callable[[Run, Run], bool]) -> Board:
+    columns: list[Column] = []
+    superseded: list[tuple[Run, Entry, Column]] = []
+    for entry, run in rows:
+        column = next((column for column in columns if alike(column.first, run)), None)
+        if column is None:
+            columns.append(column := Column())
+        elif entry in column.runs:
+            superseded.append((column.runs[entry], entry, column))
+        column.runs[entry] = run
+    order = list(registry()[0])
+
+    def place(task: Task) -> tuple[int, str]:
+        """Sort derived tasks after the packaged task that they are derived from."""
+        return order.index(task.reference) if task.reference in order else len(order), task.name
+
+    by_task: dict[str, list[Column]] = {}
+    for column in sorted(columns, key=lambda column: (place(column.task), _rank(column))):
+        by_task.setdefault(column.task.name, []).append(column)
+    for main, *others in by_task.values():
+        main.title = main.task.name
+        for column in others:
+            differences = [*not_paired(main.first, column.first), *asked_otherwise(main.first, column.first)]
+            column.why = "; ".join(unlike.what for unlike in differences) or "has different correct answers"
+            column.title = "-".join([main.title, *_suffixes(main.first, column.first)])
+    columns = [column for of_task in by_task.values() for column in of_task]
+    columns.sort(key=lambda column: (not column.main, -len(column.runs)))
+    uses, seen = Counter(column.title for column in columns), Counter[str]()
+    for number, column in enumerate(columns, 1):
+        column.id = f"c{number}"
+        column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}
+        seen[column.title] += 1
+        column.title += f" ({seen[column.title]})" if uses[column.title] > 1 else ""
+    return Board(labels_of(entries), columns, [], superseded)
+
+
+def _means(board: Board) -> Iterator[Mean]:
+    """Compute the means of groups, those of most tasks first, in each mode in which all members have a column."""
+    for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
+        for mode in ("strict", "paper"):
+            columns = [column for member in group.members if (column := _column(board, member, mode))]
+            if len(columns) < len(group.members) or not _same_condition(columns):
+                continue
+            entries = [entry for entry in board.labels if all(entry in column.runs for column in columns)]
+            figures = {entry: group.figures(mode, _by_task(columns, entry)) for entry in entries}
+            for name in group.means:
+                if means := {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}:
+                    yield Mean(group, name, mode, columns, means)
+
+
+def _column(board: Board, task: str, mode: str) -> Column | None:
+    """Return the column that best represents a task in a mode: the main one if it is in that mode."""
+    matching = (column for column in board.columns if column.task.name == task and column.first.scoring == mode)
+    return min(matching, key=_rank, default=None)
+
+
+def _same_condition(columns: Sequence[Column]) -> bool:
+    """Return whether a mean mixes neither the sample with the benchmark nor different values of an option."""
+    values: dict[str, set[str]] = {}
+    for run in (column.first for column in columns):
+        for name, value in {"data": run.provenance.data, **run.asked}.items():
+            values.setdefault(name, set()).add(str(value))
+    return all(len(different) == 1 for different in values.values())
+
+
+def _rank(column: Column) -> tuple[Any, ...]:
+    """Return a sort key by which the main column of a task comes first.
+
+    In order of importance, this is a column with the benchmark's own data, with the judge if the task needs one, in
+    strict mode, without options, with all items, and with most entries. The column that best represents the benchmark
+    thus remains the main one, whatever results are added.
+    """
+    run = column.first
+    kind = run.provenance.data
+    return (
+        _DATA.index(kind) if kind in _DATA else len(_DATA),
+        column.task.judged is not None and run.judge is None,
+        run.scoring != "strict",
+        len(run.options) + (run.provenance.fewshot not in (None, column.task.prompts.shots)),
+        -len(run.scores) // run.epochs,
+        -len(column.runs),
+        run.created,
+    )
+
+
+def _suffixes(main: Run, run: Run) -> list[str]:
+    """List in one word each how a column differs from the main one of its task."""
+    words = [mark for mark in run.version_tags if mark not in main.version_tags]
+    words += ["prompts_unknown"] if not run.provenance.prompt_hash and main.provenance.prompt_hash else []
+    words += [f"{run.epochs}epochs"] if run.epochs != main.epochs else []
+    words += [f"{len(run.scores)}items"] if run.epochs == main.epochs and len(run.scores) != len(main.scores) else []
+    words += ["other_judge" if run.judge else "no_judge"] if run.judge != main.judge else []
+    return words or ["apart"]
