@@ -456,6 +456,12 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         tag: The tag that tells the groups apart.
     """
     parts = tuple(metric.only(tag, value, metric.name) for value, metric in members.items())
-    return replace(
-        parts[0], name=name, about="", tag_filter=None, within=(), members=parts, terms=lambda columns: math.nan
+    first = parts[0]
+    return Metric(
+        name,
+        lambda columns: math.nan,
+        higher_is_better=first.higher_is_better,
+        range=first.range,
+        error=ErrorModel(interval=first.error.interval),
+        members=parts,
     )
