@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from halu_tasks.benchmarks.refact import original_first
-from halu_tasks.builders.annotation.doccano import fingerprint
+from halu_tasks.builders.annotation import fingerprint
 from halu_tasks.builders.pipeline import item_id
-from halu_tasks.builders.quality.sampling import hash_of
-from halu_tasks.builders.run.parts import place
+from halu_tasks.builders.leaks import hash_of
+from halu_tasks.builders.documents import place
 from halu_tasks.core.hashing import coin_flip, short_hash, stable_hash, stable_number
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.data.rows import text_id

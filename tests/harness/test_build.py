@@ -182,7 +182,7 @@ def test_documents_that_fail_lose_nothing_and_are_asked_again(build: Run) -> Non
     documents = [document(n) for n in range(1, 9)]
     told, folder = build(documents, HaluModel({"Site3": "fails"}), "--part-size", "3", fails=True)
     assert "1 of 3 parts have documents that failed" in told and "--partial" in told
-    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.folder import Folder
 
     assert not (folder / "dataset").exists() and Folder(folder).parts == 3
     told, _ = build(documents, HaluModel({"Site3": "fails"}), "--part-size", "3", "--partial", status=3)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from scripted_builders import HaluModel, Learning, document
 
-from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.pipeline import pipeline_named
 
 Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.builders.quality.near_embeddings import near_filter
+from halu_tasks.builders.duplicates import near_filter
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,8 @@ from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.tables import figure, table
 
 if TYPE_CHECKING:
-    from halu_tasks.builders.annotation.annotation import Agreement, AnnotationReport
-    from halu_tasks.builders.annotation.verification import VerificationReport
+    from halu_tasks.builders.annotation import AnnotationReport, LabelAgreement
+    from halu_tasks.builders.verification import VerificationReport
 
 HELP = "export a built dataset to annotators, and import their labels (doccano)"
 
@@ -90,8 +91,8 @@ def _verdicts(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.annotate import export_items
+    from halu_tasks.builders.annotate import export_items
+    from halu_tasks.builders.folder import Folder
 
     output = Path(arguments.output)
     count = export_items(Folder(Path(arguments.folder)), output, arguments.sample, arguments.seed)
@@ -100,24 +101,29 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.annotate import import_labels
+    from halu_tasks.builders.annotate import import_labels
+    from halu_tasks.builders.folder import Folder
 
     output = Path(arguments.output) if arguments.output else None
     annotations = [Path(path) for path in arguments.annotations]
-    labels = import_labels(Folder(Path(arguments.folder)), annotations, arguments.rule, arguments.least, output)
+    report = import_labels(Folder(Path(arguments.folder)), annotations, arguments.rule, arguments.least, output)
     if arguments.json:
-        print_json(labels.report.to_json())
+        print_json(report.as_json())
     else:
-        _show(labels.report, output)
-    for problem in labels.problems:
-        warn(problem)
-    return EXIT_PARTIAL if labels.problems else 0
+        _show(report, output)
+    problems = {each.name: each.problem for each in report.annotators if each.problem}
+    return _warn_of(problems)
+
+
+def _warn_of(problems: Mapping[str, str]) -> int:
+    for name, problem in problems.items():
+        warn(f"annotator {name}: {problem}")
+    return EXIT_PARTIAL if problems else 0
 
 
 def _export_parts(arguments: argparse.Namespace) -> int:
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.verification import KEY, export_parts
+    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.verification import KEY, export_parts
 
     output = Path(arguments.output)
     counts = export_parts(Folder(Path(arguments.folder)), output, arguments.sample, arguments.seed)
@@ -133,47 +139,41 @@ def _export_parts(arguments: argparse.Namespace) -> int:
 
 
 def _import_parts(arguments: argparse.Namespace) -> int:
-    from halu_tasks.builders.workflow.verification import import_parts
+    from halu_tasks.builders.records import to_json
+    from halu_tasks.builders.verification import import_parts
     from halu_tasks.core.errors import UsageError
 
     given = {kind: getattr(arguments, kind) for kind in ("answer", "response", "label")}
     annotations = {kind: [Path(path) for path in paths] for kind, paths in given.items() if paths}
     if not annotations:
         raise UsageError("name annotators' files with --answer, --response or --label")
-    report, problems = import_parts(Path(arguments.folder), annotations)
+    report = import_parts(Path(arguments.folder), annotations)
     if arguments.json:
-        print_json(report.to_json())
+        print_json(to_json(report))
     else:
         _show_parts(report)
-    for problem in problems:
-        warn(problem)
-    return EXIT_PARTIAL if problems else 0
+    return _warn_of(report.problems)
 
 
 def _show_parts(report: VerificationReport) -> None:
-    rows, pairs = [], []
+    rows, agreements = [], []
     for kind, arms in report.kinds.items():
         for arm, result in arms.items():
-            agreement, right = result.agreement, result.right
-            share = figure(right.share if right else None)
-            measures = (agreement.pairwise_agreement, agreement.fleiss_kappa, agreement.krippendorff_alpha)
-            rows.append([kind, arm, f"{result.items:,}", f"{result.labelled:,}", share, *map(figure, measures)])
-            for pair in agreement.pairs:
-                both = [", ".join(pair.annotators), f"{pair.items:,}", figure(pair.agreement), figure(pair.cohen_kappa)]
-                pairs.append([kind, arm, *both])
-    head = ["part", "drafts", "sampled", "labelled", "right, 95% interval", "agreement", "Fleiss' kappa"]
-    print(table([*head, "Krippendorff's alpha"], rows, right=(2, 3)))
-    print("\n" + table(["part", "drafts", "annotators", "both", "agreement", "Cohen's kappa"], pairs, right=(3,)))
+            right = figure(result.right.share if result.right else None)
+            rows.append([kind, arm, f"{result.items:,}", f"{result.labelled:,}", right])
+            agreements += [[kind, arm, *cells] for cells in _agreement_rows(result.agreement)]
+    print(table(["part", "drafts", "sampled", "labelled", "right, 95% interval"], rows, right=(2, 3)))
+    print("\n" + table(["part", "drafts", *_AGREEMENT], agreements, right=(3,)))
 
 
 def _show(report: AnnotationReport, output: Path | None) -> None:
-    from halu_tasks.builders.workflow.annotate import format_counts
+    from halu_tasks.builders.annotation import format_counts
 
     print(f"rule: {report.rule}, with {report.least} labels or more\n")
     rows = [
         [
             annotator.name,
-            f"{annotator.labels:,}",
+            f"{len(annotator.labels):,}",
             f"{annotator.rows:,}",
             format_counts(annotator.left_out),
             f"{annotator.comments:,}",
@@ -181,7 +181,7 @@ def _show(report: AnnotationReport, output: Path | None) -> None:
         for annotator in report.annotators
     ]
     print(table(["annotator", "labels", "rows", "rows without a label", "comments"], rows, right=(1, 2, 4)) + "\n")
-    _show_agreement(report.agreement)
+    print(table(_AGREEMENT, _agreement_rows(report.agreement), right=(1,)))
     rows = [[name, f"{label.n:,}", figure(label.share)] for name, label in report.labels.items()]
     print("\n" + table(["label of an item", "items", "share, 95% interval"], rows, right=(1,)) + "\n")
     print(f"kept {report.kept:,} of {report.items:,} items, {report.relabelled:,} of them changed")
@@ -193,17 +193,8 @@ def _show(report: AnnotationReport, output: Path | None) -> None:
     print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
 
 
-def _show_agreement(agreement: Agreement) -> None:
-    size, items = agreement.annotators_per_item, f"{agreement.items:,}"
-    rows = [
-        [f"pairwise agreement ({size} labels per item)", items, figure(agreement.pairwise_agreement)],
-        [f"Fleiss' kappa ({size} labels per item)", items, figure(agreement.fleiss_kappa)],
-        ["Krippendorff's alpha (2 labels per item or more)", "", figure(agreement.krippendorff_alpha)],
-    ]
-    for pair in agreement.pairs:
-        names = ", ".join(pair.annotators)
-        rows.append([f"agreement ({names})", f"{pair.items:,}", figure(pair.agreement)])
-        rows.append([f"Cohen's kappa ({names})", f"{pair.items:,}", figure(pair.cohen_kappa)])
-    print(table(["agreement", "items", "value, 95% interval"], rows, right=(1,)))
-    if count := agreement.with_other_numbers:
-        print(f"not in the first two, because they have more or fewer labels: {count:,} items")
+_AGREEMENT = ["agreement of", "items", "pairwise agreement", "Krippendorff's alpha"]
+
+
+def _agreement_rows(agreement: Mapping[str, LabelAgreement]) -> list[list[str]]:
+    return [[who, f"{items:,}", figure(agreed), figure(alpha)] for who, (items, agreed, alpha) in agreement.items()]

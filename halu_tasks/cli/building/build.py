@@ -16,7 +16,7 @@ from halu_tasks.cli.arguments import (
     positive_int,
     run_models,
 )
-from halu_tasks.cli.building.collect import add_collect_arguments, collect, collect_options
+from halu_tasks.cli.building.collect import add_collect_arguments, collect_and_show
 from halu_tasks.cli.output import progress
 from halu_tasks.core.extras import require_extra
 
@@ -55,7 +55,7 @@ class _ListOptions(argparse.Action):
     """Prints the options of the builders, and exits; like `--help`, but it imports the builders."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *_: Any) -> NoReturn:
-        from halu_tasks.builders.registry import pipeline_class, pipelines
+        from halu_tasks.builders.pipeline import pipeline_class, pipelines
         from halu_tasks.core.errors import HaluTasksError
         from halu_tasks.core.options import option_specs
 
@@ -84,24 +84,23 @@ def _shown(default: Any) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Build the parts, then collect the dataset."""
     require_extra("build", "halu-tasks build")
-    from halu_tasks.builders.workflow.build import BuildRequest, build_parts
+    from halu_tasks.builders.build import build
 
-    options = collect_options(arguments)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
-    request = BuildRequest(
-        builder=arguments.builder,
+    folder = build(
+        arguments.builder,
+        Path(arguments.documents),
+        Path(arguments.output),
+        run_models(arguments),
+        chosen_executor(arguments),
+        progress,
         options=key_values(arguments.task_option, "-T"),
-        documents=Path(arguments.documents),
-        output=Path(arguments.output),
-        models=run_models(arguments),
         call_config=config,
-        part_size=arguments.part_size,
-        cache=arguments.cache,
         model_cost_config=arguments.model_cost_config,
-        partial=options.partial,
-        against=options.against,
+        cache=arguments.cache,
+        part_size=arguments.part_size,
+        partial=arguments.partial,
         gate_samples=arguments.gate_samples,
         gate_share=arguments.gate_share,
     )
-    folder = build_parts(request, chosen_executor(arguments), progress)
-    return collect(folder, options, as_json=arguments.json)
+    return collect_and_show(folder, arguments)

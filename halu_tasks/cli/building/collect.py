@@ -7,29 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halu_tasks.cli.arguments import add_json_argument, number
-from halu_tasks.cli.building.quality import warn_without_text
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.tables import NONE, table
 from halu_tasks.core.extras import require_extra
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.collect import CollectOptions, CollectResult
+    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.records import Collection
 
 HELP = "assemble the dataset of a build again, with other options"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", metavar="FOLDER", help="the folder of the build, or logs of builds run in Inspect")
-    about = "the folder to create from logs of Inspect; it is like that of a build"
-    parser.add_argument("-o", "--output", metavar="FOLDER", help=about)
+    parser.add_argument("folder", metavar="FOLDER", help="the folder of the build")
     add_collect_arguments(parser)
 
 
 def add_collect_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `collect_options` reads, and `--json`."""
+    """Add the arguments that `collect_and_show` reads."""
     about = "keep as many items of each kind as there are of the rarest"
     parser.add_argument("--balance", action="store_true", help=about)
     about = "similarity in percent from which on two items are duplicates (default: 100, equal items; FactCHD: 90)"
@@ -43,67 +40,55 @@ def add_collect_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partial", action="store_true", help=about)
     about = "the dataset's licence, for its card (default: unknown)"
     parser.add_argument("--licence", metavar="NAME", help=about)
-    about = "published files to search for duplicates, in addition to those in the cache; can be repeated"
-    parser.add_argument("--against", action="append", default=[], metavar="PATH", help=about)
     add_json_argument(parser, "tables")
 
 
-def collect_options(arguments: argparse.Namespace) -> CollectOptions:
-    """Return the options that a command line gives."""
-    from halu_tasks.builders.workflow.collect import CollectOptions
+def run(arguments: argparse.Namespace) -> int:
+    """Collect the dataset of a build."""
+    require_extra("build", "halu-tasks collect")
+    from halu_tasks.builders.folder import Folder
 
-    return CollectOptions(
+    return collect_and_show(Folder(Path(arguments.folder)), arguments)
+
+
+def collect_and_show(folder: Folder, arguments: argparse.Namespace) -> int:
+    """Make the dataset of a build, and print what became of its documents.
+
+    Args:
+        folder: The build.
+        arguments: The arguments that `add_collect_arguments` adds.
+
+    Returns:
+        The exit status.
+    """
+    from halu_tasks.builders.collect import check_items, collect
+    from halu_tasks.builders.records import to_json
+
+    collection = collect(
+        folder,
         balance=arguments.balance,
         near=arguments.near,
         embeddings=arguments.embeddings,
         partial=arguments.partial,
         licence=arguments.licence,
-        against=[Path(path) for path in arguments.against],
     )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Collect the dataset of a build, or of logs."""
-    require_extra("build", "halu-tasks collect")
-    from halu_tasks.builders.workflow.collect import open_build
-
-    folder = open_build(Path(arguments.folder), Path(arguments.output) if arguments.output else None)
-    return collect(folder, collect_options(arguments), as_json=arguments.json)
-
-
-def collect(folder: Folder, options: CollectOptions, *, as_json: bool) -> int:
-    """Make the dataset of a build, and print what became of its documents.
-
-    Args:
-        folder: The build.
-        options: How the dataset is made.
-        as_json: Print JSON instead of tables.
-
-    Returns:
-        The exit status.
-    """
-    from halu_tasks.builders.workflow.collect import collect_dataset
-
-    result = collect_dataset(folder, options)
-    if as_json:
-        print_json(result.as_json(), indent=None)
+    if arguments.json:
+        print_json({"folder": str(folder.path), **to_json(collection)}, indent=None)
     else:
-        _show(result)
-    result.check_items()
-    status = warn_without_text(result.without_text)
-    if unfinished := result.collected.documents_not_done:
-        warn(f"{unfinished} of {folder.documents_planned} documents are not in the dataset")
-        status = EXIT_PARTIAL
-    return status
+        _show(folder, collection)
+    check_items(folder, collection)
+    if unfinished := collection.documents_not_done:
+        warn(f"{unfinished} of {folder.plan.documents} documents are not in the dataset")
+        return EXIT_PARTIAL
+    return 0
 
 
-def _show(result: CollectResult) -> None:
-    from halu_tasks.builders.card.describe import CARD
-    from halu_tasks.builders.run.folder import DATASET
+def _show(folder: Folder, collected: Collection) -> None:
+    from halu_tasks.builders.card import CARD
+    from halu_tasks.builders.folder import DATASET
 
-    collected = result.collected
     refused = sum(collected.refused.values())
-    print(f"{result.documents} documents, {refused} refused, {collected.documents_not_done} not finished")
+    print(f"{collected.documents} documents, {refused} refused, {collected.documents_not_done} not finished")
     rows = [
         [
             name,
@@ -120,7 +105,7 @@ def _show(result: CollectResult) -> None:
     reasons += [(f"dropped: {reason}", count) for reason, count in collected.dropped.items()]
     if reasons:
         print("\n" + table(["reason", "times"], [[reason, str(count)] for reason, count in reasons], right=(1,)))
-    path = result.folder.path
-    files = [[str(path / DATASET / name), str(rows)] for name, rows in result.files.items()]
+    path = folder.path
+    files = [[str(path / DATASET / name), str(rows)] for name, rows in collected.files.items()]
     print("\n" + table(["file", "rows"], files, right=(1,)))
     print(f"\ncard: {path / DATASET / CARD}; quality: halu-tasks quality {path}")

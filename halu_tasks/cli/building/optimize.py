@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halu_tasks.cli.arguments import (
-    add_executor_arguments,
     add_json_argument,
     add_model_arguments,
-    chosen_executor,
     key_values,
     positive_int,
     run_models,
@@ -20,7 +18,7 @@ from halu_tasks.cli.tables import table
 from halu_tasks.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from halu_tasks.builders.workflow.optimize import Optimization
+    from halu_tasks.builders.optimize import Optimization
 
 HELP = "improve a builder's prompts, using the drafts that its verifier rejects"
 
@@ -40,50 +38,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         about += f" (default: {default})"
         parser.add_argument(name, type=positive_int, default=default, metavar="N", help=about)
-    about = "in round 0, also measure the builder's other wording (haluagent: with examples), and begin with the better"
-    parser.add_argument("--compare-wordings", action="store_true", help=about)
-    add_executor_arguments(parser)
     add_json_argument(parser, "a table")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Optimize the prompts, and print the rates of each round."""
     require_extra("build", "halu-tasks optimize")
-    from halu_tasks.builders.workflow.optimize import OptimizeRequest, optimize_prompts
+    from halu_tasks.builders.optimize import optimize_prompts
 
-    request = OptimizeRequest(
-        builder=arguments.builder,
+    optimization = optimize_prompts(
+        arguments.builder,
+        Path(arguments.documents),
+        Path(arguments.output),
+        run_models(arguments),
+        progress,
         options=key_values(arguments.task_option, "-T"),
-        documents=Path(arguments.documents),
-        output=Path(arguments.output),
-        models=run_models(arguments),
         train=arguments.train,
         validation=arguments.validation,
         rounds=arguments.rounds,
         candidates=arguments.candidates,
-        compare_wordings=arguments.compare_wordings,
     )
-    executor = chosen_executor(arguments)
-    optimization = optimize_prompts(request, executor, progress)
     if arguments.json:
         print_json(optimization.as_json(), indent=None)
-    else:
-        print(_table(optimization))
-    optimization.check()
-    if not arguments.json:
-        ended = next((each.ended for each in optimization.rounds if each.ended), f"{arguments.rounds} rounds")
-        prompts = optimization.prompts
-        print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
+        return
+    print(_table(optimization))
+    ended = next((each.ended for each in optimization.rounds if each.ended), f"{arguments.rounds} rounds")
+    prompts = optimization.prompts
+    print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _table(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    from halu_tasks.builders.run.outcomes import KEPT
-
-    names = [name for name in optimization.rounds[0].tried[0].validation.names if name != KEPT]
-    rows = []
-    for each in optimization.rounds:
-        if each.chosen:
-            rates = each.chosen.validation.estimates()
-            rows.append([str(each.number), *(f"{rates[name].value:.2%}" if name in rates else "" for name in names)])
+    best = {each.number: each.best.rates for each in optimization.rounds if each.best}
+    names = [name for name in best[0] if name != "kept"]
+    rows = [
+        [str(number), *(f"{rates[name].share.value:.2%}" if name in rates else "" for name in names)]
+        for number, rates in best.items()
+    ]
     return table(["iteration", *names], rows, right=range(len(names) + 1))

@@ -12,7 +12,7 @@ import pytest
 
 from halu_tasks.builders import registry
 from halu_tasks.builders.pipeline import Item, Pair, Pipeline, Row
-from halu_tasks.builders.run.dataset import write_dataset
+from halu_tasks.builders.collect import write_dataset
 
 
 @dataclass(frozen=True)

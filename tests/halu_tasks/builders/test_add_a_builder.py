@@ -18,7 +18,7 @@ from halu_tasks.builders import prompts as wording
 from halu_tasks.builders.card.papers import PAPERS
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Draft, Item
-from halu_tasks.builders.run.dataset import write_dataset
+from halu_tasks.builders.collect import write_dataset
 from halu_tasks.data.sources import SOURCES
 
 SECTION = (Path(__file__).parents[3] / "docs" / "builders.md").read_text(encoding="utf-8").split("## Add a builder")[1]
@@ -83,4 +83,4 @@ def test_what_is_bad_fails_with_a_reason(
     one_edit: ModuleType, edit: str, verdict: str, failure: tuple[str, str]
 ) -> None:
     (draft,) = drafted(one_edit, edit, verdict)
-    assert [(own.check, own.reason) for own in draft.failures] == [failure] and draft.row is None
+    assert [(own.check, own.reason) for own in draft.faults] == [failure] and draft.row is None

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.annotation.annotation import Annotation, settled
-from halu_tasks.builders.annotation.doccano import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
+from halu_tasks.builders.annotation import Annotation, settled
+from halu_tasks.builders.annotation import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
 from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.registry import pipeline_named, pipelines
-from halu_tasks.builders.run.dataset import items_of
-from halu_tasks.builders.workflow.annotate import GUIDELINES
+from halu_tasks.builders.pipeline import pipeline_named, pipelines
+from halu_tasks.builders.collect import items_of
+from halu_tasks.builders.annotate import GUIDELINES
 from halu_tasks.core.errors import DataError, UsageError
 
 Toys = Callable[..., Item]

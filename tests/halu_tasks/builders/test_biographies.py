@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from halu_tasks.builders.biographies.people import Stratum, Wanted, Years, query
+from halu_tasks.builders.biographies import Stratum, Wanted, Years, query
 from halu_tasks.builders.documents import read_documents
 from halu_tasks.core.errors import UsageError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.builders.pipeline import Draft, Failure
-from halu_tasks.builders.registry import pipeline_named, pipelines
+from halu_tasks.builders.pipeline import Draft, Fault
+from halu_tasks.builders.pipeline import pipeline_named, pipelines
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
@@ -47,7 +47,7 @@ from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 )
 def test_a_failure_is_blamed_on_a_prompt(builder: str, kind: str, check: str, reason: str, prompt: str | None) -> None:
     pipeline = pipeline_named(builder, {})
-    failure = Failure(check, reason)
+    failure = Fault(check, reason)
     assert check in pipeline.checks
     assert pipeline.blamed(failure, Draft("1", kind, (check,), (failure,))) == prompt
     assert prompt is None or prompt in pipeline.generating

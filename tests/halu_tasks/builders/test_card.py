@@ -13,14 +13,14 @@ import yaml
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
-from halu_tasks.builders.annotation.annotation import Annotation
-from halu_tasks.builders.annotation.doccano import Annotator
-from halu_tasks.builders.card.card import CardInfo, card, tasks_on
+from halu_tasks.builders.annotation import Annotation
+from halu_tasks.builders.annotation import Annotator
+from halu_tasks.builders.card import CardInfo, card, tasks_on
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.quality.overlaps import Dropped
-from halu_tasks.builders.quality.quality import quality
-from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.collect import Collected, Rate
+from halu_tasks.builders.quality import quality
+from halu_tasks.builders.pipeline import pipeline_named
+from halu_tasks.builders.records import Collected, Rate
 from halu_tasks.builders.run.plan import Source
 from halu_tasks.scorers.metrics import Estimate
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halu_tasks.builders.documents import Document, read_documents, refusal
-from halu_tasks.builders.run.parts import Part, in_order, part_of, place, split
+from halu_tasks.builders.documents import Part, in_order, part_of, place, split
 from halu_tasks.core.errors import DataError, UsageError
 
 IDS = st.lists(

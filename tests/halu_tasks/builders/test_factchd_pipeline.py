@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from halu_tasks.benchmarks.factchd import check_row
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.pipelines.factchd.checks import explanation_faults, plain, reason_of
-from halu_tasks.builders.pipelines.factchd.pipeline import FILE, FactCHDPipeline
+from halu_tasks.builders.pipelines.factchd_rules import explanation_faults, plain, reason_of
+from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
@@ -94,7 +94,7 @@ def drafts(document: Document, ask: Any, pipeline: FactCHDPipeline = PIPELINE) -
 
 
 def reasons(found: list[Draft]) -> dict[str, list[tuple[str, str]]]:
-    return {draft.kind.partition("/")[2]: [failure[:2] for failure in draft.failures] for draft in found}
+    return {draft.kind.partition("/")[2]: [failure[:2] for failure in draft.faults] for draft in found}
 
 
 def both(check: str, reason: str) -> dict[str, list[tuple[str, str]]]:
@@ -355,8 +355,8 @@ def test_queries_of_subgraphs_name_what_they_are_about_and_not_what_they_ask_for
 def test_the_same_response_for_both_labels_is_no_pair() -> None:
     found = drafts(TEXT, Scripted({**GOOD, "wrong": "it was finished in  1873"}))
     first, second = found
-    assert first.checks == CHECKS and not any(f.check == "format" for f in first.failures)
-    assert [f[:2] for f in second.failures] == [("format", "response: same as for the other label")]
+    assert first.checks == CHECKS and not any(f.check == "format" for f in first.faults)
+    assert [f[:2] for f in second.faults] == [("format", "response: same as for the other label")]
     assert second.checks == ("format",)
 
 
@@ -433,9 +433,9 @@ def test_whatever_is_replied_nothing_raises_and_what_is_kept_is_a_row(document: 
     assert sorted(draft.kind.partition("/")[2] for draft in found) == sorted(LABELS)
     assert len({draft.id for draft in found}) == 2
     for draft in found:
-        assert {failure.check for failure in draft.failures} <= set(draft.checks) <= set(CHECKS)
-        assert all(0 < len(failure.reason) < 80 and "\n" not in failure.reason for failure in draft.failures)
-        assert bool(draft.failures) == (draft.row is None)
+        assert {failure.check for failure in draft.faults} <= set(draft.checks) <= set(CHECKS)
+        assert all(0 < len(failure.reason) < 80 and "\n" not in failure.reason for failure in draft.faults)
+        assert bool(draft.faults) == (draft.row is None)
         if draft.row is not None:
             ((name, row),) = PIPELINE.lines(item(draft, document.id))
             assert name == FILE

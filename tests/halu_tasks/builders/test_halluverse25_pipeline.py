@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from halu_tasks.benchmarks.halluverse25 import COLUMNS, check_row
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.pipelines.halluverse25.edits import extent_faults, form_faults
-from halu_tasks.builders.pipelines.halluverse25.pipeline import TYPES, HalluVerse25Pipeline
+from halu_tasks.builders.pipelines.halluverse25 import extent_faults, form_faults
+from halu_tasks.builders.pipelines.halluverse25 import TYPES, HalluVerse25Pipeline
 from halu_tasks.builders.quoting import one_line
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
@@ -115,7 +115,7 @@ def drafted(of: HalluVerse25Pipeline, document: Document = DOCUMENT, **changed: 
 
 
 def reasons(drafts: Sequence[Draft]) -> set[tuple[str, str]]:
-    return {failure[:2] for draft in drafts for failure in draft.failures}
+    return {failure[:2] for draft in drafts for failure in draft.faults}
 
 
 def items(drafts: Sequence[Draft], document: str = "tolnay") -> list[Item]:
@@ -217,10 +217,10 @@ def test_a_sentences_draft_depends_on_no_other_sentence_and_on_no_order() -> Non
 def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expected: Counter[tuple[str, str]]) -> None:
     document = Document("tolnay", f"{TEXT} She wrote.")
     drafts = drafted(pipeline(), document, extracted=extracted)
-    assert Counter(failure[:2] for draft in drafts for failure in draft.failures) == expected
+    assert Counter(failure[:2] for draft in drafts for failure in draft.faults) == expected
     given = json.loads(extracted) if extracted.startswith("[") else []
     assert len(drafts) == max(5, len(given)) == len({draft.id for draft in drafts})
-    json.dumps([draft.failures for draft in drafts], ensure_ascii=False).encode()
+    json.dumps([draft.faults for draft in drafts], ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_the_verifier_decides_and_what_it_leaves_open_is_dropped(verified: Any, 
 
 def test_the_verifiers_reason_is_kept_with_what_it_dropped() -> None:
     (first, *_) = drafted(pipeline(), verified={"wrong": "uncertain", "reason": "Both\nmay hold."})
-    assert first.failures[0].detail.endswith("verifier: Both may hold.")
+    assert first.faults[0].detail.endswith("verifier: Both may hold.")
 
 
 def test_a_reason_of_another_object_is_not_the_reason() -> None:
@@ -291,7 +291,7 @@ def test_a_reason_of_another_object_is_not_the_reason() -> None:
     said = json.dumps({"wrong": "no", "fluent": "yes", "type": "entity"})
     (first, *_) = drafted(pipeline(types=("entity",)), verified=f"{said}\n\nI was told to reply with {example}")
     assert reasons([first]) == {("wrong", "not wrong")}
-    assert "example" not in first.failures[0].detail
+    assert "example" not in first.faults[0].detail
 
 
 def test_the_verifier_is_not_told_the_type() -> None:
@@ -394,7 +394,7 @@ def test_other_languages_than_english(
     document = Document("d", f"\u200f{original}\u200f {original}\n")
     answers = {"wrong": "yes", "fluent": "yes", "type": kind}
     (draft,) = drafted(of, document, facts=facts, verified=json.dumps(answers))
-    assert draft.failures == ()
+    assert draft.faults == ()
     assert draft.row is not None
     assert draft.row["orig_sentence"] == original
     # the apostrophe is that of the original, else it would tell the two apart
@@ -483,10 +483,10 @@ def test_whatever_is_replied_each_draft_is_accounted_for(replies: list[str], tex
     for document in documents:
         for draft in found[document.id]:
             assert draft.checks == of.checks[: len(draft.checks)] != ()
-            assert {failure.check for failure in draft.failures} <= set(draft.checks)
-            assert (draft.row is None) == bool(draft.failures)
-            assert all(len(failure.reason) < 40 for failure in draft.failures)
-            json.dumps(draft.failures, ensure_ascii=False).encode()
+            assert {failure.check for failure in draft.faults} <= set(draft.checks)
+            assert (draft.row is None) == bool(draft.faults)
+            assert all(len(failure.reason) < 40 for failure in draft.faults)
+            json.dumps(draft.faults, ensure_ascii=False).encode()
             if draft.row is not None:
                 assert draft.checks == of.checks
                 check_row(draft.row)

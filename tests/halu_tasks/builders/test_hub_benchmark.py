@@ -12,10 +12,10 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from halu_tasks.builders.card.describe import describe
+from halu_tasks.builders.card import describe
 from halu_tasks.builders.pipeline import Item
-from halu_tasks.builders.run.collect import Collected
-from halu_tasks.builders.run.folder import Folder
+from halu_tasks.builders.records import Collected
+from halu_tasks.builders.folder import Folder
 
 Toys = Callable[..., Item]
 Here = Callable[..., subprocess.CompletedProcess[str]]

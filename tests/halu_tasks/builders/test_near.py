@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from halu_tasks.builders.quality.near_duplicates import NearDuplicates
-from halu_tasks.builders.quality.near_embeddings import near_filter
+from halu_tasks.builders.duplicates import NearDuplicates
+from halu_tasks.builders.duplicates import near_filter
 from halu_tasks.core.errors import UsageError
 
 WORDS = st.sampled_from(

@@ -17,8 +17,8 @@ from halu_tasks.builders.pipeline import Item, Pair, Pipeline
 from halu_tasks.builders.quality.balance import Balance, Distribution
 from halu_tasks.builders.quality.overlaps import Compared, Overlaps
 from halu_tasks.builders.quality.published import at_hand
-from halu_tasks.builders.quality.quality import quality as measure
-from halu_tasks.builders.quality.sampling import PairSample
+from halu_tasks.builders.quality import quality as measure
+from halu_tasks.builders.leaks import PairSample
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.locate import SAMPLE
 

@@ -19,7 +19,7 @@ from halu_tasks.benchmarks.refact import check_correctable, originals_of
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
+from halu_tasks.builders.pipelines.refact import RefactPipeline
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -109,19 +109,19 @@ def draft(
 
 def row_of(drafts: Mapping[str, Draft], kind: str) -> dict[str, Any]:
     row = drafts[kind].row
-    assert row is not None, drafts[kind].failures
+    assert row is not None, drafts[kind].faults
     return row
 
 
 def left_out(found: Draft) -> list[tuple[str, str, str]]:
     """What was left out of a draft that is kept: check, reason and what it was."""
     assert found.row is not None
-    return [tuple(failure) for failure in found.failures]
+    return [tuple(failure) for failure in found.faults]
 
 
 def reasons(found: Draft) -> list[tuple[str, str]]:
     assert found.row is None
-    return [(failure.check, failure.reason) for failure in found.failures]
+    return [(failure.check, failure.reason) for failure in found.faults]
 
 
 def files(drafts: Iterable[Draft], folder: Path, document: str = "cell-1") -> Path:
@@ -147,7 +147,7 @@ def test_a_factual_sentence_is_negated_and_tagged() -> None:
     # two sentences that the model would not negate are left out and reported
     ((check, reason, told),) = left_out(drafts["neg"])
     assert (check, reason) == ("format", "unreadable negation") and FACTS[0] in told and FACTS[2] in told
-    assert not drafts["swap"].failures
+    assert not drafts["swap"].faults
     assert drafts["neg"].checks == ("facts", "format", "wrong", "coherent", "relevant", "tags")
     # one variant is no choice
     assert script.count() == Counter(
@@ -333,7 +333,7 @@ def test_what_a_draft_fails_is_told_in_a_few_words(
     drafts, _ = draft(replies, kinds=kinds)
     for found in drafts.values():
         assert expected in reasons(found)
-        assert {failure.check for failure in found.failures} <= set(found.checks)
+        assert {failure.check for failure in found.faults} <= set(found.checks)
 
 
 def test_an_unread_choice_is_never_made_for_the_model() -> None:
@@ -391,7 +391,7 @@ def test_single_error_rows_that_would_be_misread_are_not_written_and_told_of() -
 def test_one_reason_is_counted_once_a_draft() -> None:
     drafts, _ = draft({"negate": "no"})
     assert drafts["neg"].row is None
-    (failure,) = drafts["neg"].failures
+    (failure,) = drafts["neg"].faults
     assert failure[:2] == ("format", "unreadable negation")
     assert all(fact in failure.detail for fact in FACTS)
 
@@ -636,8 +636,8 @@ def test_every_kept_row_is_tagged_where_it_was_edited(data: st.DataObject) -> No
         candidates=data.draw(st.integers(1, 2)),
     )
     for kind, found in drafts.items():
-        assert found.row or found.failures
-        assert {failure.check for failure in found.failures} <= set(found.checks) <= set(pipeline.checks)
+        assert found.row or found.faults
+        assert {failure.check for failure in found.faults} <= set(found.checks) <= set(pipeline.checks)
         if found.row is None:
             continue
         row = found.row

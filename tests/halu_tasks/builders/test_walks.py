@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.factchd.graph import (
+from halu_tasks.builders.pipelines.factchd_graph import (
     COMPARISON,
     COUNTING,
     DIFFERENCE,
@@ -22,10 +22,10 @@ from halu_tasks.builders.pipelines.factchd.graph import (
     Graph,
     Subgraph,
 )
-from halu_tasks.builders.pipelines.factchd.quantities import as_year, comparable, quantity_of
-from halu_tasks.builders.pipelines.factchd.set_operations import MOST_MEMBERS, MOST_TRIPLES
-from halu_tasks.builders.pipelines.factchd.triples import Triple
-from halu_tasks.builders.pipelines.factchd.walks import MOST_COMPARED, sample
+from halu_tasks.builders.pipelines.factchd_graph import as_year, comparable, quantity_of
+from halu_tasks.builders.pipelines.factchd_graph import MOST_MEMBERS, MOST_TRIPLES
+from halu_tasks.builders.pipelines.factchd_graph import Triple
+from halu_tasks.builders.pipelines.factchd_graph import MOST_COMPARED, sample
 
 CLASS = "instance of"
 NAMES = st.sampled_from("ABCDEFGH")
