@@ -156,14 +156,19 @@ def _table_rows(path: Path, delimiter: str) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a table with their line numbers."""
     # quotation marks in tab-separated files are part of the text
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-    rows = csv.reader((text for _, text in text_lines(path)), delimiter=delimiter, quoting=quoting)
-    for cells in rows:
-        is_header = rows.line_num == 1 and [cell.strip().casefold() for cell in cells] == list(Triple._fields)
-        if is_header or not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != len(Triple._fields):
-            raise DataError(f"{path}:{rows.line_num}: row has {len(cells)} cells for {len(Triple._fields)} columns")
-        yield rows.line_num, dict(zip(Triple._fields, cells, strict=True))
+    rows = csv.reader((text for _, text in text_lines(path)), delimiter=delimiter, quoting=quoting, strict=True)
+    names = list(Triple._fields)
+    try:
+        for cells in rows:
+            header = [cell.strip().casefold() for cell in cells]
+            if rows.line_num == 1 and sorted(header) == sorted(names):
+                names = header
+            elif len(cells) == len(names):
+                yield rows.line_num, dict(zip(names, cells, strict=True))
+            elif any(header):
+                raise DataError(f"{path}:{rows.line_num}: row has {len(cells)} cells for {len(names)} columns")
+    except csv.Error as error:
+        raise DataError(f"{path}:{rows.line_num}: cannot be read as a table ({error})") from None
 
 
 def _subgraph_document(subgraph: Subgraph) -> Document:

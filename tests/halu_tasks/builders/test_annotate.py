@@ -15,15 +15,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.annotation import Annotation, settled
-from halu_tasks.builders.annotation import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
-from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.pipeline import pipeline_named, pipelines
-from halu_tasks.builders.collect import items_of
 from halu_tasks.builders.annotate import GUIDELINES
+from halu_tasks.builders.annotation import (
+    Annotation,
+    Annotator,
+    fingerprint,
+    labels_of,
+    read_annotators,
+    settled,
+    shown_text,
+    tasks,
+)
+from halu_tasks.builders.collect import items_of
+from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipelines
 from halu_tasks.core.errors import DataError, UsageError
 
-Toys = Callable[..., Item]
+Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 Built = Callable[..., Path]
 VALID = ("valid", "invalid")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.factchd import check_row
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.pipelines.factchd_rules import explanation_faults, plain, reason_of
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
 from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline
+from halu_tasks.builders.pipelines.factchd_rules import explanation_faults, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
@@ -105,9 +105,9 @@ def only(label: str, check: str, reason: str) -> dict[str, list[tuple[str, str]]
     return {other: [(check, reason)] if other == label else [] for other in LABELS}
 
 
-def item(draft: Draft, document: str = "a") -> Item:
-    assert draft.row is not None
-    return Item(draft.id, draft.kind, document, json.loads(json.dumps(draft.row)))
+def item(draft: Draft, document: str = "a") -> Draft:
+    assert draft.row
+    return Draft(id=draft.id, kind=draft.kind, document=document, row=json.loads(json.dumps(draft.row)))
 
 
 def jsonl(path: Path, rows: list[Any]) -> Path:
@@ -435,8 +435,8 @@ def test_whatever_is_replied_nothing_raises_and_what_is_kept_is_a_row(document: 
     for draft in found:
         assert {failure.check for failure in draft.faults} <= set(draft.checks) <= set(CHECKS)
         assert all(0 < len(failure.reason) < 80 and "\n" not in failure.reason for failure in draft.faults)
-        assert bool(draft.faults) == (draft.row is None)
-        if draft.row is not None:
+        assert bool(draft.faults) == (not draft.row)
+        if draft.row:
             ((name, row),) = PIPELINE.lines(item(draft, document.id))
             assert name == FILE
             check_row(json.loads(json.dumps(row)))

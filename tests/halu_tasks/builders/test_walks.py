@@ -16,16 +16,20 @@ from halu_tasks.builders.pipelines.factchd_graph import (
     COUNTING,
     DIFFERENCE,
     INTERSECTION,
+    MOST_COMPARED,
+    MOST_MEMBERS,
+    MOST_TRIPLES,
     MULTI_HOP,
     SET_OPERATION,
     UNION,
     Graph,
     Subgraph,
+    Triple,
+    as_year,
+    comparable,
+    quantity_of,
+    sample,
 )
-from halu_tasks.builders.pipelines.factchd_graph import as_year, comparable, quantity_of
-from halu_tasks.builders.pipelines.factchd_graph import MOST_MEMBERS, MOST_TRIPLES
-from halu_tasks.builders.pipelines.factchd_graph import Triple
-from halu_tasks.builders.pipelines.factchd_graph import MOST_COMPARED, sample
 
 CLASS = "instance of"
 NAMES = st.sampled_from("ABCDEFGH")
