@@ -110,7 +110,7 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
                 except DataError as error:
                     place = f"{path}" if file == path else f"{path}:{name}"
                     raise DataError(str(error).replace(str(file), place)) from None
-                annotators.append(_annotator(name, rows, fingerprints, labels))
+                annotators.append(read_labels(name, rows, fingerprints, labels))
     names = Counter(annotator.name for annotator in annotators)
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(
@@ -129,10 +129,10 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
     return annotators
 
 
-def _annotator(
+def read_labels(
     name: str, rows: Sequence[Mapping[str, Any]], fingerprints: Mapping[str, str], labels: Sequence[str]
 ) -> Annotator:
-    """Read one annotator's labels from rows."""
+    """Return one annotator's labels, as `read_annotators` reads them from rows."""
     annotator = Annotator(name, len(rows))
     by_item: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
