@@ -8,8 +8,8 @@ triples, text facts and results.
     halu-tasks build factchd_pipeline facts/ -o out --model openai/gpt-4o
 
 Arguments:
-    documents: JSON Lines of triples (`head`, `relation`, `tail`) or texts (`id`, `text`), a .tsv or .csv file of
-        triples, or a folder with `triples.*` and texts.
+    documents: JSON Lines of triples (`head`, `relation`, `tail`) or texts (`id`, `text`), or a folder with
+        `triples.jsonl` and texts.
     cache: Cache replies, so that a run with other options does not repeat calls; false by default.
     walks: The maximum number of subgraphs of each pattern; 100 by default.
     hops: The maximum number of triples in a walk; 3 by default.

@@ -1,13 +1,12 @@
 """Annotators' labels: read from doccano's exports, combined to a label of each item, and their agreement.
 
-A row of doccano's JSON Lines has `text`, `label` (a list; of spans [begin, end, label] in sequence labelling projects)
-and any other fields, which doccano keeps as metadata and exports again; `id` is doccano's own. A project in which
-annotators do not see each other's labels exports one file per member, named after them, in a zip archive.
+A row of doccano's JSON Lines has `text`, `label` (a list) and any other fields, which doccano keeps as metadata and
+exports again; `id` is doccano's own. A project in which annotators do not see each other's labels exports one file per
+member, named after them, in a zip archive.
 """
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,8 +27,6 @@ from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
 
 ITEM = "item"
 """The metadata field that holds an item's id."""
-_LABELS = ("label", "labels", "cats")
-"""Names of the label field in different releases of doccano and kinds of projects."""
 
 NO_LABEL, TWO_LABELS, NO_SUCH_LABEL = "no label", "several labels", "label not in the list"
 CONFLICTING, REPEATED = "conflicting rows", "repeated row"
@@ -58,14 +55,12 @@ class Annotator:
         rows: Number of rows.
         labels: Labels by item id.
         left_out: Number of unused rows by reason.
-        comments: Number of rows with a comment.
     """
 
     name: str
     rows: int = 0
     labels: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
-    comments: int = 0
 
     @property
     def problem(self) -> str:
@@ -136,9 +131,8 @@ def read_labels(
     annotator = Annotator(name, len(rows))
     by_item: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
-        annotator.comments += bool(row.get("Comments"))
-        item = _item_of(row)
-        if item is None:
+        item = str(row.get(ITEM, ""))
+        if not item:
             annotator.left_out[NO_ITEM] += 1
         elif item not in fingerprints:
             annotator.left_out[UNKNOWN_ITEM] += 1
@@ -164,31 +158,10 @@ def read_labels(
 
 
 def labels_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the different labels of a row, case-folded and sorted, in whatever format a project exports them."""
-    value: Any = next((row[name] for name in _LABELS if row.get(name) not in (None, [], "")), [])
-    listed = value if isinstance(value, list) else [value]
-    return tuple(sorted({text for each in listed if (text := _label(each))}))
-
-
-def _label(value: Any) -> str:
-    """Return one label, case-folded; empty if there is none."""
-    if isinstance(value, list):
-        value = value[-1] if value else ""
-    elif isinstance(value, dict):
-        value = value.get("label", value.get("text", ""))
-    return str(value).strip().casefold()
-
-
-def _item_of(row: Mapping[str, Any]) -> str | None:
-    """Return the item's id from the row's fields or, in older exports, from its `meta`, which may be a JSON string."""
-    meta = row.get("meta", {})
-    if isinstance(meta, str):
-        try:
-            meta = json.loads(meta)
-        except (ValueError, RecursionError):
-            meta = {}
-    value = row.get(ITEM, meta.get(ITEM) if isinstance(meta, dict) else None)
-    return str(value) if isinstance(value, (str, int)) and str(value) else None
+    """Return the different labels of a row, case-folded and sorted."""
+    given = row.get("label", [])
+    labels = {str(label).strip().casefold() for label in (given if isinstance(given, list) else [given])}
+    return tuple(sorted(label for label in labels if label))
 
 
 @contextmanager

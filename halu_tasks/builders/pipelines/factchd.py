@@ -16,28 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from halu_tasks.builders.documents import Document, refusal
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, Pipeline, Row, TextPair, option
+from halu_tasks.builders.pipelines import factchd_rules as rules
 from halu_tasks.builders.pipelines.factchd_graph import COMPARISON, MULTI_HOP, OPERATIONS, SET_OPERATION, Subgraph
-from halu_tasks.builders.pipelines.factchd_rules import (
-    VANILLA,
-    evidence_of,
-    explanation_faults,
-    facts_in,
-    pattern_faults,
-    plain,
-    query_faults,
-    reason_of,
-    subgraph_of,
-    unfit,
-)
-from halu_tasks.builders.replies import (
-    NO,
-    UNCERTAIN,
-    UNREADABLE,
-    YES,
-    objections,
-    read_object,
-    read_verdict,
-)
+from halu_tasks.builders.pipelines.factchd_rules import VANILLA
+from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
@@ -189,7 +171,7 @@ class FactCHDPipeline(Pipeline):
             DataError: A row is invalid (the message names file and line), or there are no text facts and no subgraph
                 can be made of the triples.
         """
-        return facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
+        return rules.facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can.
@@ -197,9 +179,9 @@ class FactCHDPipeline(Pipeline):
         Text facts may be as short as one sentence. Of subgraphs only the length is checked, as names have no language
         and triples are not sentences.
         """
-        if unfit(document.text):
+        if rules.unfit(document.text):
             return Fault("document", "not Unicode text")
-        if subgraph_of(document) is None:
+        if rules.subgraph_of(document) is None:
             language = self.language if self.check_language else None
             reason = refusal(document, language, self.max_chars, _SHORTEST)
             return Fault("document", *reason) if reason else None
@@ -209,7 +191,7 @@ class FactCHDPipeline(Pipeline):
 
     def sampled_as(self, document: Document) -> str:
         """Return the pattern of a document's query."""
-        subgraph = subgraph_of(document)
+        subgraph = rules.subgraph_of(document)
         return subgraph.pattern if subgraph else VANILLA
 
     # --- drafts -----------------------------------------------------------------------------------
@@ -234,7 +216,7 @@ class FactCHDPipeline(Pipeline):
 
     def _facts(self, document: Document) -> Facts:
         """Return the facts of a document, with the rule that its queries follow."""
-        subgraph = subgraph_of(document)
+        subgraph = rules.subgraph_of(document)
         conditions = [fence(" | ".join(condition)) for condition in subgraph.conditions] if subgraph else []
         first, second = (*conditions, "", "")[:2]
         name = (subgraph.operation or subgraph.pattern) if subgraph else VANILLA
@@ -249,7 +231,7 @@ class FactCHDPipeline(Pipeline):
         fenced = {name: fence(text) for name, text in pair.value.items()}
         other = await self._ask_writer("response", facts, second, ask, "response", **fenced)
         query, response = pair.value["query"], pair.value["response"]
-        if other.value and plain(other.value["response"]) == plain(response):
+        if other.value and rules.plain(other.value["response"]) == rules.plain(response):
             other = Answer(None, "same as for the other label")
         written = Answer(other.value["response"]) if other.value else Answer[str](None, f"response: {other.reason}")
         return query, {first: Answer(response), second: written}
@@ -262,7 +244,7 @@ class FactCHDPipeline(Pipeline):
         if demonstrations := self._demonstrations(facts, label):
             prompt = f"{self.prompt('demonstrations', demonstrations=demonstrations)}\n\n{prompt}"
         reply = read_object(await ask(prompt, GENERATOR), *fields)
-        fault = unfit(*(reply.value or {}).values())
+        fault = rules.unfit(*(reply.value or {}).values())
         return Answer(None, fault) if fault else reply
 
     async def _draft(self, claim: Claim, adherence: tuple[Fault, ...], ask: Ask) -> Draft:
@@ -270,7 +252,7 @@ class FactCHDPipeline(Pipeline):
         facts, label = claim.facts, claim.label
         demonstrations = self._demonstrations(facts, label)
         prompt = self.prompt("check_label", **claim.shown)
-        faults = [Fault(QUERY, *fault) for fault in query_faults(claim.query, claim.response, facts.subgraph)]
+        faults = [Fault(QUERY, *fault) for fault in rules.query_faults(claim.query, claim.response, facts.subgraph)]
         faults += adherence
         faults += await self._vote(ask, prompt, CONSISTENCY, _CONFIRMS[label], f"verified as {_OTHER[label]}")
         if demonstrations:
@@ -285,7 +267,7 @@ class FactCHDPipeline(Pipeline):
             "label": label,
             "query": claim.query,
             "response": claim.response,
-            "evidence": evidence_of(facts.document, facts.subgraph),
+            "evidence": rules.evidence_of(facts.document, facts.subgraph),
             "reason": reason,
             **({"domain": domain} if domain else {}),
             "type": "kg" if facts.subgraph else "text",
@@ -304,7 +286,7 @@ class FactCHDPipeline(Pipeline):
         """Return why a query does not follow its pattern, which applies to both labels as they share the query."""
         prompt = self.prompt("check_pattern", **facts.shown, query=fence(query))
         verdict = read_verdict(await ask(prompt, VERIFIER))
-        faults = [Fault(PATTERN, *fault) for fault in pattern_faults(query, facts.subgraph)]
+        faults = [Fault(PATTERN, *fault) for fault in rules.pattern_faults(query, facts.subgraph)]
         return (*faults, *objections(PATTERN, verdict, "does not follow its pattern", ""))
 
     async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
@@ -333,13 +315,14 @@ class FactCHDPipeline(Pipeline):
         if answer.value is None:
             return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
         text = answer.value["explanation"]
-        row_reason = reason_of(claim.label, text)
-        if row_reason.value is None or unfit(text):
-            return "", (Fault(EXPLANATION, unfit(text) or row_reason.reason, text),)
+        row_reason = rules.reason_of(claim.label, text)
+        if row_reason.value is None or rules.unfit(text):
+            return "", (Fault(EXPLANATION, rules.unfit(text) or row_reason.reason, text),)
         reason = row_reason.value
-        evidence = evidence_of(claim.facts.document, claim.facts.subgraph)
+        evidence = rules.evidence_of(claim.facts.document, claim.facts.subgraph)
         faults = [
-            Fault(EXPLANATION, fault, f"{reason}\n{detail}") for fault, detail in explanation_faults(reason, evidence)
+            Fault(EXPLANATION, fault, f"{reason}\n{detail}")
+            for fault, detail in rules.explanation_faults(reason, evidence)
         ]
         prompt = self.prompt("check_explanation", **claim.shown, explanation=fence(reason))
         verdict = read_verdict(await ask(prompt, VERIFIER))

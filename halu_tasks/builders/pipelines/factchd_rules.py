@@ -6,14 +6,13 @@ evidence.
 
 from __future__ import annotations
 
-import csv
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.builders.pipelines.factchd_graph import (
@@ -30,7 +29,7 @@ from halu_tasks.builders.pipelines.factchd_graph import (
 )
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.data.rows import Row, json_lines, require_text, text_lines
+from halu_tasks.data.rows import json_lines, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import factchd
 from halu_tasks.scorers.methods.ngram import tokens
@@ -65,8 +64,8 @@ def facts_in(
 ) -> Iterator[Document]:
     """Yield the subgraphs sampled from the triples of a file or folder, then its text facts.
 
-    In a folder, `triples.*` are triples; other `.jsonl` files, and `.txt` and `.md` files, are texts. The content of a
-    single file is determined by its suffix (`.tsv`, `.csv`) or by the fields of its first row.
+    In a folder, `triples.jsonl` has triples; other `.jsonl` files, and `.txt` and `.md` files, are texts. The content
+    of a single file is determined by the fields of its first row.
 
     Args:
         path: The file or folder.
@@ -103,7 +102,7 @@ def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
     """Return the files of triples, and those of texts."""
     if not path.is_dir():
         return ([path], []) if _holds_triples(path) else ([], [path])
-    triples = sorted(file for file in path.glob("triples.*") if file.is_file())
+    triples = sorted(file for file in path.glob("triples.jsonl*") if file.is_file())
     if unknown := [file for file in triples if file.stat().st_size and not _holds_triples(file)]:
         raise DataError(
             f"{unknown[0]}: its rows lack the fields head, relation and tail; rename it if it contains texts"
@@ -112,14 +111,12 @@ def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
     if any(file.suffix in (".txt", ".md") and file.is_file() for file in path.rglob("*")):
         texts.append(path)
     if not triples and not texts:
-        raise DataError(f"{path}: contains neither triples.* nor .jsonl, .txt or .md files of texts")
+        raise DataError(f"{path}: contains neither triples.jsonl nor other .jsonl, .txt or .md files of texts")
     return triples, texts
 
 
 def _holds_triples(path: Path) -> bool:
     """Whether a file contains triples rather than texts."""
-    if _delimiter(path):
-        return True
     for line, row in json_lines(path):
         if "text" in row:
             return False
@@ -129,19 +126,13 @@ def _holds_triples(path: Path) -> bool:
     return False
 
 
-def _delimiter(path: Path) -> str | None:
-    """Return the delimiter of a table's columns; None if the file is not a table."""
-    return {".csv": ",", ".tsv": "\t"}.get(Path(path.name.removesuffix(".gz")).suffix.lower())
-
-
 def read_triples(path: Path) -> Iterator[Triple]:
-    """Read triples from JSON Lines, or from a table of the columns head, relation and tail with an optional header.
+    """Read triples from JSON Lines.
 
     Raises:
         DataError: A row is not a triple; the message names file and line.
     """
-    delimiter = _delimiter(path)
-    for line, row in _table_rows(path, delimiter) if delimiter else json_lines(path):
+    for line, row in json_lines(path):
         texts = {name: str(row[name]) for name in Triple._fields if isinstance(row.get(name), str | int | float)}
         try:
             if missing := [name for name in Triple._fields if name not in texts]:
@@ -150,25 +141,6 @@ def read_triples(path: Path) -> Iterator[Triple]:
         except ValueError as error:
             raise DataError(f"{path}:{line}: {error}") from None
         yield Triple(*(" ".join(text.split()) for text in texts.values()))
-
-
-def _table_rows(path: Path, delimiter: str) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a table with their line numbers."""
-    # quotation marks in tab-separated files are part of the text
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-    rows = csv.reader((text for _, text in text_lines(path)), delimiter=delimiter, quoting=quoting, strict=True)
-    names = list(Triple._fields)
-    try:
-        for cells in rows:
-            header = [cell.strip().casefold() for cell in cells]
-            if rows.line_num == 1 and sorted(header) == sorted(names):
-                names = header
-            elif len(cells) == len(names):
-                yield rows.line_num, dict(zip(names, cells, strict=True))
-            elif any(header):
-                raise DataError(f"{path}:{rows.line_num}: row has {len(cells)} cells for {len(names)} columns")
-    except csv.Error as error:
-        raise DataError(f"{path}:{rows.line_num}: cannot be read as a table ({error})") from None
 
 
 def _subgraph_document(subgraph: Subgraph) -> Document:

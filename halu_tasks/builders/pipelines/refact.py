@@ -15,50 +15,10 @@ from typing import Any, ClassVar
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
-from halu_tasks.builders.pipelines.refact_edits import (
-    MULTI,
-    NEG,
-    SINGLE,
-    SWAP,
-    Edit,
-    Prose,
-    alike,
-    begun_as,
-    has_tags,
-    in_one_line,
-    is_text,
-    longest,
-    marked,
-    mentioned,
-    misread,
-    row_of,
-    same,
-    singles,
-    unfit,
-)
-from halu_tasks.builders.pipelines.refact_rules import (
-    AUTO,
-    JUDGE,
-    NO_SCORE,
-    TOO_LONG,
-    TOO_SHORT,
-    chosen_model,
-    filter_source,
-    load,
-    mark_best_answers,
-    only_stop_words,
-    same_meaning,
-    stop_words,
-)
-from halu_tasks.builders.replies import (
-    NO,
-    UNREADABLE,
-    objections,
-    read_choice,
-    read_object,
-    read_texts,
-    read_verdicts,
-)
+from halu_tasks.builders.pipelines import refact_edits
+from halu_tasks.builders.pipelines import refact_rules as rules
+from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose
+from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import prompt_hash
@@ -107,7 +67,7 @@ class RefactPipeline(Pipeline):
     )
     candidates: int = option(1, "number of sets of replacements to sample; the most convincing one is kept", least=1)
     nli_model: str = option(
-        AUTO,
+        rules.AUTO,
         "decides whether a replacement means the same: judge (the verifier), a model for natural-language inference "
         "(a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is installed",
     )
@@ -120,38 +80,38 @@ class RefactPipeline(Pipeline):
         if self.min_chars > self.max_chars:
             raise UsageError(f"option min_chars: must be at most max_chars={self.max_chars}, got {self.min_chars}")
         # report what cannot be used before any model is asked
-        chosen_model(self.nli_model)
-        stop_words(self.language, self.stop_words)
+        rules.chosen_model(self.nli_model)
+        rules.stop_words(self.language, self.stop_words)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The pipeline's settings, with the NLI model that is actually used and a hash of the stop words."""
-        words = stop_words(self.language, self.stop_words)
-        used = {"nli_model": chosen_model(self.nli_model) or JUDGE}
+        words = rules.stop_words(self.language, self.stop_words)
+        used = {"nli_model": rules.chosen_model(self.nli_model) or rules.JUDGE}
         return {**super().settings, **used, "stop_words": prompt_hash(dict.fromkeys(words, "")) if words else None}
 
     def ready(self) -> None:
         """Load the NLI model, if one is used."""
-        if model := chosen_model(self.nli_model):
-            load(model)
+        if model := rules.chosen_model(self.nli_model):
+            rules.load(model)
 
     # --- documents --------------------------------------------------------------------------------
 
     def documents(self, path: Path) -> Iterator[Document]:
-        """Read questions with their answers, marked with whether they are the best answer.
+        """Read questions with their answers, refact_edits.marked with whether they are the best answer.
 
         Raises:
             DataError: As in `read_documents`.
         """
         read = partial(super().documents, path)
-        return mark_best_answers(read) if self.best_answer else read()
+        return rules.mark_best_answers(read) if self.best_answer else read()
 
     def advice(self, reason: str) -> str:
         """Return what to do about documents without scores, and about short and long ones."""
         advice = {
-            NO_SCORE: "give documents the fields question_score and score, or -T min_score=0 -T best_answer=false",
-            TOO_SHORT: f"-T min_chars= is {self.min_chars}",
-            TOO_LONG: f"-T max_chars= is {self.max_chars}",
+            rules.NO_SCORE: "give documents question_score and score, or -T min_score=0 -T best_answer=false",
+            rules.TOO_SHORT: f"-T min_chars= is {self.min_chars}",
+            rules.TOO_LONG: f"-T max_chars= is {self.max_chars}",
         }
         return advice.get(reason) or super().advice(reason)
 
@@ -166,12 +126,12 @@ class RefactPipeline(Pipeline):
         if not isinstance(question, str) or not question.strip():
             return Fault("document", "no question", "the field 'question' must contain the question the text answers")
         for name, text in (("question", question), ("text", document.text)):
-            if has_tags(text):
+            if refact_edits.has_tags(text):
                 return Fault("document", "contains tags", f"{name} has <neg>, <swap> or <mask>")
-            if not is_text(text):
+            if not refact_edits.is_text(text):
                 return Fault("document", "invalid characters", name)
         limits = {"min_score": self.min_score, "min_chars": self.min_chars, "max_chars": self.max_chars}
-        return filter_source(document, best=self.best_answer, **limits)
+        return rules.filter_source(document, best=self.best_answer, **limits)
 
     # --- drafts -----------------------------------------------------------------------------------
 
@@ -201,7 +161,7 @@ class RefactPipeline(Pipeline):
             results = await gather(*(_negation(attempt, span) for span in drawn))
         else:
             attempt.checks.append(PHRASE)
-            spans, faults = await _mentions(attempt, facts, stop_words(self.language, self.stop_words))
+            spans, faults = await _mentions(attempt, facts, rules.stop_words(self.language, self.stop_words))
             if not spans:
                 return attempt.draft(*faults)
             results = await _replacements(attempt, spans, self.candidates)
@@ -231,10 +191,10 @@ class RefactPipeline(Pipeline):
         return [edits for edits, result in zip(variants, results, strict=True) if not result]
 
     async def _equivalence(self, attempt: Transformation, edits: Edits) -> list[Fault]:
-        """Return faults if a changed sentence means the same as before, or may do."""
+        """Return faults if a changed sentence means the refact_edits.same as before, or may do."""
         parts = attempt.prose.changed_parts(edits)
-        if model := chosen_model(self.nli_model):
-            verdicts = [await same_meaning(model, before, after) for before, after in parts]
+        if model := rules.chosen_model(self.nli_model):
+            verdicts = [await rules.same_meaning(model, before, after) for before, after in parts]
         else:
             pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
             prompt = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
@@ -251,13 +211,13 @@ class RefactPipeline(Pipeline):
 
         The variant must be false, coherent and still an answer (sections 3.2 and 3.3), with tags where it was edited.
         """
-        row = row_of(attempt.document, attempt.kind, edits)
+        row = refact_edits.row_of(attempt.document, attempt.kind, edits)
         tagged = row["error_spans"]
         attempt.checks += [TAGS, *_CRITERIA]
         before = [attempt.prose.text[edit.start : edit.end] for edit in edits]
-        if fault := misread(row, before, [edit.text for edit in edits]):
+        if fault := refact_edits.misread(row, before, [edit.text for edit in edits]):
             attempt.faults.append(Fault(TAGS, fault, tagged))
-        elif not singles(row):
+        elif not refact_edits.singles(row):
             attempt.left_out.append(Fault(TAGS, NO_SINGLES, tagged))
         reply = await attempt.ask(attempt.prompt("verify", changed=fence(tagged)), VERIFIER)
         verdicts = read_verdicts(reply, len(_CRITERIA))
@@ -279,10 +239,10 @@ class RefactPipeline(Pipeline):
     def lines(self, item: Draft) -> Iterator[tuple[str, Row]]:
         """Return the item's row of ReFACT's multi-error file, and a row of the single-error file per tagged span.
 
-        Rows that the tasks would misread are left out.
+        Rows that the tasks would refact_edits.misread are left out.
         """
         yield MULTI, item.row
-        for row in singles(item.row):
+        for row in refact_edits.singles(item.row):
             yield SINGLE, row
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
@@ -306,7 +266,7 @@ class RefactPipeline(Pipeline):
         return f"{item.row['question']}\n{item.kind}"
 
     def group(self, item: Draft) -> str:
-        """Return the document's id: both transformations have the same question."""
+        """Return the document's id: both transformations have the refact_edits.same question."""
         return item.document
 
 
@@ -382,10 +342,10 @@ async def _negation(attempt: Transformation, span: Span) -> Edits | Fault:
     reply = read_object(await attempt.ask(prompt, GENERATOR), "sentence")
     if reply.value is None:
         return Fault(FORMAT, "unreadable negation", f"{original}\n{reply.reason}")
-    text = begun_as(in_one_line(reply.value["sentence"], original), original)
+    text = refact_edits.begun_as(refact_edits.in_one_line(reply.value["sentence"], original), original)
     if (stops := _STOPS.search(original)) and text[-1].isalnum():
         text += stops[0]
-    fault = unfit(text, original)
+    fault = refact_edits.unfit(text, original)
     if not fault and len(sentence_spans(text)) != 1:
         fault = "several sentences"
     if not fault and attempt.prose.has_sentence(text):
@@ -436,18 +396,18 @@ async def _with_coreferences(
         more, fault = _places(attempt, other, words)
         spans = [*spans, *more]
         attempt.left_out += [Fault(PHRASE, fault, other)] if fault else []
-    return longest(attempt.prose.text, spans), []
+    return refact_edits.longest(attempt.prose.text, spans), []
 
 
 def _places(attempt: Transformation, phrase: str, words: frozenset[str]) -> tuple[list[Span], str]:
     """Return where a phrase occurs; no places and a short reason if it cannot be replaced."""
     prose = attempt.prose
-    if only_stop_words(phrase, words):
+    if rules.only_stop_words(phrase, words):
         return [], "only stop words"
-    if mentioned(str(attempt.document.fields["question"]), phrase):
+    if refact_edits.mentioned(str(attempt.document.fields["question"]), phrase):
         return [], "in the question"
     spans = prose.mentions(phrase)
-    if any(prose.text[start:end] != in_one_line(prose.text[start:end]) for start, end in spans):
+    if any(prose.text[start:end] != refact_edits.in_one_line(prose.text[start:end]) for start, end in spans):
         return [], "contains a line end"
     if any(start <= a and b <= end for start, end in spans for a, b in prose.sentences):
         return [], "a whole sentence"
@@ -459,7 +419,7 @@ def _places(attempt: Transformation, phrase: str, words: frozenset[str]) -> tupl
 async def _replacements(attempt: Transformation, spans: Sequence[Span], draws: int) -> list[Edits | Fault]:
     """Return for each of several sampled replies the edits that replace the text at the spans, or a fault."""
     phrases = [attempt.prose.text[slice(*span)] for span in spans]
-    answer = fence(marked(attempt.prose.text, spans, SWAP))
+    answer = fence(refact_edits.marked(attempt.prose.text, spans, SWAP))
     prompt = attempt.prompt("replace", answer=answer, number=str(len(phrases)), phrases=_listed(phrases))
     replies = await gather(*(attempt.ask(prompt, GENERATOR, draw=draw, draws=draws) for draw in range(draws)))
     return [_read_replacements(attempt.prose, spans, reply) for reply in replies]
@@ -474,12 +434,12 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
     replaced_by: dict[str, str] = {}
     for (start, end), text in zip(spans, texts.value, strict=True):
         original = prose.text[start:end]
-        fault = unfit(text, original)
-        if not fault and not same(replaced_by.setdefault(alike(original), text), text):
+        fault = refact_edits.unfit(text, original)
+        if not fault and not refact_edits.same(replaced_by.setdefault(refact_edits.alike(original), text), text):
             fault = "one phrase replaced in two ways"
         if fault:
             return Fault(FORMAT, fault, f"{original} → {text}")
-        edits.append(Edit(start, end, begun_as(text, original) if prose.begins(start) else text))
+        edits.append(Edit(start, end, refact_edits.begun_as(text, original) if prose.begins(start) else text))
     return tuple(edits)
 
 

@@ -176,11 +176,10 @@ def _show(report: AnnotationReport, output: Path | None) -> None:
             f"{len(annotator.labels):,}",
             f"{annotator.rows:,}",
             format_counts(annotator.left_out),
-            f"{annotator.comments:,}",
         ]
         for annotator in report.annotators
     ]
-    print(table(["annotator", "labels", "rows", "rows without a label", "comments"], rows, right=(1, 2, 4)) + "\n")
+    print(table(["annotator", "labels", "rows", "rows without a label"], rows, right=(1, 2)) + "\n")
     print(table(_AGREEMENT, _agreement_rows(report.agreement), right=(1,)))
     rows = [[name, f"{label.n:,}", figure(label.share)] for name, label in report.labels.items()]
     print("\n" + table(["label of an item", "items", "share, 95% interval"], rows, right=(1,)) + "\n")
