@@ -23,6 +23,7 @@ from halu_tasks.builders.logs import finished_log, logs_of, outcomes_of, set_asi
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import state
@@ -86,7 +87,7 @@ def build(
         if refused := folder.plan.refused:
             report(_describe_refusals(folder, refused))
         job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config}, cache)
-        if gate and not all(finished_log(folder, number) for number in folder.numbers):
+        if gate and not _is_past_gate(folder):
             if gate.samples and folder.plan.samples:
                 executor.run(replace(job, name="gate"), report)
             pass_gate(folder, gate, report)
@@ -101,6 +102,13 @@ def build(
                 f"to repeat the others, or leave them out with: halu-tasks collect {folder.path} --partial"
             )
         return folder
+
+
+def _is_past_gate(folder: Folder) -> bool:
+    """Whether a build has passed its gate and is finished, so that another gate does not matter any more."""
+    path = folder.path / GATE
+    passed = path.is_file() and GateResult(**read_json_object(path)).passed
+    return passed and all(finished_log(folder, number) for number in folder.numbers)
 
 
 def _describe_refusals(folder: Folder, refused: Mapping[str, int]) -> str:

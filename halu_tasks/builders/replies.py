@@ -137,7 +137,7 @@ def objections(check: str, verdict: Answer[str], denied: str, detail: str, wante
     if verdict.value is None:
         return (Fault(check, f"{UNREADABLE}: {verdict.reason}", detail),)
     reason = UNCERTAIN if verdict.value == UNCERTAIN else denied
-    return (Fault(check, reason, f"{detail}\nverifier: {verdict.reason}"),)
+    return (Fault(check, reason, f"{detail}\nverifier: {verdict.reason}".lstrip("\n")),)
 
 
 def _verdict(value: Any) -> Answer[str]:
