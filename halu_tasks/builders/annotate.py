@@ -9,18 +9,8 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.builders.annotation import (
-    ITEM,
-    LEAST,
-    AnnotationReport,
-    Annotator,
-    agreement_of,
-    fingerprint,
-    label_shares,
-    labels_by_item,
-    read_annotators,
-    settled,
-)
+from halu_tasks.builders import annotation
+from halu_tasks.builders.annotation import AnnotationReport, Annotator
 from halu_tasks.builders.card import describe
 from halu_tasks.builders.collect import write_dataset
 from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder
@@ -75,7 +65,7 @@ def item_rows(pipeline: Pipeline, items: Iterable[Draft], sample: int | None, se
 
 def row_of(id: str, shown: Mapping[str, str]) -> dict[str, Any]:
     """Return the row of an item to import into doccano."""
-    return {"text": shown_text(shown), "label": [], ITEM: id}
+    return {"text": shown_text(shown), "label": [], annotation.ITEM: id}
 
 
 def shown_text(shown: Mapping[str, str]) -> str:
@@ -122,8 +112,8 @@ def import_labels(
     if output:
         check_new(output)
     pipeline, items = folder.pipeline, list(folder.items())
-    shown = {item.id: fingerprint(shown_text(pipeline.shown(item))) for item in items}
-    annotators = read_annotators(annotations, shown, pipeline.labels)
+    shown = {item.id: annotation.fingerprint(shown_text(pipeline.shown(item))) for item in items}
+    annotators = annotation.read_annotators(annotations, shown, pipeline.labels)
     kept, report = annotated(pipeline, items, annotators, rule, least)
     if output:
         _write_kept(folder, kept, report, output)
@@ -131,15 +121,15 @@ def import_labels(
 
 
 def annotated(
-    pipeline: Pipeline, items: Sequence[Draft], annotators: Sequence[Annotator], rule: str, least: int = LEAST
+    pipeline: Pipeline, items: Sequence[Draft], annotators: Sequence[Annotator], rule: str, least: int
 ) -> tuple[list[Draft], AnnotationReport]:
     """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report."""
     clusters = {item.id: item.document for item in items}
-    given = labels_by_item(annotators, list(clusters))
+    given = annotation.labels_by_item(annotators, list(clusters))
     kept, relabelled = [], 0
     dropped: dict[str, dict[str, int]] = {}
     for item in items:
-        label, reason = settled(given[item.id], rule, least)
+        label, reason = annotation.settled(given[item.id], rule, least)
         result = None if label is None else pipeline.annotated(item, label)
         if result is None:
             kinds = dropped.setdefault(reason or f"voted {label}", {})
@@ -155,8 +145,8 @@ def annotated(
         kept=len(kept),
         relabelled=relabelled,
         dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
-        labels=label_shares(annotators, clusters, rule, least),
-        agreement=agreement_of(annotators, clusters),
+        labels=annotation.label_shares(annotators, clusters, rule, least),
+        agreement=annotation.agreement_of(annotators, clusters),
         annotators=annotators,
     )
     return kept, report

@@ -13,18 +13,9 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from halu_tasks.builders import annotation
 from halu_tasks.builders.annotate import check_new, row_of, shown_text, write_tasks
-from halu_tasks.builders.annotation import (
-    LEAST,
-    Annotator,
-    LabelAgreement,
-    LabelShare,
-    agreement_of,
-    fingerprint,
-    label_shares,
-    labels_by_item,
-    read_annotators,
-)
+from halu_tasks.builders.annotation import Annotator, LabelAgreement, LabelShare
 from halu_tasks.builders.folder import LOGS, Folder
 from halu_tasks.builders.leaks import hash_of
 from halu_tasks.builders.logs import outcomes
@@ -87,7 +78,7 @@ def export_parts(folder: Folder, output: Path, size: int, seed: int) -> Mapping[
             part.id: {
                 "document": part.document,
                 "arms": [arm for arm in ARMS if part.id in drawn[arm]],
-                "fingerprint": fingerprint(shown_text(part.shown)),
+                "fingerprint": annotation.fingerprint(shown_text(part.shown)),
             }
             for part in parts
         }
@@ -152,7 +143,7 @@ def import_parts(folder: Path, annotations: Mapping[str, Sequence[Path]]) -> Ver
             }
         except (AttributeError, KeyError, TypeError):
             raise DataError(f"{path}: is damaged; export the parts again") from None
-        annotators = read_annotators(paths, fingerprints, Pipeline.labels)
+        annotators = annotation.read_annotators(paths, fingerprints, Pipeline.labels)
         problems |= {each.name: each.problem for each in annotators if each.problem}
         kinds[kind] = {arm: _arm_result(annotators, clusters[arm]) for arm in ARMS}
     return VerificationReport(kinds, problems)
@@ -160,6 +151,7 @@ def import_parts(folder: Path, annotations: Mapping[str, Sequence[Path]]) -> Ver
 
 def _arm_result(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> ArmResult:
     """Return what annotators found in one arm."""
-    labelled = sum(len(labels) >= LEAST for labels in labels_by_item(annotators, list(clusters)).values())
-    right = label_shares(annotators, clusters).get(Pipeline.labels[0])
-    return ArmResult(len(clusters), labelled, right, agreement_of(annotators, clusters))
+    given = annotation.labels_by_item(annotators, list(clusters))
+    labelled = sum(len(labels) >= annotation.LEAST for labels in given.values())
+    right = annotation.label_shares(annotators, clusters).get(Pipeline.labels[0])
+    return ArmResult(len(clusters), labelled, right, annotation.agreement_of(annotators, clusters))

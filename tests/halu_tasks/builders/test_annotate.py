@@ -333,7 +333,7 @@ def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys
     named = {"x": "one", "y": "other", "z": "0", "w": "one"}
     for annotator in given:
         annotator.labels = {item: named[label] for item, label in annotator.labels.items()}
-    kept, result = annotated(toy_of_types, items, given, "majority")
+    kept, result = annotated(toy_of_types, items, given, "majority", 2)
     assert [(item.id, item.kind) for item in kept] == [("item0", "one"), ("item1", "other")]
     report = result.as_json()
     assert report["relabelled"] == 1
@@ -378,7 +378,7 @@ def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[
             return
     for annotator, rows in zip(given, files, strict=True):
         assert annotator.rows == len(rows) == len(annotator.labels) + annotator.left_out.total()
-    kept, result = annotated(toy, items, given, rule)
+    kept, result = annotated(toy, items, given, rule, 2)
     report = result.as_json()
     assert len(kept) == report["kept"]
     assert report["kept"] + sum(sum(kinds.values()) for kinds in report["dropped"].values()) == report["items"] == 3

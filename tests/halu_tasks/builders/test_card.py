@@ -123,7 +123,7 @@ def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
 
 def test_annotation_is_told_where_there_is_one(info: Info, toy: Pipeline, toys: Toys) -> None:
     own = [Annotator(name, 2, {"item0": "valid", "item1": label}) for name, label in (("a", "valid"), ("b", "invalid"))]
-    kept, report = annotated(toy, [toys(0), toys(1)], own, "majority")
+    kept, report = annotated(toy, [toys(0), toys(1)], own, "majority", 2)
     assert [item.id for item in kept] == ["item0"]
     told = sections(info(annotation=report).text())
     assert "2 annotators labelled 2 of 2 items; 1 were kept" in told["Annotation"]
