@@ -165,7 +165,7 @@ class BuildJob:
         folder = Folder(self.folder)
         models = self.models.in_task(tasks)
         parts = self._parts(folder, rank, tasks)
-        progress = _Progress(folder, len(parts), several=tasks > 1)
+        progress = _PartProgress(folder, len(parts), several=tasks > 1)
         for number in parts:
             # a task that was started again may meet what is left of itself, on a machine that was given up
             with folder.lock(number):
@@ -202,7 +202,7 @@ def _describe_beginning(folder: Folder, number: int) -> str:
     return f"part {number + 1} of {len(folder.plan.parts)} begins{again}"
 
 
-class _Progress:
+class _PartProgress:
     """Describes what passed in the parts of a task, what it cost, and how long the rest will take."""
 
     def __init__(self, folder: Folder, parts: int, *, several: bool) -> None:

@@ -87,7 +87,7 @@ def distribution(counts: Mapping[str, int], field: str = "") -> Distribution:
     return replace(described, p=round(p, 4), verdict=LEAK if p < _SURE else NONE)
 
 
-class Finding(NamedTuple):
+class QualityFlag(NamedTuple):
     """A problem with a dataset that its users must know about: the check that found it, and a description."""
 
     check: str
@@ -126,7 +126,7 @@ class Quality:
     dropped: int | None
     dropped_near: float | None
 
-    def flagged(self) -> list[Finding]:
+    def flagged(self) -> list[QualityFlag]:
         """Return everything that is bad or was not tested."""
         return list(_findings(self))
 
@@ -196,19 +196,19 @@ def measure_quality(
     )
 
 
-def _findings(report: Quality) -> Iterator[Finding]:
+def _findings(report: Quality) -> Iterator[QualityFlag]:
     """Yield the problems of a dataset."""
     for name, (verdict, area, in_pairs, *_) in report.leaks.items():
         if verdict == LEAK and area and in_pairs:
             text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
-            yield Finding("leak", text)
+            yield QualityFlag("leak", text)
     if any(separation.verdict == TOO_FEW for separation in report.leaks.values()):
-        yield Finding("not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed")
+        yield QualityFlag("not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed")
     for file, fields in report.labels.items():
         for field, label in fields.items():
             if label.verdict == LEAK:
                 most = max(label.counts, key=label.counts.__getitem__)
-                yield Finding("balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}")
+                yield QualityFlag("balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}")
     if report.duplicates:
         how = "the same as" if report.near == 100 else "nearly the same as"
-        yield Finding("duplicates", f"{report.duplicates:,} of {report.items:,} items are {how} an earlier one")
+        yield QualityFlag("duplicates", f"{report.duplicates:,} of {report.items:,} items are {how} an earlier one")

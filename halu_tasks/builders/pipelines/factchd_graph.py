@@ -190,7 +190,7 @@ def _walk(
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-class _Measured(NamedTuple):
+class _ComparableEntity(NamedTuple):
     """An entity's triple with a quantity, the triple of its class, and the quantity."""
 
     value: Triple
@@ -215,7 +215,7 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
     def make(name: str, number: str) -> Subgraph | None:
         group = groups[name]
         size = 2 + draw("size", number, name) % (min(MOST_COMPARED, len(group)) - 1)
-        chosen: dict[str, _Measured] = {}
+        chosen: dict[str, _ComparableEntity] = {}
         for attempt in range(_DRAWN):
             candidate = group[draw("member", number, name, str(attempt)) % len(group)]
             if all(comparable(candidate.quantity, other.quantity) for other in chosen.values()):
@@ -230,14 +230,14 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
     return collect(drawn(groups, draw, COMPARISON), make, most)
 
 
-def _measure(graph: Graph, class_relation: str) -> dict[str, list[_Measured]]:
+def _measure(graph: Graph, class_relation: str) -> dict[str, list[_ComparableEntity]]:
     """Return the entities with a quantity, grouped by relation, kind, unit and class."""
     by_relation: dict[str, list[tuple[str, str, Quantity]]] = defaultdict(list)
     single = ((key, tails[0]) for key, tails in graph.tails.items() if len(tails) == 1 and key[1] != class_relation)
     for (head, relation), tail in single:
         if quantity := quantity_of(tail):
             by_relation[relation].append((head, tail, quantity))
-    groups: dict[str, list[_Measured]] = defaultdict(list)
+    groups: dict[str, list[_ComparableEntity]] = defaultdict(list)
     for relation, quantities in by_relation.items():
         dated = any(quantity.kind == DATE for _, _, quantity in quantities)
         for head, tail, quantity in quantities:
@@ -246,7 +246,7 @@ def _measure(graph: Graph, class_relation: str) -> dict[str, list[_Measured]]:
             kinds: list[Triple | None] = [Triple(head, class_relation, kind) for kind in classes]
             for kind in kinds or [None]:
                 key = "\0".join((relation, parsed.kind, parsed.unit, *([kind.tail] if kind else [])))
-                groups[key].append(_Measured(Triple(head, relation, tail), kind, parsed))
+                groups[key].append(_ComparableEntity(Triple(head, relation, tail), kind, parsed))
     return {key: sorted(members, key=lambda each: each.value) for key, members in groups.items() if len(members) > 1}
 
 
