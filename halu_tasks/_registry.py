@@ -5,9 +5,9 @@ import logging
 import sys
 
 from halu_tasks import cfaith, factchd, factored, halluverse, halluverse_m3, halueval, refact, task
-from halu_tasks.builders.optimize import inspect_lab as inspect_optimize
-from halu_tasks.builders.registry import pipelines
-from halu_tasks.builders.run import inspect_task as inspect_build
+from halu_tasks.builders import drafting as inspect_build
+from halu_tasks.builders import optimize as inspect_optimize
+from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.inspect_adapter import figures as inspect_figures
 from halu_tasks.inspect_adapter import judges as inspect_judges
 from halu_tasks.inspect_adapter import models as inspect_models

@@ -1,16 +1,15 @@
 """FactCHD's construction in Inspect: build queries with factual and non-factual responses from your own facts.
 
 Paper: Chen et al., FactCHD: Benchmarking Fact-Conflicting Hallucination Detection, IJCAI 2024, arXiv 2310.12086,
-section 4. The pipeline is in `halu_tasks/builders/pipelines/factchd`; `docs/builders.md` describes the formats of
+section 4. The pipeline is in `halu_tasks/builders/pipelines/factchd.py`; `docs/builders.md` describes the formats of
 triples, text facts and results.
 
     inspect eval halu_tasks/factchd_pipeline -T documents=facts/ --model openai/gpt-4o
     halu-tasks build factchd_pipeline facts/ -o out --model openai/gpt-4o
 
 Arguments:
-    documents: JSON Lines of triples (`head`, `relation`, `tail`) or texts (`id`, `text`), a .tsv or .csv file of
-        triples, or a folder with `triples.*` and texts.
-    part: `0/4` for the first of four parts, by the hashes of the documents' ids; by default, all documents.
+    documents: JSON Lines of triples (`head`, `relation`, `tail`) or texts (`id`, `text`), or a folder with
+        `triples.jsonl` and texts.
     cache: Cache replies, so that a run with other options does not repeat calls; false by default.
     walks: The maximum number of subgraphs of each pattern; 100 by default.
     hops: The maximum number of triples in a walk; 3 by default.
@@ -27,10 +26,10 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.builders.run.inspect_task import build_task
+from halu_tasks.builders.drafting import build_task
 
 
 @task
-def factchd_pipeline(documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
+def factchd_pipeline(documents: str, cache: bool = False, **options: Any) -> Task:
     """Draft and verify a factual and a non-factual response to one query for each subgraph and each text fact."""
-    return build_task("factchd_pipeline", documents, part, cache, **options)
+    return build_task("factchd_pipeline", documents, cache, **options)

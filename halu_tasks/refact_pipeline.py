@@ -1,7 +1,7 @@
 """ReFACT's construction in Inspect: put tagged errors into answers to your own questions.
 
 Paper: Wang et al., ReFACT: A Benchmark for Scientific Confabulation Detection with Positional Error Annotations, EACL
-2026, arXiv 2509.25868. The pipeline is in `halu_tasks/builders/pipelines/refact`; `docs/builders.md` describes the
+2026, arXiv 2509.25868. The pipeline is in `halu_tasks/builders/pipelines/refact.py`; `docs/builders.md` describes the
 formats of documents and results.
 
     inspect eval halu_tasks/refact_pipeline -T documents=answers.jsonl --model openai/gpt-4o
@@ -9,7 +9,6 @@ formats of documents and results.
 
 Arguments:
     documents: A JSON Lines file with `id`, `question`, `text` (the true answer), and `score`.
-    part: `0/4` for the first of four parts, by the hashes of the documents' ids; by default, all documents.
     cache: Cache replies, so that a run with other options does not repeat calls; false by default.
     min_score: The minimum score of a question; 4 by default, 0 for none.
     best_answer: Only use the best answer to each question; true by default.
@@ -28,10 +27,10 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.builders.run.inspect_task import build_task
+from halu_tasks.builders.drafting import build_task
 
 
 @task
-def refact_pipeline(documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
+def refact_pipeline(documents: str, cache: bool = False, **options: Any) -> Task:
     """Draft and verify a negated and an entity-replaced version of each answer."""
-    return build_task("refact_pipeline", documents, part, cache, **options)
+    return build_task("refact_pipeline", documents, cache, **options)

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-from halu_tasks.builders import replies
-from halu_tasks.builders.optimize import optimize
+from halu_tasks.builders import optimize, replies
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer

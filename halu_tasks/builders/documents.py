@@ -1,14 +1,16 @@
-"""Reading the documents that pipelines work on, and refusing unsuitable ones."""
+"""The documents that pipelines work on: reading them, refusing unsuitable ones, and their order."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, require_text
 from halu_tasks.text.language import language_of
 
@@ -138,3 +140,20 @@ def refusal(
     if language is not None and letters >= _SURE and (detected := language_of(text)) != language:
         return "another language", f"looks like {detected!r}, expected {language!r}"
     return None
+
+
+def place(id: str) -> str:
+    """Return a document's sort key: the sha256 of its id, in hex, which no listing of documents can change."""
+    return stable_hash(id)
+
+
+def in_order(documents: Iterable[Document]) -> list[Document]:
+    """Sort documents by `place`.
+
+    Raises:
+        DataError: Two documents have the same id.
+    """
+    ordered = sorted(documents, key=lambda document: place(document.id))
+    if twice := next((one.id for one, other in itertools.pairwise(ordered) if one.id == other.id), None):
+        raise DataError(f"two documents have the id {twice!r}; ids must be unique")
+    return ordered

@@ -1,24 +1,27 @@
-"""The base class of pipelines, which turn documents into validated items of a benchmark.
+"""The base class of pipelines, which turn documents into validated items of a benchmark, and the records they make.
 
-A pipeline decides how one document becomes drafts of items, which checks each draft has to pass, and which rows are
-written for the drafts that pass. It knows nothing of a harness, of the file system or of other documents.
+A pipeline decides how one document becomes drafts, which checks each draft has to pass, and which rows are written for
+those that pass. It knows nothing of a harness, of the file system or of other documents.
 
-    documents → (refused | drafts, each with the checks it failed) → items → files in a benchmark's format
+    documents → (refused | drafts, each with the faults that checks found) → files in a benchmark's format
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from halu_tasks.builders.documents import Document, read_documents, refusal
-from halu_tasks.builders.prompts import prompt_texts
-from halu_tasks.core.errors import UsageError
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
-from halu_tasks.core.prompting import fill, prompt_hash
+from halu_tasks.core.options import OptionSpec, option_specs
+from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
 
 Row = dict[str, Any]
 
@@ -29,12 +32,12 @@ MAX_TOKENS = 4096
 """Default maximum length of a reply in tokens."""
 
 
-class Failure(NamedTuple):
+class Fault(NamedTuple):
     """The reason why a draft (or a document) was rejected.
 
     Attributes:
-        check: Name of the check that failed.
-        reason: A few words; reasons are counted, so equal failures should have equal reasons.
+        check: Name of the check that found it.
+        reason: A few words; reasons are counted, so equal faults should have equal reasons.
         detail: What exactly was wrong in this case.
     """
 
@@ -43,33 +46,39 @@ class Failure(NamedTuple):
     detail: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Draft:
-    """One item as drafted by a model.
+    """One item as drafted by a model; it becomes an item of the dataset if it has a row.
 
     Attributes:
-        id: Unique within the build; derived from the document's id and from what distinguishes the draft within it.
+        id: Unique within the build; see `of`.
         kind: The type by which items can be balanced; empty if it is not known yet.
+        document: Id of the document.
         checks: The checks that were run on the draft, in order.
-        failures: The failed checks, one entry per reason.
-        row: The data to keep, as JSON values; None if the draft is dropped.
+        faults: What they found, one entry per reason.
+        row: The data to keep, as JSON values; empty if the draft is dropped.
         drafted: What was drafted, passed or not, if the pipeline has `parts` that are judged separately.
     """
 
     id: str
     kind: str
-    checks: tuple[str, ...]
-    failures: tuple[Failure, ...] = ()
-    row: Row | None = None
-    drafted: Row | None = None
+    document: str
+    checks: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    row: Row = field(default_factory=dict)
+    drafted: Row = field(default_factory=dict)
 
-    @property
-    def passed(self) -> bool:
-        """Whether the draft passed all checks."""
-        return not self.failures
+    @classmethod
+    def of(cls, document: Document, kind: str, *distinction: str, **values: Any) -> Self:
+        """Create a draft of a document whose id depends on the document's and on what distinguishes it within it."""
+        return cls(id=short_hash(document.id, *distinction), kind=kind, document=document.id, **values)
+
+    def as_item(self) -> Row:
+        """Return what `items.jsonl` has of the draft."""
+        return {"id": self.id, "kind": self.kind, "document": self.document, "row": self.row}
 
 
-class Pair(NamedTuple):
+class TextPair(NamedTuple):
     """A true and a hallucinated text that differ only in the hallucination, to test for shortcuts.
 
     Attributes:
@@ -85,7 +94,7 @@ class Pair(NamedTuple):
     kind: str
 
 
-class Part(NamedTuple):
+class DraftPart(NamedTuple):
     """A part of a draft that annotators judge by itself.
 
     Attributes:
@@ -103,38 +112,6 @@ class Part(NamedTuple):
     verified: bool
 
 
-class Item(NamedTuple):
-    """An item of a built dataset: the row of a kept draft with its id, kind and document id."""
-
-    id: str
-    kind: str
-    document: str
-    row: Row
-
-
-class Ask(Protocol):
-    """Ask the model in a role.
-
-    `draw` distinguishes several replies to the same prompt. If there is more than one (`draws`), they are sampled at
-    temperature 1, otherwise at that of `Pipeline.temperatures`.
-    """
-
-    async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
-        """Return the reply of the model in `role`."""
-        ...
-
-
-def option(default: Any, about: str, *, file: str | None = None) -> Any:
-    """Declare a pipeline field that users can set.
-
-    Args:
-        default: The default.
-        about: What the option does, for `halu-tasks build options`.
-        file: For the path of a file, its name in the folder of a build, which keeps a copy.
-    """
-    return field(default=default, metadata={"about": about, "file": file})
-
-
 class Gate(NamedTuple):
     """What samples of drafts have to pass before `halu-tasks build` works on all documents.
 
@@ -149,6 +126,33 @@ class Gate(NamedTuple):
     share: float
 
 
+class Ask(Protocol):
+    """Ask the model in a role.
+
+    `draw` distinguishes several replies to the same prompt. If there is more than one (`draws`), they are sampled at
+    temperature 1, otherwise at that of `Pipeline.temperatures`.
+    """
+
+    async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
+        """Return the reply of the model in `role`."""
+        ...
+
+
+def option(
+    default: Any, about: str, *, file: str = "", least: float | None = None, choices: tuple[str, ...] = ()
+) -> Any:
+    """Declare a pipeline field that users can set.
+
+    Args:
+        default: The default.
+        about: What the option does, for `halu-tasks build --options`.
+        file: For the path of a file, its name in the folder of a build, which keeps a copy.
+        least: The minimum of a number.
+        choices: For a list, the strings of which it has one or more; they are sorted in this order.
+    """
+    return field(default=default, metadata={"about": about, "file": file, "least": least, "of": choices})
+
+
 @dataclass(frozen=True)
 class Pipeline(ABC):
     """A builder for the format of one benchmark. Its dataclass fields are its options."""
@@ -159,7 +163,7 @@ class Pipeline(ABC):
     benchmark: ClassVar[str]
     """Name of the source whose tasks read the built files."""
     paper: ClassVar[str]
-    """The paper that describes the method, as cited by the dataset card."""
+    """The paper that describes the method: a key of `papers.yaml`, or a citation."""
     checks: ClassVar[tuple[str, ...]]
     """All checks of drafts, in the order in which they are reported."""
     prompts_used: ClassVar[tuple[str, ...]]
@@ -169,9 +173,7 @@ class Pipeline(ABC):
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
-    """The prompts that can be optimized; `blamed` maps each failure to one of them."""
-    wording: ClassVar[tuple[str, ...]] = ()
-    """Options that choose between wordings of the prompts, and do nothing if a prompt file has all of them."""
+    """The prompts that can be optimized; `blamed` maps each fault to one of them."""
     gate: ClassVar[Gate | None] = None
     """What samples have to pass before a build; None if nothing is tested."""
     parts: ClassVar[tuple[str, ...]] = ()
@@ -184,17 +186,18 @@ class Pipeline(ABC):
         None, "a prompt file that replaces the built-in prompts or adds a language", file="prompts.yaml"
     )
     seed: int = option(0, "seed of random choices; they also depend on the document's id")
-    max_chars: int = option(20_000, "maximum length of a document in characters")
+    max_chars: int = option(20_000, "maximum length of a document in characters", least=1)
     check_language: bool = option(True, "refuse documents in another language")
-    generator_temperature: float = option(0.0, "temperature of the generator's calls")
-    verifier_temperature: float = option(0.0, "temperature of the verifier's calls")
+    generator_temperature: float = option(0.0, "temperature of the generator's calls", least=0)
+    verifier_temperature: float = option(0.0, "temperature of the verifier's calls", least=0)
 
     def __post_init__(self) -> None:
-        if self.max_chars < 1:
-            raise UsageError(f"option max_chars: must be at least 1, got {self.max_chars}")
-        for role, temperature in self.temperatures.items():
-            if temperature < 0:
-                raise UsageError(f"option {role}_temperature: must be at least 0, got {temperature:g}")
+        for each in fields(self):
+            value, least = getattr(self, each.name), each.metadata["least"]
+            if least is not None and value < least:
+                raise UsageError(f"option {each.name}: must be at least {least}, got {value:g}")
+            if each.metadata["of"]:
+                object.__setattr__(self, each.name, _chosen(each.name, value, each.metadata["of"]))
         # report missing prompts before any model is asked
         _ = self.texts
 
@@ -216,21 +219,15 @@ class Pipeline(ABC):
         return self.prompts_used
 
     @property
-    def texts(self) -> Mapping[str, str]:
-        """The prompts in the pipeline's language, by name without the language suffix."""
-        return prompt_texts(
-            self.name, self.prompt_names, self.language, self.prompts, self.prompts_optional, self.variant
-        )
-
-    @property
     def variant(self) -> str:
         """The wording of the prompts, if there are several; empty for the usual one."""
         return ""
 
     @property
-    def other_texts(self) -> Mapping[str, Mapping[str, str]]:
-        """The prompts in their other wordings, by a short name, to compare them when prompts are optimized."""
-        return {}
+    def texts(self) -> Mapping[str, str]:
+        """The prompts in the pipeline's language, by name without the language suffix."""
+        optional = self.prompts_optional
+        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, optional, self.variant)
 
     def prompt(self, name: str, **shown: str) -> str:
         """Return the prompt `name` with `shown` filled in."""
@@ -246,11 +243,13 @@ class Pipeline(ABC):
     @classmethod
     def files(cls) -> dict[str, str]:
         """Return the options that hold the path of a file, with the file's name in the folder of a build."""
-        return {option.name: name for option in fields(cls) if (name := option.metadata.get("file"))}
+        return {option.name: name for option in fields(cls) if (name := option.metadata["file"])}
 
     def draw(self, *of: str) -> int:
         """Return a 64-bit number that depends only on the seed and the given strings, for seeded choices."""
         return stable_number(self.seed, *of)
+
+    # --- documents --------------------------------------------------------------------------------
 
     def documents(self, path: Path) -> Iterator[Document]:
         """Read the documents of a file or folder.
@@ -260,10 +259,10 @@ class Pipeline(ABC):
         """
         return read_documents(path)
 
-    def refuse(self, document: Document) -> Failure | None:
+    def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can."""
         reason = refusal(document, self.language if self.check_language else None, self.max_chars)
-        return Failure("document", *reason) if reason else None
+        return Fault("document", *reason) if reason else None
 
     def sampled_as(self, document: Document) -> str:
         """Return the group of a document of which the gate samples some; one group by default."""
@@ -273,19 +272,31 @@ class Pipeline(ABC):
         """Return what to do if documents were refused for a reason; empty if there is nothing to say."""
         return f"-T language= is {self.language!r}" if reason == "another language" else ""
 
+    # --- drafts -----------------------------------------------------------------------------------
+
     @abstractmethod
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""
 
+    def parts_of(self, draft: Draft) -> Iterable[DraftPart]:
+        """Return the parts of a draft that annotators judge separately, of each kind in `parts`; none by default."""
+        return ()
+
+    def blamed(self, fault: Fault, draft: Draft) -> str | None:
+        """Return the prompt of `generating` that caused a fault of a draft; None if none of them did."""
+        return None
+
+    # --- items ------------------------------------------------------------------------------------
+
     @abstractmethod
-    def lines(self, item: Item) -> Iterable[tuple[str, Row]]:
+    def lines(self, item: Draft) -> Iterable[tuple[str, Row]]:
         """Return the rows an item adds to the benchmark's files, each with its file name."""
 
     @abstractmethod
-    def pairs(self, item: Item) -> Iterable[Pair]:
+    def pairs(self, item: Draft) -> Iterable[TextPair]:
         """Return the pairs of texts that could leak which one is true."""
 
-    def context(self, item: Item) -> Mapping[str, str]:
+    def context(self, item: Draft) -> Mapping[str, str]:
         """Return what a task shows together with the texts of a pair, by name (for example the question).
 
         Words shared with the context may reveal which text is true. Empty if the texts are shown alone.
@@ -293,33 +304,162 @@ class Pipeline(ABC):
         return {}
 
     @abstractmethod
-    def shown(self, item: Item) -> Mapping[str, str]:
+    def shown(self, item: Draft) -> Mapping[str, str]:
         """Return what annotators see of an item, by the names of its parts."""
 
     @abstractmethod
-    def key(self, item: Item) -> str:
+    def key(self, item: Draft) -> str:
         """Return the text by which duplicates are detected (a question, a sentence)."""
 
-    def parts_of(self, draft: Draft, document: str) -> Iterable[Part]:
-        """Return the parts of a draft that annotators judge separately, of each kind in `parts`; none by default."""
-        return ()
-
-    def blamed(self, failure: Failure, draft: Draft) -> str | None:
-        """Return the prompt of `generating` that caused a failure of a draft; None if none of them did."""
-        return None
-
-    def group(self, item: Item) -> str:
+    def group(self, item: Draft) -> str:
         """Return a label shared by items that are similar on purpose; empty by default.
 
         Items of one group are duplicates only if they are equal.
         """
         return ""
 
-    def annotated(self, item: Item, label: str) -> Item | None:
+    def annotated(self, item: Draft, label: str) -> Draft | None:
         """Return the item with the label annotators agreed on; None if the label drops it."""
         return None if label == self.labels[-1] else item
 
 
-def item_id(document: str, *parts: str) -> str:
-    """Return an id of 16 hex digits for a draft, from its document's id and what distinguishes it."""
-    return short_hash(document, *parts)
+def _chosen(name: str, value: Any, choices: Sequence[str]) -> tuple[str, ...]:
+    """Return the choices that an option names, in their order; raise UsageError if it names others, or one twice."""
+    given = [each.strip() for each in (value.split(",") if isinstance(value, str) else value)]
+    if unknown := [each for each in given if each not in choices]:
+        raise UsageError(f"option {name}: {unknown[0]!r} is unknown; choose from {', '.join(choices)}")
+    if not given or len(set(given)) < len(given):
+        raise UsageError(f"option {name}: expected one or more different ones of {', '.join(choices)}")
+    return tuple(each for each in choices if each in given)
+
+
+# --- prompts --------------------------------------------------------------------------------------
+
+
+@cache
+def prompt_texts(
+    pipeline: str,
+    names: Sequence[str],
+    language: str,
+    file: str | None,
+    optional: Sequence[str] = (),
+    variant: str = "",
+) -> Mapping[str, str]:
+    """Return the prompts `<pipeline>_<name>_<language>` by name.
+
+    A user's file can replace some of the package's prompts, or provide all prompts of another language.
+
+    Args:
+        pipeline: Name of the pipeline.
+        names: Names of the prompts.
+        language: Language of the prompts (ISO 639-1).
+        file: Path of the user's file; None for the package's prompts only.
+        optional: Names of prompts that the file may contain although they are not needed.
+        variant: Another wording of some prompts, `<pipeline>_<name>_<variant>_<language>`, which is used where there is
+            one; but a prompt of the user's file without a variant takes precedence over a variant of this package.
+
+    Raises:
+        UsageError: The file cannot be read, contains unknown entries, or an entry is missing.
+    """
+    packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
+    given = read_prompts(Path(file).expanduser()) if file else {}
+    entries = {**packaged, **given}
+    allowed = tuple(f"{pipeline}_{name}_" for name in (*names, *optional))
+    if unknown := sorted(name for name in given if not name.startswith(allowed)):
+        valid = ", ".join(f"{pipeline}_{name}_{language}" for name in names)
+        raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")
+    texts, missing = {}, []
+    for name in names:
+        usual = f"{pipeline}_{name}_{language}"
+        other = f"{pipeline}_{name}_{variant}_{language}" if variant else usual
+        entry = other if other in given or (other in packaged and usual not in given) else usual
+        if "user" not in entries.get(entry, {}):
+            missing.append(entry)
+            continue
+        texts[name] = entries[entry]["user"]
+        # the placeholders the pipeline fills are those of the package's prompt in this language, or else in any
+        stem = f"{pipeline}_{name}_"
+        reference = packaged.get(entry) or next(packaged[key] for key in sorted(packaged) if key.startswith(stem))
+        expected, actual = (set(PLACEHOLDER.findall(text)) for text in (reference["user"], texts[name]))
+        if wrong := sorted(expected ^ actual):
+            problem = "lacks the placeholder" if wrong[0] in expected else "has the unknown placeholder"
+            listed = ", ".join(f"{{{name}}}" for name in sorted(expected)) or "none"
+            raise UsageError(f"prompts {file}: {entry} {problem} {{{wrong[0]}}}; expected {listed}")
+    if missing:
+        stem = f"{pipeline}_{names[0]}_"
+        choices = sorted({name.removeprefix(stem) for name in entries if name.startswith(stem)})
+        raise UsageError(
+            f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or provide a prompt file with "
+            f"{', '.join(missing)}"
+        )
+    return texts
+
+
+# --- the registry ---------------------------------------------------------------------------------
+
+
+@cache
+def pipelines() -> dict[str, type[Pipeline]]:
+    """Return the pipelines of the modules in `pipelines/` by name, sorted."""
+    from halu_tasks.builders import pipelines as packaged
+
+    for module in pkgutil.iter_modules(packaged.__path__):
+        importlib.import_module(f"{packaged.__name__}.{module.name}")
+    classes = [cls for cls in Pipeline.__subclasses__() if cls.__module__.startswith(f"{packaged.__name__}.")]
+    return dict(sorted((cls.name, cls) for cls in classes))
+
+
+def pipeline_class(name: str) -> type[Pipeline]:
+    """Return a pipeline's class by name.
+
+    Raises:
+        UsageError: The pipeline does not exist.
+    """
+    classes = pipelines()
+    if name not in classes:
+        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, classes)}; builders: {', '.join(classes)}")
+    return classes[name]
+
+
+def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
+    """Create a pipeline by name.
+
+    Args:
+        name: Name of the pipeline.
+        options: The user's options; None stands for the default.
+
+    Raises:
+        UsageError: The pipeline or an option does not exist, or a value has the wrong type.
+    """
+    cls = pipeline_class(name)
+    specs = option_specs(cls)
+    given = {key: value for key, value in options.items() if value is not None}
+    if unknown := sorted(given.keys() - specs.keys()):
+        close = did_you_mean(unknown[0], specs)
+        raise UsageError(f"{name} has no option {unknown[0]!r}{close}; options: {', '.join(specs)}")
+    values = {key: _converted(specs[key], value, is_file=key in cls.files()) for key, value in given.items()}
+    for key, value in values.items():
+        try:
+            specs[key].check(value)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+    return cls(**values)
+
+
+def _converted(spec: OptionSpec, value: Any, *, is_file: bool) -> Any:
+    """Convert a value, which YAML may have given another type, to the type of its option where that is clear."""
+    accepts = spec.type.accepts if spec.type else ()
+    if tuple in accepts:
+        parts = value.split(",") if isinstance(value, str) else value
+        return tuple(str(part).strip() for part in parts) if isinstance(parts, list | tuple) else value
+    if float in accepts:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if spec.name == "language" and value is False:
+        # YAML reads Norwegian (no) as false
+        return "no"
+    if str in accepts:
+        # a model is either a name or an existing folder
+        path = Path(str(value)).expanduser()
+        is_path = is_file or (spec.name.endswith("_model") and path.is_dir())
+        return str(path.absolute()) if is_path else str(value)
+    return value

@@ -57,7 +57,7 @@ def ended(text: str) -> bool:
     return bool(_ENDED.search(text))
 
 
-class Source:
+class SourceText:
     """A document's text, prepared for finding many sentences in it.
 
     `text.spans.Text` locates strings as readers of replies need it: in the text as it is, in any case. A copied

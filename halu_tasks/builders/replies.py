@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from halu_tasks.builders.pipeline import Fault
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.verdicts import VerdictReader, own_value
 
-_OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200
 """Maximum number of positions in a reply to try JSON decoding at, counted from the end."""
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
+UNREADABLE = "unreadable verdict"
+"""How the reason of a fault begins if the verifier's reply cannot be read."""
 _read = VerdictReader(
     {
         YES: ("yes", "true", "是", "对", "正确", "通过", "符合", "evet", "نعم"),
@@ -25,57 +27,15 @@ _read = VerdictReader(
 )
 
 
-class Verdict(NamedTuple):
-    """A verifier's answer (`yes`, `no` or `uncertain`) and its reason."""
-
-    value: str
-    reason: str = ""
-
-
 def read_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
     """Read the last JSON object that has all `fields` as nonblank strings; other fields are dropped."""
     problem = ""
-    for value in _values(reply, "object"):
-        if isinstance(value, dict):
-            texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
-            if len(texts) == len(fields) and all(texts.values()):
-                return Answer(texts)
-            missing = next(name for name in fields if not texts.get(name))
-            problem = problem or f"no string {missing!r}"
+    for value in _values(reply, "{"):
+        texts = _strings(value, fields)
+        if len(texts) == len(fields):
+            return Answer(texts)
+        problem = problem or f"no string {next(name for name in fields if name not in texts)!r}"
     return Answer(None, problem or _unreadable(reply, "JSON object"))
-
-
-def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
-    """Read the last JSON array of objects that all have `fields` as nonblank strings.
-
-    A single object counts as an array of one.
-    """
-    problem = ""
-    for value in _values(reply, "array"):
-        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-            rows = [
-                {name: str(each[name]).strip() for name in fields if isinstance(each.get(name), str)} for each in value
-            ]
-            if all(len(row) == len(fields) and all(row.values()) for row in rows):
-                return Answer(rows)
-            problem = problem or f"an object without {' or '.join(fields)}"
-    single = read_object(reply, *fields) if not problem else Answer[dict[str, str]](None)
-    if single.value:
-        return Answer([single.value])
-    unread = single.reason if single.reason.startswith("no string") else _unreadable(reply, "JSON array of objects")
-    return Answer(None, problem or unread)
-
-
-def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
-    """Read the last JSON array of nonblank strings; of exactly `number` of them, if given."""
-    problem = ""
-    for value in _values(reply, "array"):
-        if isinstance(value, list) and all(isinstance(text, str) for text in value):
-            texts = [text.strip() for text in value]
-            if all(texts) and number in (None, len(texts)):
-                return Answer(texts)
-            problem = problem or (f"{len(texts)} strings instead of {number}" if all(texts) else "a blank string")
-    return Answer(None, problem or _unreadable(reply, "JSON array of strings"))
 
 
 def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
@@ -86,32 +46,41 @@ def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
     value = own_value(reply, "{")
     if not isinstance(value, dict):
         return Answer(None, _unreadable(reply, "JSON object"))
-    texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
-    missing = next((name for name in fields if not texts.get(name)), None)
+    texts = _strings(value, fields)
+    missing = next((name for name in fields if name not in texts), None)
     return Answer(None, f"no string {missing!r}") if missing else Answer(texts)
 
 
-def read_verdicts(reply: str, number: int) -> Answer[list[Verdict]]:
-    """Read the JSON array of `number` verdicts that is the whole reply, or its beginning or end.
+def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
+    """Read the last JSON array of objects that all have `fields` as nonblank strings.
 
-    Each verdict is an object with `verdict` and optionally `reason`.
+    A single object counts as an array of one.
     """
-    value = own_value(reply, "[")
-    if isinstance(value, list):
-        verdicts = [verdict for each in value if (verdict := _verdict(each))]
-        if len(value) == len(verdicts) == number:
-            return Answer(verdicts)
-        if value:
-            return Answer(None, f"{len(verdicts)} verdicts instead of {number}")
-    if number == 1 and (single := read_verdict(reply)).value:
+    problem = ""
+    for value in _values(reply, "["):
+        if value and all(isinstance(each, dict) for each in value):
+            rows = [_strings(each, fields) for each in value]
+            if all(len(row) == len(fields) for row in rows):
+                return Answer(rows)
+            problem = problem or f"an object without {' or '.join(fields)}"
+    if problem:
+        return Answer(None, problem)
+    single = read_object(reply, *fields)
+    if single.value:
         return Answer([single.value])
-    return Answer(None, _unreadable(reply, "JSON array of verdicts"))
+    return Answer(None, single.reason.replace("no JSON object", "no JSON array of objects"))
 
 
-def read_verdict(reply: str) -> Answer[Verdict]:
-    """Read the verdict that a verifier's reply states, and its reason."""
-    answer = _read(reply)
-    return Answer(Verdict(answer.value, answer.reason)) if answer.value else Answer(None, answer.reason)
+def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
+    """Read the last JSON array of nonblank strings; of exactly `number` of them, if given."""
+    problem = ""
+    for value in _values(reply, "["):
+        if all(isinstance(text, str) for text in value):
+            texts = [text.strip() for text in value]
+            if all(texts) and number in (None, len(texts)):
+                return Answer(texts)
+            problem = problem or (f"{len(texts)} strings instead of {number}" if all(texts) else "a blank string")
+    return Answer(None, problem or _unreadable(reply, "JSON array of strings"))
 
 
 def read_choice(reply: str, number: int) -> Answer[int]:
@@ -128,41 +97,91 @@ def read_choice(reply: str, number: int) -> Answer[int]:
     return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice out of range")
 
 
-def _verdict(value: Any) -> Verdict | None:
+# --- verdicts -------------------------------------------------------------------------------------
+
+
+def read_verdict(reply: str) -> Answer[str]:
+    """Read the verdict (`yes`, `no` or `uncertain`) that a verifier's reply states; `reason` is the verifier's own."""
+    return Answer(*_read(reply)[:2])
+
+
+def read_verdicts(reply: str, number: int) -> list[Answer[str]]:
+    """Read the JSON array of `number` verdicts that is the whole reply, or its beginning or end.
+
+    Each verdict is an object with `verdict` and optionally `reason`. If the array cannot be read, none of the answers
+    has a value, and all have the reason.
+    """
+    value = own_value(reply, "[")
+    if isinstance(value, list) and value:
+        verdicts = [verdict for each in value if (verdict := _verdict(each)).value]
+        if len(value) == len(verdicts) == number:
+            return verdicts
+        return [Answer(None, f"{len(verdicts)} verdicts instead of {number}")] * number
+    if number == 1 and (single := read_verdict(reply)).value:
+        return [single]
+    return [Answer(None, _unreadable(reply, "JSON array of verdicts"))] * number
+
+
+def objections(check: str, verdict: Answer[str], denied: str, detail: str, wanted: str = YES) -> tuple[Fault, ...]:
+    """Return the fault that a verifier's verdict states; empty if it is the wanted one.
+
+    Args:
+        check: Name of the check.
+        verdict: The verdict.
+        denied: The reason if it is the opposite of what is wanted.
+        detail: What was verified.
+        wanted: The verdict that passes, `yes` or `no`.
+    """
+    if verdict.value == wanted:
+        return ()
+    if verdict.value is None:
+        return (Fault(check, f"{UNREADABLE}: {verdict.reason}", detail),)
+    reason = UNCERTAIN if verdict.value == UNCERTAIN else denied
+    return (Fault(check, reason, f"{detail}\nverifier: {verdict.reason}".lstrip("\n")),)
+
+
+def _verdict(value: Any) -> Answer[str]:
     if isinstance(value, str):
         value = {"verdict": value}
     label = _read.label(value.get("verdict")) if isinstance(value, dict) else None
     reason = value.get("reason") if isinstance(value, dict) else ""
-    return Verdict(label, reason.strip() if isinstance(reason, str) else "") if label else None
+    return Answer(label, reason.strip() if isinstance(reason, str) else "")
 
 
-def _values(reply: str, kind: str) -> Iterator[Any]:
-    """Yield the JSON values of a reply after its reasoning, last one first; nested values come after all others."""
-    text = strip_reasoning(reply)
-    if text is None:
-        return
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def _strings(value: dict[str, Any], fields: tuple[str, ...]) -> dict[str, str]:
+    """Return those fields of an object that are nonblank strings."""
+    texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _values(reply: str, opening: str) -> Iterator[Any]:
+    """Yield the JSON objects or arrays of a reply after its reasoning, last one first; nested ones after all others."""
+    text = strip_reasoning(reply) or ""
     decoder = json.JSONDecoder()
-    decoded: list[tuple[int, int, Any]] = []
-    for start in [match.start() for match in re.finditer(re.escape(_OPENS[kind]), text)][-_MOST_STARTS:]:
+    outer: list[Any] = []
+    nested: list[Any] = []
+    closed = 0
+    for start in [match.start() for match in re.finditer(re.escape(opening), text)][-_MOST_STARTS:]:
         try:
             value, end = decoder.raw_decode(text, start)
             # escapes can decode to lone surrogates, which are not valid text
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             continue
-        decoded.append((start, end, value))
-    outer: list[tuple[int, int, Any]] = []
-    for start, end, value in decoded:
-        if not outer or start >= outer[-1][1]:
-            outer.append((start, end, value))
-    yield from (value for _, _, value in reversed(outer))
-    yield from (value for each in reversed(decoded) if each not in outer for value in [each[2]])
+        if start >= closed:
+            outer.append(value)
+            closed = end
+        else:
+            nested.append(value)
+    yield from reversed(outer)
+    yield from reversed(nested)
 
 
 def _unreadable(reply: str, expected: str) -> str:
     """Return why nothing could be read from a reply."""
     if not reply.strip():
         return "empty"
-    if strip_reasoning(reply) is None:
-        return "unclosed reasoning"
-    return f"no {expected}"
+    return "unclosed reasoning" if strip_reasoning(reply) is None else f"no {expected}"

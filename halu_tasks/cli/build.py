@@ -15,12 +15,11 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.optimize import Optimization
+    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.optimize import Optimization
     from halu_tasks.inspect_adapter.run_models import RunModels
 
 Percent = Annotated[float, "PERCENT"]
-Published = Annotated[Sequence[Path], "PATH"]
 BuilderOptions = Annotated[Mapping[str, Any], "-T"]
 
 
@@ -84,7 +83,6 @@ class DatasetOptions:
             (default: similarity of spelling)
         partial: collect even if documents are not finished
         licence: the dataset's licence, for its card (default: unknown)
-        against: published files to search for duplicates, in addition to those in the cache
     """
 
     balance: bool = False
@@ -92,7 +90,6 @@ class DatasetOptions:
     embeddings: Annotated[str | None, "MODEL"] = None
     partial: bool = False
     licence: Annotated[str | None, "NAME"] = None
-    against: Published = ()
 
 
 def dataset(
@@ -134,105 +131,78 @@ def dataset(
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build")
-    from halu_tasks.builders.workflow.build import BuildRequest, build_parts
+    from halu_tasks.builders.build import build
 
     config = {"temperature": temperature, "max_tokens": max_tokens}
-    request = BuildRequest(
-        builder=builder,
-        options=option,
-        documents=documents,
-        output=output,
-        models=models.create(executor),
+    folder = build(
+        builder,
+        documents,
+        output,
+        models.create(executor),
+        executor.create(),
+        progress,
+        options=dict(option),
         call_config={name: value for name, value in config.items() if value is not None},
-        part_size=part_size,
-        cache=cache,
         model_cost_config=model_cost_config,
+        cache=cache,
+        part_size=part_size,
         partial=collecting.partial,
-        against=collecting.against,
         gate_samples=gate_samples,
         gate_share=gate_share,
     )
-    return _collect(build_parts(request, executor.create(), progress), collecting, json=json)
+    return _collect(folder, collecting, json=json)
 
 
-def collect(
-    folder: Path,
-    *,
-    output: Annotated[Path | None, "-o", "--output", "FOLDER"] = None,
-    collecting: DatasetOptions,
-    json: bool = False,
-) -> int:
+def collect(folder: Path, *, collecting: DatasetOptions, json: bool = False) -> int:
     """Assemble the dataset of a build again, with other options.
 
     Args:
-        folder: the folder of the build, or logs of builds run in Inspect
-        output: the folder to create from logs of Inspect; it is like that of a build
+        folder: the folder of the build
         collecting: how the dataset is assembled
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build collect")
-    from halu_tasks.builders.workflow.collect import open_build
+    from halu_tasks.builders.folder import Folder
 
-    return _collect(open_build(folder, output), collecting, json=json)
+    return _collect(Folder(folder), collecting, json=json)
 
 
 def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     """Make the dataset of a build, and print what became of its documents; return the exit status."""
-    from halu_tasks.builders.workflow.collect import CollectOptions, collect_dataset
+    from halu_tasks.builders import collect as collecting
+    from halu_tasks.builders.records import to_json
 
-    result = collect_dataset(folder, CollectOptions(**asdict(options)))
-    print_record(result.as_json(), as_json=json)
-    result.check_items()
-    status = _warn_without_text(result.without_text)
-    if unfinished := result.collected.documents_not_done:
-        warn(f"{unfinished} of {folder.documents_planned} documents are not in the dataset")
-        status = EXIT_PARTIAL
-    return status
-
-
-def _warn_without_text(files: Sequence[str]) -> int:
-    """Warn of files of `--against` that contain no texts to compare with; return the exit status."""
-    for file in files:
-        warn(f"{file} (--against) contains no text, and nothing was compared with it")
-    return EXIT_PARTIAL if files else 0
+    collection = collecting.collect(folder, **asdict(options))
+    print_record({"folder": str(folder.path), **to_json(collection)}, as_json=json)
+    collecting.check_items(folder, collection)
+    if unfinished := collection.documents_not_done:
+        warn(f"{unfinished} of {folder.plan.documents} documents are not in the dataset")
+        return EXIT_PARTIAL
+    return 0
 
 
-def quality(
-    folder: Path,
-    *,
-    against: Published = (),
-    near: Percent | None = None,
-    seed: int = 0,
-    strict: bool = False,
-    json: bool = False,
-) -> int:
+def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool = False, json: bool = False) -> int:
     """Measure leaks, balance and duplicates of a built dataset.
 
     Args:
         folder: the folder that `halu-tasks build` wrote to
-        against: published files to search for duplicates, in addition to those in the cache
-        near: also search for near-duplicates among the items, from this similarity in percent on
+        near: similarity in percent from which on two items are duplicates (100: equal items)
         seed: seed of the sample of pairs and of the folds
         strict: exit with status 1 if something is flagged
-        json: print one JSON object instead of text
+        json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build quality")
-    from halu_tasks.builders.card.describe import without_text
-    from halu_tasks.builders.card.sections import balance_section, leaks_section
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.quality import check_quality
+    from halu_tasks.builders.collect import check_quality
+    from halu_tasks.builders.folder import Folder
 
-    report = check_quality(Folder(folder), against, near, seed)
-    if json:
-        print_json(report.to_json())
-    else:
-        print("\n\n".join([*leaks_section(report), *balance_section(report)]))
-        print("\nflagged: " + ("nothing" if not report.flagged else ""))
-        for finding in report.flagged:
+    report = check_quality(Folder(folder), near=near, seed=seed)
+    print_record(report.as_json(), as_json=json)
+    flagged = report.flagged()
+    if not json:
+        print("\nflagged: " + ("nothing" if not flagged else ""))
+        for finding in flagged:
             print(f"  {finding.check}: {finding.text}")
-    if strict and report.flagged:
-        return 1
-    return _warn_without_text(without_text(report))
+    return 1 if strict and flagged else 0
 
 
 def optimize(
@@ -246,8 +216,6 @@ def optimize(
     validation: Count = 20,
     rounds: Count = 5,
     candidates: Count = 3,
-    compare_wordings: bool = False,
-    executor: ExecutorOptions,
     json: bool = False,
 ) -> None:
     """Improve a builder's prompts, using the drafts that its verifier rejects.
@@ -262,50 +230,42 @@ def optimize(
         validation: number of documents by which prompts are compared
         rounds: maximum number of rounds
         candidates: number of sets of prompts to try in a round
-        compare_wordings: in round 0, also measure the builder's other wording (haluagent: with examples), and begin
-            with the better
-        executor: where the work is done
         json: print one JSON object instead of a table
     """
     require_extra("build", "halu-tasks build optimize")
-    from halu_tasks.builders.workflow.optimize import OptimizeRequest, optimize_prompts
+    from halu_tasks.builders.optimize import optimize_prompts
 
-    request = OptimizeRequest(
-        builder=builder,
-        options=option,
-        documents=documents,
-        output=output,
-        models=models.create(executor),
+    optimization = optimize_prompts(
+        builder,
+        documents,
+        output,
+        models.create(ExecutorOptions()),
+        progress,
+        options=dict(option),
         train=train,
         validation=validation,
         rounds=rounds,
         candidates=candidates,
-        compare_wordings=compare_wordings,
     )
-    optimization = optimize_prompts(request, executor.create(), progress)
     if json:
         print_json(optimization.as_json(), indent=None)
-    else:
-        print(_rates(optimization))
-    optimization.check()
-    if not json:
-        ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
-        prompts = optimization.prompts
-        print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
+        return
+    print(_rates(optimization))
+    ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
+    prompts = optimization.prompts
+    print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    from halu_tasks.builders.run.outcomes import KEPT
-
-    names = [name for name in optimization.rounds[0].tried[0].validation.names if name != KEPT]
-    rows = []
-    for each in optimization.rounds:
-        if each.chosen:
-            rates = each.chosen.validation.estimates()
-            shown = {name: f"{rates[name].value:.2%}" if name in rates else "" for name in names}
-            rows.append({"iteration": each.number, **shown})
-    return table(rows)
+    best = {each.number: each.best.rates for each in optimization.rounds if each.best}
+    names = [name for name in best[0] if name != "kept"]
+    return table(
+        [
+            {"iteration": number, **{n: f"{rates[n].share.value:.2%}" if n in rates else "" for n in names}}
+            for number, rates in best.items()
+        ]
+    )
 
 
 def biographies(
@@ -314,9 +274,9 @@ def biographies(
     contact: Annotated[str, "ADDRESS"],
     number: Count = 500,
     language: Annotated[Sequence[str], "LANGUAGE"] = (),
-    profession: Annotated[Sequence[str], "PROFESSION"] = (),
-    country: Annotated[Sequence[str], "COUNTRY"] = (),
-    born: Annotated[Sequence[str], "YEARS"] = (),
+    profession: Annotated[str | None, "ITEM"] = None,
+    country: Annotated[str | None, "ITEM"] = None,
+    born: Annotated[str | None, "YEARS"] = None,
     seed: int = 0,
     rate: float = 1.0,
     wikidata: Annotated[str | None, "URL"] = None,
@@ -330,39 +290,32 @@ def biographies(
         contact: your e-mail address or web page; Wikimedia asks programs to name one
         number: how many people
         language: a language of Wikipedia; everyone has an article in each (default: en, ar, tr)
-        profession: a profession, as an item of Wikidata (Q82955)
-        country: a country of citizenship, as an item of Wikidata (Q43)
-        born: years of birth (1900..1949)
+        profession: their profession, as an item of Wikidata (Q82955)
+        country: their country of citizenship, as an item of Wikidata (Q43)
+        born: their years of birth (1900..1949)
         seed: seed of the sample
         rate: maximum number of requests per second
         wikidata: the address of another SPARQL service
         wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
     """
-    from halu_tasks.builders.biographies.people import Wanted, Years
-    from halu_tasks.builders.workflow.biographies import WIKIDATA, WIKIPEDIA, BiographiesRequest, fetch_biographies
+    from halu_tasks.builders.biographies import WIKIDATA, WIKIPEDIA, PeopleSample, fetch_biographies
 
-    wanted = Wanted(
-        number=number,
-        languages=tuple(language or ("en", "ar", "tr")),
-        professions=tuple(profession),
-        countries=tuple(country),
-        born=tuple(map(Years.parse, born)),
-        seed=seed,
-    )
-    request = BiographiesRequest(
-        wanted=wanted,
-        output=output,
-        contact=contact,
+    languages = tuple(language or ("en", "ar", "tr"))
+    fetched = fetch_biographies(
+        PeopleSample(number=number, languages=languages, profession=profession, country=country, born=born, seed=seed),
+        output,
+        contact,
+        progress,
         rate=rate,
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
     )
-    fetched = fetch_biographies(request, progress)
-    print_record(asdict(fetched), as_json=json)
-    for group, count in fetched.missing.items():
-        warn(f"{group}: {count:,} fewer people than requested")
-    return EXIT_PARTIAL if fetched.missing else 0
+    print_record(fetched._asdict(), as_json=json)
+    if missing := number - fetched.people:
+        warn(f"{missing:,} fewer people than requested")
+        return EXIT_PARTIAL
+    return 0
 
 
 def options(builder: str | None = None) -> None:
@@ -371,7 +324,7 @@ def options(builder: str | None = None) -> None:
     Args:
         builder: the builder (default: all)
     """
-    from halu_tasks.builders.registry import pipeline_class, pipelines
+    from halu_tasks.builders.pipeline import pipeline_class, pipelines
     from halu_tasks.core.options import option_specs
 
     for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():

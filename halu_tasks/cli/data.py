@@ -13,7 +13,6 @@ from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
-    from halu_tasks.builders.workflow.describe import BuildProfile
     from halu_tasks.data.sources import Source
     from halu_tasks.tasks.profiles import DataProfile
 
@@ -142,15 +141,19 @@ def _status(failed: int, total: int) -> int:
     return 0 if not failed else 2 if failed == total else EXIT_PARTIAL
 
 
-def _profiles(name: str, options: Options) -> Iterable[DataProfile | BuildProfile]:
+def _profiles(name: str, options: Options) -> Iterable[DataProfile]:
     """Describe what a name stands for."""
-    from halu_tasks.builders.workflow.describe import build_folder, describe_build
+    from halu_tasks.builders.card import tasks_on
+    from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
+    from halu_tasks.tasks import task_named
     from halu_tasks.tasks.profiles import profiles, tasks_of
 
     if folder := build_folder(Path(name).expanduser()):
         if options.changed():
             raise UsageError(f"{name}: options do not apply to a folder that was built")
-        return [describe_build(folder)]
+        dataset = Folder(folder).path / DATASET
+        names = tasks_on(Folder(folder).pipeline.benchmark, dataset_rows(dataset))
+        return profiles([task_named(each) for each in names], Options(data=str(dataset)))
     tasks = tasks_of(name)
     if unused := options.unused({option for task in tasks for option in task.task_options}):
         raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")

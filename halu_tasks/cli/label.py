@@ -93,8 +93,8 @@ def items(
         sample: only export a sample of N items
         seed: seed of the sample and of the order
     """
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.annotate import export_items
+    from halu_tasks.builders.annotate import export_items
+    from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
     print(f"{count:,} items in {output}, with labels and guidelines in files next to it")
@@ -117,21 +117,19 @@ def import_items(
         rule: an item's label is that of more than half, or one that two annotators give and no other as often
         least: minimum number of labels of an item
         output: a new folder for the items that are kept
-        json: print one JSON object instead of text
+        json: print one JSON object instead of YAML
     """
-    from halu_tasks.builders.card.sections import annotation_section
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.annotate import import_labels
+    from halu_tasks.builders.annotate import import_labels
+    from halu_tasks.builders.folder import Folder
 
-    labels = import_labels(Folder(folder), annotations, rule, least, output)
-    if json:
-        print_json(labels.report.to_json())
-    else:
-        print("\n\n".join(annotation_section(labels.report)))
+    report = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(report.as_json(), as_json=json)
+    if not json:
         print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
-    for problem in labels.problems:
+    problems = [f"annotator {each.name}: {each.problem}" for each in report.annotators if each.problem]
+    for problem in problems:
         warn(problem)
-    return EXIT_PARTIAL if labels.problems else 0
+    return EXIT_PARTIAL if problems else 0
 
 
 def parts(folder: Path, *, output: NewFolder, sample: Count = 300, seed: int = 0) -> int:
@@ -143,8 +141,8 @@ def parts(folder: Path, *, output: NewFolder, sample: Count = 300, seed: int = 0
         sample: number of answers, of hallucinated answers and of labels, each with and without verification
         seed: seed of the samples and of the order
     """
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.verification import KEY, export_parts
+    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.verification import KEY, export_parts
 
     counts = export_parts(Folder(folder), output, sample, seed)
     print(table([{"file": str(output / f"{kind}.jsonl"), **arms} for kind, arms in counts.items()]))
@@ -172,14 +170,15 @@ def import_parts(
         label: those of label.jsonl
         json: print one JSON object instead of YAML
     """
-    from halu_tasks.builders.workflow.verification import import_parts as read_parts
+    from halu_tasks.builders.records import to_json
+    from halu_tasks.builders.verification import import_parts as read_parts
 
     annotations = {"answer": answer, "response": response, "label": label}
     given = {kind: paths for kind, paths in annotations.items() if paths}
     if not given:
         raise UsageError("name annotators' files with --answer, --response or --label")
-    report, problems = read_parts(folder, given)
-    print_record(report.to_json(), as_json=json)
-    for problem in problems:
-        warn(problem)
-    return EXIT_PARTIAL if problems else 0
+    report = read_parts(folder, given)
+    print_record(to_json(report), as_json=json)
+    for name, problem in report.problems.items():
+        warn(f"annotator {name}: {problem}")
+    return EXIT_PARTIAL if report.problems else 0

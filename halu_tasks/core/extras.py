@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from halu_tasks.core.errors import UsageError
 
 EXTRAS = {
-    "build": ("bm25s", "sklearn"),
+    "build": ("bm25s", "datasketch", "sklearn"),
     "cluster": ("ray",),
     "embeddings": ("sentence_transformers",),
     "hf": ("torch", "transformers"),

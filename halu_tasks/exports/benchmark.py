@@ -16,10 +16,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from halu_tasks.builders.card.card import tasks_on
-from halu_tasks.builders.card.describe import CARD
-from halu_tasks.builders.run.dataset import rows_of
-from halu_tasks.builders.run.folder import DATASET, Folder
+from halu_tasks.builders.card import CARD, tasks_on
+from halu_tasks.builders.folder import DATASET, Folder, dataset_rows
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.json_lines import json_line
@@ -81,7 +79,7 @@ def write_benchmark(path: Path, place: Path) -> Benchmark:
     if not (dataset / CARD).is_file():
         raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks build collect {path}")
     benchmark = folder.pipeline.benchmark
-    files = rows_of(dataset, items=sum(1 for _ in folder.items()))
+    files = dataset_rows(dataset)
     labelled, left_out = [], []
     for name in tasks_on(benchmark, files):
         task = task_named(name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from halu_tasks.builders.workflow.describe import build_folder
+from halu_tasks.builders.folder import build_folder
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_you_mean
 from halu_tasks.exports.benchmark import write_benchmark
 from halu_tasks.exports.community_evals import Target, check_publishable, entry_of, write_entries

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from halu_tasks.builders.registry import pipelines
-from halu_tasks.cli import command_line
+from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.core.options import Options, option_specs
 from halu_tasks.tasks import registry
 

@@ -296,10 +296,7 @@ def _one_edit(reader: Reader, command: str) -> None:
         shutil.copytree(ROOT / name, checkout / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     section = (ROOT / "docs/builders.md").read_text(encoding="utf-8").partition("## Add a builder")[2]
     blocks = dict(re.findall(r"^```(python|yaml)\n(.*?)^```", section, re.DOTALL | re.MULTILINE))
-    folder = checkout / "halu_tasks/builders/pipelines/one_edit"
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    (folder / "pipeline.py").write_text(blocks["python"], encoding="utf-8")
+    (checkout / "halu_tasks/builders/pipelines/one_edit.py").write_text(blocks["python"], encoding="utf-8")
     (checkout / "solvers/prompts/one_edit.yaml").write_text(blocks["yaml"], encoding="utf-8")
     reader.environment["PYTHONPATH"] = str(checkout)
 

@@ -83,7 +83,7 @@ def killed(process: subprocess.Popen[str], seconds: float) -> bool:
 
 
 def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, error = process.communicate(timeout=120)
+    out, error = process.communicate(timeout=900)
     assert process.returncode == 0, error
     return dict(json.loads(out))
 
@@ -125,11 +125,11 @@ def test_a_restarted_build_says_how_many_documents_are_kept(start: Any, stop: si
     while asked.count < 80:
         time.sleep(0.02)
     run.send_signal(stop)
-    _, told = run.communicate(timeout=60)
+    _, told = run.communicate(timeout=900)
     assert "part 1 of 1 begins\n" in told
     before = asked.count
     again = process("whole", part_size=DOCUMENTS)
-    _, told = again.communicate(timeout=120)
+    _, told = again.communicate(timeout=900)
     assert again.returncode == 0, told
     found = re.search(rf"part 1 of 1 begins again; (\d+) of its {DOCUMENTS} documents are finished and kept\n", told)
     kept = int(found[1]) if found else 0
@@ -142,5 +142,5 @@ def test_a_restarted_build_says_how_many_documents_are_kept(start: Any, stop: si
 @pytest.mark.slow
 def test_one_of_several_processes_says_that_its_figures_are_its_own(start: Any) -> None:
     process, _ = start(0.0)
-    _, told = process("whole", 2, part_size=6).communicate(timeout=120)
+    _, told = process("whole", 2, part_size=6).communicate(timeout=900)
     assert re.search(r"; [\d,]+ tokens so far in this task; 1 left for this task, \d+ minutes\n", told), told

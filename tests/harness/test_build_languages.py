@@ -59,7 +59,7 @@ FACTS = {
 )
 @pytest.mark.slow
 def test_biographies_in_a_language(run_build: Run, run_inspect: Run, run_lm_eval: Run, language: str) -> None:
-    from halu_tasks.builders.pipelines.halluverse25.pipeline import TYPES, HalluVerse25Pipeline
+    from halu_tasks.builders.pipelines.halluverse25 import TYPES, HalluVerse25Pipeline
 
     facts = FACTS[language]
     begins = {name: text.partition("{")[0] for name, text in HalluVerse25Pipeline(language=language).texts.items()}
@@ -103,7 +103,7 @@ def test_biographies_in_a_language(run_build: Run, run_inspect: Run, run_lm_eval
 
 @pytest.mark.slow
 def test_questions_in_chinese(run_build: Run, run_inspect: Run) -> None:
-    from halu_tasks.builders.pipelines.haluagent.pipeline import HaluAgent
+    from halu_tasks.builders.pipelines.haluagent import HaluAgent
 
     begins = {name: text.partition("{")[0] for name, text in HaluAgent().texts.items() if name != "types"}
     names = {kind.name: name for name, kind in HaluAgent().kinds.items()}

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_builders import HaluModel, Learning, document
-
-from halu_tasks.builders.registry import pipeline_named
+from scripted_builders import Learning, document
 
 Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 
@@ -51,7 +49,9 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     done, folder = optimize(model, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    rates = [max(tried["validation"]["overall"]["value"] for tried in found["tried"]) for found in told["rounds"]]
+    rates = [
+        max(tried["validation"]["overall"]["share"]["value"] for tried in found["tried"]) for found in told["rounds"]
+    ]
     assert len(rates) == 4 and rates[0] == 0.0 < rates[1] < rates[2] > rates[3] == 0.0
     assert told["rounds"][-1]["ended"] == "the validation rate fell"
     # which candidate gets which reply depends on the order in which they are asked
@@ -71,27 +71,6 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     assert {reject["check"] for reject in rejects} == {"hallucination"}
     names = {path.stem for path in (folder / "prompts").iterdir()}
     assert {name for name in names if not name.endswith("-train")} == set(chosen)
-
-
-@pytest.mark.slow
-def test_tasks_change_neither_the_rounds_nor_what_is_asked_again(optimize: Optimize, tmp_path: Path) -> None:
-    told = {}
-    for tasks in ("1", "2"):
-        model = Learning(best=1, each=4)
-        done, folder = optimize(model, "--json", "--rounds", "1", "--executor-tasks", tasks)
-        assert done.returncode == 0, done.stderr
-        told[tasks] = json.loads(done.stdout)
-        if tasks == "1":
-            folder.rename(tmp_path / "one")
-    # which candidate gets which reply depends on the order in which they are asked
-    one, two = ([each["tried"][0]["validation"] for each in told[tasks]["rounds"]] for tasks in ("1", "2"))
-    assert one == two and len(one) == 2
-    assert {path.name for path in folder.glob("logs/*/*-of-2")} == {"0-of-2", "1-of-2"}
-    # the parts of before are continued, whatever the number of tasks is now
-    (folder / "rounds.json").unlink()
-    model = Learning(best=1, each=4)
-    done, _ = optimize(model, "--json", "--rounds", "1")
-    assert json.loads(done.stdout) == told["2"] and not model.shown
 
 
 @pytest.mark.slow
@@ -144,34 +123,6 @@ def test_an_optimizer_that_nobody_can_read_is_an_error(optimize: Optimize) -> No
     assert done.returncode == 0 and (folder / "prompts.yaml").is_file(), done.stderr
 
 
-@pytest.mark.slow
-def test_prompts_with_examples_are_measured_beside_those_without(optimize: Optimize) -> None:
-    class Imitating(Learning):
-        """Wrong answers are right unless the prompt shows examples, and no optimizer helps."""
-
-        def __call__(self, request: dict[str, Any]) -> Any:
-            asked = str(request["messages"][-1]["content"])
-            if "You improve a prompt" in asked:
-                return "I would rather not."
-            self.best = 9 if "Example 1" in asked else -1
-            return HaluModel.__call__(self, request) if "Example 1" in asked else super().__call__(request)
-
-    done, folder = optimize(Imitating(best=0, each=0), "--compare-wordings", "--json")
-    told = json.loads(done.stdout)
-    tried = {one["name"]: one["validation"]["overall"]["value"] for one in told["rounds"][0]["tried"]}
-    assert tried == {"round-0": 0.0, "round-0-with-examples": 1.0}, done.stderr
-    assert told["best"] == told["rounds"][0]["chosen"] == "round-0-with-examples"
-    prompts = (folder / "prompts.yaml").read_text(encoding="utf-8")
-    assert "haluagent_question_en:" in prompts and "Skarv Light" in prompts
-    # which a build uses without any other option
-    texts = pipeline_named("haluagent", {"language": "en", "prompts": str(folder / "prompts.yaml")}).texts
-    assert texts == pipeline_named("haluagent", {"language": "en", "examples": True}).texts
-    done, _ = optimize(
-        Imitating(best=0, each=0), "--compare-wordings", builder="refact_pipeline", documents=[document(1)]
-    )
-    assert done.returncode == 2 and "has a single wording of its prompts" in done.stderr
-
-
 FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 RULE = "Be sure that it is wrong."
 
@@ -203,7 +154,7 @@ def test_factchd_is_optimized_by_what_its_responses_have_to_be(optimize: Optimiz
     done, folder = optimize(model, *arguments, builder="factchd_pipeline", documents=documents)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    rates = [each["tried"][0]["validation"]["overall"]["value"] for each in told["rounds"] if each["tried"]]
+    rates = [each["tried"][0]["validation"]["overall"]["share"]["value"] for each in told["rounds"] if each["tried"]]
     assert rates == [0.5, 1.0] and told["best"] == "round-1-candidate-1"
     rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
     assert {(reject["check"], reject["prompt"]) for reject in rejects} == {("consistency", "label_non_factual")}
@@ -239,7 +190,7 @@ def test_refact_is_optimized_by_the_edits_of_its_kinds(optimize: Optimize) -> No
     done, folder = optimize(model, *arguments, builder="refact_pipeline", documents=documents)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    rates = [each["tried"][0]["validation"]["overall"]["value"] for each in told["rounds"] if each["tried"]]
+    rates = [each["tried"][0]["validation"]["overall"]["share"]["value"] for each in told["rounds"] if each["tried"]]
     assert rates == [0.0, 1.0]
     rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
     assert {(reject["check"], reject["prompt"]) for reject in rejects} == {("wrong", "negate")}
@@ -268,7 +219,7 @@ def test_halluverse25_is_optimized_by_the_prompt_of_each_type(optimize: Optimize
     done, folder = optimize(model, *arguments, builder="halluverse25_pipeline", documents=documents)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    rates = [each["tried"][0]["validation"]["overall"]["value"] for each in told["rounds"] if each["tried"]]
+    rates = [each["tried"][0]["validation"]["overall"]["share"]["value"] for each in told["rounds"] if each["tried"]]
     assert rates == [0.0, 1.0]
     rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
     assert {reject["prompt"] for reject in rejects} == {"entity"}

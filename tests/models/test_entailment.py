@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipelines.refact.entailment import same_meaning
-from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
+from halu_tasks.builders.pipelines.refact import RefactPipeline
+from halu_tasks.builders.pipelines.refact_rules import same_meaning
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models
@@ -110,5 +110,5 @@ def test_the_pipeline_drops_replacements_that_the_model_finds_equivalent(
     (draft,) = asyncio.run(pipeline.drafts(document, ask))
     assert next(replies, None) is None, "the verifier is asked nothing about equivalence"
     assert draft.passed == passes and "equivalent" in draft.checks
-    assert [failure.reason for failure in draft.failures] == ([] if passes else ["same meaning"])
+    assert [failure.reason for failure in draft.faults] == ([] if passes else ["same meaning"])
     assert pipeline.settings["nli_model"] == str(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.builders.quality.near_embeddings import near_filter
+from halu_tasks.builders.duplicates import duplicate_filter
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models
@@ -39,22 +39,20 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_what_is_near_in_meaning_is_found_outside_of_its_group(model: str) -> None:
-    near = near_filter(99.99, model)
+    near = duplicate_filter(99.99, model)
     first, second = "which river flows through the town ?", "how many people live in the capital ?"
     assert near.add("a", first, "one") is None
     assert near.add("b", second, "two") is None
     assert near.add("c", first.upper(), "one") is None  # of the first one's group
     assert near.add("d", second.upper()) == "b"
     assert near.add("e", first, "two") == "a"
-    near.close()
 
 
 def test_the_similarity_decides(model: str) -> None:
-    near = near_filter(1, model)
+    near = duplicate_filter(1, model)
     assert [near.add(str(place), text) for place, text in enumerate(["which river ?", "which town ?"])] == [None, "0"]
-    near.close()
 
 
 def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"embeddings .*none"):
-        near_filter(90, str(tmp_path / "none"))
+        duplicate_filter(90, str(tmp_path / "none"))

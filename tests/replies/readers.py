@@ -35,8 +35,7 @@ def of_task(task: str) -> Callable[[Row], Answer[Any]]:
 
 
 def builder_verdict(row: Row) -> Answer[str]:
-    read = read_builder_verdict(row["reply"])
-    return Answer(read.value.value if read.value else None, read.reason)
+    return read_builder_verdict(row["reply"])
 
 
 def type_as_published(row: Row) -> Answer[str]:

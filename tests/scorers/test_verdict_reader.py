@@ -17,7 +17,8 @@ def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
     own, quoted = '[{"verdict": "no"}, {"verdict": "no"}]', '[{"verdict": "yes"}, {"verdict": "yes"}]'
 
     def values(reply: str) -> list[str]:
-        return [verdict.value for verdict in read_verdicts(reply, 2).value or []]
+        verdicts = [verdict.value for verdict in read_verdicts(reply, 2)]
+        return verdicts if all(verdicts) else []
 
     assert values(own) == values(f"{own}\nThe answer says {quoted}.") == values(f"It differs.\n{own}") == ["no", "no"]
     assert values(f"```json\n{own}\n```\nThe answer contains:\n{quoted}\n") == ["no", "no"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halu_tasks.builders import registry
-from halu_tasks.builders.pipeline import Item, Pair, Pipeline, Row
-from halu_tasks.builders.run.dataset import write_dataset
+from halu_tasks.builders.collect import write_dataset
+from halu_tasks.builders.pipeline import Draft, Pipeline, Row, TextPair, pipelines
 
 
 @dataclass(frozen=True)
@@ -37,19 +36,19 @@ class Toy(Pipeline):
     async def drafts(self, document: Any, ask: Any) -> list[Any]:
         return []
 
-    def lines(self, item: Item) -> Iterable[tuple[str, Row]]:
+    def lines(self, item: Draft) -> Iterable[tuple[str, Row]]:
         yield "generative_qa.jsonl", {**item.row, "reason": "it says so", "ent": item.document, "halu_type": "属性错误"}
 
-    def pairs(self, item: Item) -> Iterable[Pair]:
-        yield Pair(item.row["correct_answer"], item.row["halu_answer"], item.document, item.kind)
+    def pairs(self, item: Draft) -> Iterable[TextPair]:
+        yield TextPair(item.row["correct_answer"], item.row["halu_answer"], item.document, item.kind)
 
-    def context(self, item: Item) -> Mapping[str, str]:
+    def context(self, item: Draft) -> Mapping[str, str]:
         return {"question": item.row["question"]}
 
-    def shown(self, item: Item) -> Mapping[str, str]:
+    def shown(self, item: Draft) -> Mapping[str, str]:
         return item.row
 
-    def key(self, item: Item) -> str:
+    def key(self, item: Draft) -> str:
         return str(item.row["question"])
 
 
@@ -60,18 +59,18 @@ class ToyOfTypes(Toy):
     name = "toy_of_types"
     labels = ("one", "other", "0")
 
-    def annotated(self, item: Item, label: str) -> Item | None:
-        return None if label == "0" else item._replace(kind=label)
+    def annotated(self, item: Draft, label: str) -> Draft | None:
+        return None if label == "0" else replace(item, kind=label)
 
 
-def item(place: int, question: str = "", true: str = "", hallucinated: str = "", kind: str = "one") -> Item:
+def item(place: int, question: str = "", true: str = "", hallucinated: str = "", kind: str = "one") -> Draft:
     """An item of the document `place // 2`; texts that are not given say nothing."""
     row = {
         "question": question or f"What is thing number {place}?",
         "correct_answer": true or f"Thing {place} is right.",
         "halu_answer": hallucinated or f"Thing {place} is wrong.",
     }
-    return Item(f"item{place}", kind, f"document{place // 2}", row)
+    return Draft(id=f"item{place}", kind=kind, document=f"document{place // 2}", row=row)
 
 
 @pytest.fixture
@@ -80,7 +79,7 @@ def toy() -> Toy:
 
 
 @pytest.fixture
-def toys() -> Callable[..., Item]:
+def toys() -> Callable[..., Draft]:
     return item
 
 
@@ -89,9 +88,9 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
     """`built(items)` writes them as a build by `toy` would, and returns the folder."""
     for pipeline in (Toy, ToyOfTypes):
         # beside the packaged ones: Inspect registers the tasks of all of them once in a process
-        monkeypatch.setitem(registry.pipelines(), pipeline.name, pipeline)
+        monkeypatch.setitem(pipelines(), pipeline.name, pipeline)
 
-    def build(items: Sequence[Item]) -> Path:
+    def build(items: Sequence[Draft]) -> Path:
         folder = tmp_path / "built"
         write_dataset(Toy(), items, folder / "dataset")
         plan = {
@@ -101,7 +100,9 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
             "source": {"name": "docs.jsonl", "sha256": "ab" * 32},
             "documents": 12,
             "models": {"model": "openai/gpt-4o", "roles": {}},
-            "parts": 1,
+            "samples": 0,
+            "parts": [12],
+            "refused": {},
         }
         (folder / "build.json").write_text(json.dumps(plan))
         return folder

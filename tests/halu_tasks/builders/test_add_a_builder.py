@@ -14,11 +14,11 @@ from types import ModuleType
 
 import pytest
 
-from halu_tasks.builders import prompts as wording
-from halu_tasks.builders.card.papers import PAPERS
+from halu_tasks.builders import pipeline as wording
+from halu_tasks.builders.card import paper_named
+from halu_tasks.builders.collect import write_dataset
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import Draft, Item
-from halu_tasks.builders.run.dataset import write_dataset
+from halu_tasks.builders.pipeline import Draft
 from halu_tasks.data.sources import SOURCES
 
 SECTION = (Path(__file__).parents[3] / "docs" / "builders.md").read_text(encoding="utf-8").split("## Add a builder")[1]
@@ -58,10 +58,10 @@ def test_what_it_makes_is_read_by_its_tasks(
     one_edit: ModuleType, tmp_path: Path, here: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     pipeline = one_edit.OneEdit()
-    assert pipeline.benchmark in SOURCES and pipeline.paper in PAPERS
+    assert pipeline.benchmark in SOURCES and paper_named(pipeline.paper).bibtex
     (draft,) = drafted(one_edit, json.dumps(EDIT), '{"verdict": "yes"}')
-    assert draft.passed and draft.row is not None and draft.checks == pipeline.checks
-    item = Item(draft.id, draft.kind, "d", draft.row)
+    assert not draft.faults and draft.row and draft.checks == pipeline.checks
+    item = draft
     write_dataset(pipeline, [item], tmp_path / "dataset")
     shown = here("items", "halluverse25_en", "--data", tmp_path / "dataset")
     assert shown.returncode == 0 and EDIT["edited"] in shown.stdout
@@ -83,4 +83,4 @@ def test_what_is_bad_fails_with_a_reason(
     one_edit: ModuleType, edit: str, verdict: str, failure: tuple[str, str]
 ) -> None:
     (draft,) = drafted(one_edit, edit, verdict)
-    assert [(own.check, own.reason) for own in draft.failures] == [failure] and draft.row is None
+    assert [(own.check, own.reason) for own in draft.faults] == [failure] and not draft.row

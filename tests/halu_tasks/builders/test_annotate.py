@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,15 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.annotation.annotation import Annotation, settled
-from halu_tasks.builders.annotation.doccano import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
-from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.registry import pipeline_named, pipelines
-from halu_tasks.builders.run.dataset import items_of
-from halu_tasks.builders.workflow.annotate import GUIDELINES
+from halu_tasks.builders.annotate import GUIDELINES, annotated, item_rows, shown_text
+from halu_tasks.builders.annotation import (
+    Annotator,
+    agreement_of,
+    fingerprint,
+    labels_of,
+    read_annotators,
+    read_labels,
+    settled,
+)
+from halu_tasks.builders.folder import read_items
+from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipelines
+from halu_tasks.builders.records import Collection, to_json
 from halu_tasks.core.errors import DataError, UsageError
 
-Toys = Callable[..., Item]
+Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 Built = Callable[..., Path]
 VALID = ("valid", "invalid")
@@ -61,10 +67,11 @@ def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built,
 def test_export_and_import_keep_what_annotators_keep(
     here: Here, built: Built, toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.builders.workflow.annotate.GUIDELINES", tmp_path)
+    monkeypatch.setattr("halu_tasks.builders.annotate.GUIDELINES", tmp_path)
     (tmp_path / "toy.md").write_text("Choose.")
     items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"
+    (folder / "collected.json").write_text(json.dumps(to_json(Collection())))
     assert here("label", "items", folder, "-o", out).returncode == 0
     rows = rows_of(out)
     assert {row["item"] for row in rows} == {item.id for item in items}
@@ -87,7 +94,7 @@ def test_export_and_import_keep_what_annotators_keep(
     kept = tmp_path / "kept"
     result = here("label", "import", folder, *files, "--rule", "two", "-o", kept)
     assert result.returncode == 0, result.stderr
-    assert [item.id for item in items_of(kept / "dataset")] == [item.id for item in items[:20]]
+    assert [item.id for item in read_items(kept / "dataset")] == [item.id for item in items[:20]]
     assert len(rows_of(kept / "dataset" / "generative_qa.jsonl")) == 20
     assert (kept / "build.json").read_text() == (folder / "build.json").read_text()
     report = json.loads((kept / "dataset" / "annotation.json").read_text())
@@ -103,7 +110,7 @@ def test_export_and_import_keep_what_annotators_keep(
 def test_what_annotators_keep_has_a_card_of_its_own(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
     items = [toys(place) for place in range(6)]
     folder, kept = built(items), tmp_path / "kept"
-    (folder / "collected.json").write_text(json.dumps({"rates": {}, "refused": {"too long": 1}}))
+    (folder / "collected.json").write_text(json.dumps(to_json(Collection(refused={"too long": 1}))))
     files = [
         written(tmp_path / f"{name}.jsonl", [{"item": f"item{place}", "label": ["valid"]} for place in range(3)])
         for name in ("ana", "bo")
@@ -121,10 +128,10 @@ def test_what_annotators_keep_has_a_card_of_its_own(here: Here, built: Built, to
 
 def test_a_sample_is_drawn_by_the_seed_alone(toy: Pipeline, toys: Toys) -> None:
     items = [toys(place) for place in range(50)]
-    one, other = tasks(toy, items, 10), tasks(toy, items[::-1], 10)
-    assert one == other and len(one) == 10 and one == tasks(toy, items)[:10]
-    assert tasks(toy, items, 10, seed=1) != one
-    assert len(tasks(toy, items, 99)) == 50
+    one, other = item_rows(toy, items, 10), item_rows(toy, items[::-1], 10)
+    assert one == other and len(one) == 10 and one == item_rows(toy, items, None)[:10]
+    assert item_rows(toy, items, 10, seed=1) != one
+    assert len(item_rows(toy, items, 99)) == 50
 
 
 @pytest.mark.parametrize(
@@ -150,9 +157,9 @@ def test_guidelines_explain_the_codes_that_rows_show() -> None:
 # --- in -------------------------------------------------------------------------------------------
 
 
-def read(tmp_path: Path, rows: Sequence[Mapping[str, Any]], known: Iterable[str] = ("a", "b")) -> Annotator:
+def read(rows: Sequence[Mapping[str, Any]], known: Iterable[str] = ("a", "b")) -> Annotator:
     shown = {id: fingerprint(f"text of {id}") for id in known}
-    return read_annotators([written(tmp_path / "ana.jsonl", rows)], shown, VALID)[0]
+    return read_labels("ana", rows, shown, VALID)
 
 
 @pytest.mark.parametrize(
@@ -160,17 +167,10 @@ def read(tmp_path: Path, rows: Sequence[Mapping[str, Any]], known: Iterable[str]
     [
         {"item": "a", "label": ["valid"]},
         {"item": "a", "label": "valid", "text": "text\r\nof a "},
-        {"item": "a", "labels": [" Valid "]},
-        {"item": "a", "cats": ["valid"], "entities": []},
-        {"item": "a", "label": [[0, 4, "valid"]]},
-        {"item": "a", "label": [[0, 4, "valid"], [5, 7, "valid"]]},
-        {"item": "a", "label": [{"start_offset": 0, "end_offset": 4, "label": "valid"}]},
-        {"meta": {"item": "a"}, "label": ["valid"]},
-        {"meta": '{"item": "a"}', "label": ["valid"]},
     ],
 )
-def test_labels_are_read_in_every_form_of_doccano(tmp_path: Path, row: dict[str, Any]) -> None:
-    found = read(tmp_path, [row])
+def test_labels_are_read_whatever_their_case(row: dict[str, Any]) -> None:
+    found = read([row])
     assert found.labels == {"a": "valid"} and not found.left_out
 
 
@@ -182,7 +182,6 @@ def test_the_label_0_is_a_label() -> None:
     ("rows", "reasons"),
     [
         ([{"label": ["valid"]}], {"no item id": 1}),
-        ([{"meta": "no json", "label": ["valid"]}], {"no item id": 1}),
         ([{"item": "z", "label": ["valid"]}], {"unknown item": 1}),
         ([{"item": "a", "label": []}], {"no label": 1}),
         ([{"item": "a"}], {"no label": 1}),
@@ -194,14 +193,14 @@ def test_the_label_0_is_a_label() -> None:
     ],
 )
 def test_a_row_that_gives_no_label_is_counted_by_its_reason(
-    tmp_path: Path, rows: list[dict[str, Any]], reasons: dict[str, int]
+    rows: list[dict[str, Any]], reasons: dict[str, int]
 ) -> None:
-    found = read(tmp_path, rows)
+    found = read(rows)
     assert found.labels == {} and found.left_out == reasons
 
 
-def test_the_same_row_again_counts_once(tmp_path: Path) -> None:
-    found = read(tmp_path, [{"item": "a", "label": ["valid"]}] * 3 + [{"item": "a", "label": []}])
+def test_the_same_row_again_counts_once() -> None:
+    found = read([{"item": "a", "label": ["valid"]}] * 3 + [{"item": "a", "label": []}])
     assert found.labels == {"a": "valid"} and found.left_out == {"repeated row": 2, "no label": 1}
 
 
@@ -234,7 +233,9 @@ def test_labels_of_one_annotator_are_not_enough(
     here: Here, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
 ) -> None:
     folder = built([toys(0)])
-    file = written(tmp_path / "all.jsonl", answered(tasks(toy, items_of(folder / "dataset")), {"item0": "valid"}))
+    file = written(
+        tmp_path / "all.jsonl", answered(item_rows(toy, read_items(folder / "dataset"), None), {"item0": "valid"})
+    )
     empty = written(tmp_path / "admin.jsonl", [{"item": "item0", "label": []}])
     result = here("label", "import", folder, file, empty)
     assert result.returncode == 2 and "two annotators or more" in result.stderr and len(result.stderr.splitlines()) == 1
@@ -242,7 +243,7 @@ def test_labels_of_one_annotator_are_not_enough(
     other = written(tmp_path / "documents.jsonl", [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}])
     result = here("label", "import", folder, file, other)
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
-    assert "documents contains no annotations (2 rows without item ids)" in result.stderr
+    assert "documents contains no usable labels (no item id 2)" in result.stderr
 
 
 # --- rules and agreement --------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def test_rows_that_cannot_be_used_have_a_status_of_their_own(
     here: Here, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
 ) -> None:
     folder = built([toys(0), toys(1)])
-    rows = tasks(toy, items_of(folder / "dataset"))
+    rows = item_rows(toy, read_items(folder / "dataset"), None)
     given = {"item0": "valid", "item1": "valid"}
     ana, bo = (written(tmp_path / f"{name}.jsonl", answered(rows, given)) for name in ("ana", "bo"))
     # an item that an annotator has not come to yet is no fault
@@ -290,55 +291,51 @@ def test_a_rule_settles_on_a_label_or_says_why_not(labels: str, majority: str, t
     assert settled("aa", least=3) == (None, "too few labels")
 
 
-def annotation(labels: Mapping[str, str], **options: Any) -> Annotation:
-    """Of annotators' labels, a character an item, a space where there is none; each item its own document."""
-    annotators = [
+def annotators(labels: Mapping[str, str]) -> list[Annotator]:
+    """Annotators' labels, a character an item, a space where there is none."""
+    return [
         Annotator(name, len(own), {f"item{place}": label for place, label in enumerate(own) if label != " "})
         for name, own in labels.items()
     ]
-    size = max(map(len, labels.values()))
-    return Annotation(annotators, {f"item{place}": f"d{place}" for place in range(size)}, **options)
 
 
 def agreement(labels: Mapping[str, str]) -> dict[str, Any]:
-    """The agreement of annotators as `annotation.json` has it."""
-    content: dict[str, Any] = annotation(labels).report().to_json()["agreement"]
+    """The agreement of annotators as `annotation.json` has it; each item is its own document."""
+    clusters = {f"item{place}": f"d{place}" for place in range(max(map(len, labels.values())))}
+    content: dict[str, Any] = to_json(agreement_of(annotators(labels), clusters))
     return content
 
 
 def test_agreement_is_as_worked_out_by_hand() -> None:
-    # of 10 items: both v on 5, both i on 2, v/i on 2, i/v on 1; p_o = 0.7, p_e = 0.7*0.6 + 0.3*0.4 = 0.54
-    found = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"})
-    assert found["pairs"][0]["agreement"]["value"] == 0.7
-    assert found["pairs"][0]["cohen_kappa"]["value"] == round((0.7 - 0.54) / 0.46, 4)
-    assert found["pairwise_agreement"]["value"] == 0.7 and found["annotators_per_item"] == 2
+    # of 10 items: both v on 5, both i on 2, v/i on 2, i/v on 1; 13 of 20 labels are v, 7 are i
+    (found,) = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"}).values()
+    assert (found["items"], found["agreement"]["value"]) == (10, 0.7)
+    assert found["alpha"]["value"] == round(1 - 0.3 / (2 * 13 * 7 / (20 * 19)), 4)
 
 
 def test_groups_that_share_the_work_agree_as_if_they_were_one() -> None:
     one = agreement({"a": "vvii", "b": "viii", "c": "vivi"})
     groups = agreement({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"})
-    for name in ("pairwise_agreement", "items", "annotators_per_item"):
-        assert one[name] == groups[name]
+    assert one["all annotators"] == groups["all annotators"]
     # three pairs of three items that have them: 3, 1, 1 and 3 of 3
-    assert one["pairwise_agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
-    assert {tuple(own["annotators"]): own["items"] for own in groups["pairs"]}[("a", "b")] == 2
-    assert ("a", "d") not in {tuple(own["annotators"]) for own in groups["pairs"]}
+    assert one["all annotators"]["agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
+    assert groups["a, b"]["items"] == 2 and "a, d" not in groups
 
 
-def test_an_item_with_fewer_labels_is_no_part_of_the_agreement_and_is_told() -> None:
-    found = agreement({"a": "vvvv", "b": "vvv ", "c": "vvi "})
-    assert (found["items"], found["annotators_per_item"], found["with_other_numbers"]) == (3, 3, 1)
+def test_an_item_with_one_label_is_no_part_of_the_agreement() -> None:
+    assert agreement({"a": "vvvv", "b": "vvv "})["all annotators"]["items"] == 3
+    assert agreement({"a": "v ", "b": " v"})["all annotators"] == {"items": 0, "agreement": None, "alpha": None}
 
 
 def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys) -> None:
     items = [toys(place, kind="one") for place in range(4)]
-    own = annotation({"a": "xyzz", "b": "xyzw"})
+    given = annotators({"a": "xyzz", "b": "xyzw"})
     named = {"x": "one", "y": "other", "z": "0", "w": "one"}
-    for annotator in own.annotators:
+    for annotator in given:
         annotator.labels = {item: named[label] for item, label in annotator.labels.items()}
-    kept = list(own.kept(toy_of_types, items))
+    kept, result = annotated(toy_of_types, items, given, "majority", 2)
     assert [(item.id, item.kind) for item in kept] == [("item0", "one"), ("item1", "other")]
-    report = own.report().to_json()
+    report = result.as_json()
     assert report["relabelled"] == 1
     assert report["dropped"] == {"no majority": {"one": 1}, "voted 0": {"one": 1}}
     assert {label: own["n"] for label, own in report["labels"].items()} == {
@@ -357,7 +354,6 @@ ROWS = st.fixed_dictionaries(
             st.lists(st.sampled_from(["valid", "invalid", "maybe"]), max_size=2), st.sampled_from(["valid", 3, None])
         ),
         "text": st.sampled_from(["", "other"]),
-        "meta": st.sampled_from([{}, "x", [1], {"item": "item1"}]),
     },
 )
 
@@ -366,7 +362,7 @@ ROWS = st.fixed_dictionaries(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[dict[str, Any]]], rule: str) -> None:
     items = [toys(place) for place in range(3)]
-    texts = {own.id: shown_text(toy, own) for own in items}
+    texts = {own.id: shown_text(toy.shown(own)) for own in items}
     shown = {id: fingerprint(text) for id, text in texts.items()}
     with TemporaryDirectory() as folder:
         paths = []
@@ -376,17 +372,15 @@ def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[
                 for row in rows
             ]
             paths.append(written(Path(folder) / f"{place}.jsonl", full))
-        annotators = read_annotators(paths, shown, VALID)
-    for own, rows in zip(annotators, files, strict=True):
-        assert own.rows == len(rows) == len(own.labels) + own.left_out.total()
-    try:
-        found = Annotation(annotators, {own.id: own.document for own in items}, rule)
-    except UsageError:
-        assert sum(bool(own.labels) for own in annotators) < 2
-        return
-    kept = list(found.kept(toy, items))
-    report = found.report().to_json()
+        try:
+            given = read_annotators(paths, shown, VALID)
+        except UsageError:
+            return
+    for annotator, rows in zip(given, files, strict=True):
+        assert annotator.rows == len(rows) == len(annotator.labels) + annotator.left_out.total()
+    kept, result = annotated(toy, items, given, rule, 2)
+    report = result.as_json()
     assert len(kept) == report["kept"]
     assert report["kept"] + sum(sum(kinds.values()) for kinds in report["dropped"].values()) == report["items"] == 3
     for item in kept:
-        assert Counter(found.of(item.id))["valid"] >= 2
+        assert [annotator.labels.get(item.id) for annotator in given].count("valid") >= 2

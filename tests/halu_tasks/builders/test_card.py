@@ -13,20 +13,18 @@ import yaml
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
-from halu_tasks.builders.annotation.annotation import Annotation
-from halu_tasks.builders.annotation.doccano import Annotator
-from halu_tasks.builders.card.card import CardInfo, card, tasks_on
-from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.quality.overlaps import Dropped
-from halu_tasks.builders.quality.quality import quality
-from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.collect import Collected, Rate
-from halu_tasks.builders.run.plan import Source
+from halu_tasks.builders.annotate import annotated
+from halu_tasks.builders.annotation import Annotator
+from halu_tasks.builders.card import Card, tasks_on
+from halu_tasks.builders.folder import BuildPlan
+from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named
+from halu_tasks.builders.quality import measure_quality
+from halu_tasks.builders.records import Collection, Rate
 from halu_tasks.scorers.metrics import Estimate
 
-Toys = Callable[..., Item]
-Info = Callable[..., CardInfo]
-COLLECTED = Collected(
+Toys = Callable[..., Draft]
+Info = Callable[..., Card]
+COLLECTED = Collection(
     refused={"too long": 2},
     rates={"right": Rate(30, 40, Estimate(0.75, None, 0.612, 0.851))},
     rejected={"right: not supported": 7, "wrong: means the same": 9},
@@ -38,25 +36,27 @@ NASTY = "</details>\n---\n# Bad | `x` <script>alert(1)</script> [a](b) ```` ``` 
 
 @pytest.fixture
 def info(toy: Pipeline, toys: Toys) -> Info:
-    def made(**changed: Any) -> CardInfo:
-        of_collected = {name: changed.pop(name) for name in ("licences", "licence") if name in changed}
+    def made(**changed: Any) -> Card:
+        of_collection = {name: changed.pop(name) for name in ("licences", "licence") if name in changed}
+        models = {"model": "openai/gpt-4o", "temperature": 0.5, "roles": {"verifier": {"model": "vllm/q"}}}
         return dataclasses.replace(
-            CardInfo(
-                title="My set",
+            Card(
                 pipeline=toy,
-                package="0.1.0",
-                source=Source("docs.jsonl", "ab" * 32),
-                documents=12,
+                plan=plan("docs.jsonl", models),
                 files={"generative_qa.jsonl": 30, "items.jsonl": 30},
-                items=30,
-                models={"model": "openai/gpt-4o", "temperature": 0.5, "roles": {"verifier": {"model": "vllm/q"}}},
-                collected=dataclasses.replace(COLLECTED, **of_collected),
-                quality=quality(toy, [toys(place) for place in range(30)]),
+                collection=dataclasses.replace(COLLECTED, **of_collection),
+                quality=measure_quality(toy, [toys(place) for place in range(30)]),
             ),
             **changed,
         )
 
     return made
+
+
+def plan(name: str, models: Mapping[str, Any]) -> BuildPlan:
+    source = {"name": name, "sha256": "ab" * 32}
+    empty = {"options": {}, "settings": {}, "refused": {}, "samples": 0}
+    return BuildPlan(builder="toy", models=models, source=source, documents=12, parts=[12], **empty)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def test_the_hub_reads_the_front_matter(info: Info) -> None:
-    text = card(info(licence="cc by-sa 4.0"))
+    text = info(licence="cc by-sa 4.0").text()
     data = DatasetCard(text).data.to_dict()
     assert data["language"] == ["en"] and data["license"] == "cc-by-sa-4.0" and data["size_categories"] == ["n<1K"]
     assert data["task_categories"] == ["question-answering", "multiple-choice"]
@@ -79,7 +79,7 @@ def test_the_hub_reads_the_front_matter(info: Info) -> None:
         "generative_qa": [{"split": "test", "path": "generative_qa.jsonl"}],
         "items": [{"split": "test", "path": "items.jsonl"}],
     }
-    assert DatasetCard(text).text.lstrip().startswith("# My set")
+    assert DatasetCard(text).text.lstrip().startswith("# docs.jsonl as C-FAITH")
 
 
 @pytest.mark.parametrize(
@@ -92,20 +92,20 @@ def test_the_hub_reads_the_front_matter(info: Info) -> None:
     ],
 )
 def test_a_licence_is_told_as_the_hub_knows_it(info: Info, named: str | None, expected: Mapping[str, str]) -> None:
-    data = DatasetCard(card(info(licence=named))).data.to_dict()
+    data = DatasetCard(info(licence=named).text()).data.to_dict()
     assert {key: value for key, value in data.items() if key.startswith("license")} == expected
 
 
 def test_what_is_not_known_of_licences_is_said(info: Info) -> None:
-    told = sections(card(info()))["Documents"]
+    told = sections(info().text())["Documents"]
     assert "| CC BY 4.0 | 5 |" in told and "| not known | 7 |" in told
     assert "No licence was specified for this dataset" in told
-    told = sections(card(info(licences={}, licence="MIT")))["Documents"]
+    told = sections(info(licences={}, licence="MIT").text())["Documents"]
     assert "The documents do not state their licences" in told and "as specified by its builder: MIT" in told
 
 
 def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
-    told = sections(card(info()))
+    told = sections(info().text())
     assert "ab" * 32 in told["Documents"] and "| refused: too long | 2 |" in told["Documents"]
     assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.5 |" in told["Models"]
     assert "| verifier | vllm/q | max\\_tokens=4096, temperature=0.0 |" in told["Models"]
@@ -115,7 +115,7 @@ def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
     assert told["Pass rates"].index("means the same") < told["Pass rates"].index("not supported")
     assert "| duplicate | 3 |" in told["Pass rates"]
     assert "| kind | one 30 |" in told["Balance"]
-    assert "characters" in told["Leaks"] and "Not compared with" not in told["Duplicates"]
+    assert "characters" in told["Leaks"] and "0 at 100% similarity or more." in told["Duplicates"]
     assert "--tasks cfaith_gen,cfaith_tf --metadata halu_data=path/to/dataset" in told["Use"]
     assert "cfaith_choice" not in told["Use"]
     assert "No person has checked the items." in told["Limits and biases"] and "Annotation" not in told
@@ -123,32 +123,24 @@ def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
 
 def test_annotation_is_told_where_there_is_one(info: Info, toy: Pipeline, toys: Toys) -> None:
     own = [Annotator(name, 2, {"item0": "valid", "item1": label}) for name, label in (("a", "valid"), ("b", "invalid"))]
-    annotation = Annotation(own, {"item0": "d0", "item1": "d0"})
-    assert len(list(annotation.kept(toy, [toys(0), toys(1)]))) == 1
-    told = sections(card(info(annotation=annotation.report())))
+    kept, report = annotated(toy, [toys(0), toys(1)], own, "majority", 2)
+    assert [item.id for item in kept] == ["item0"]
+    told = sections(info(annotation=report).text())
     assert "2 annotators labelled 2 of 2 items; 1 were kept" in told["Annotation"]
-    assert "| no majority | one | 1 |" in told["Annotation"] and "Fleiss' kappa" in told["Annotation"]
+    assert "| no majority | one | 1 |" in told["Annotation"] and "| all annotators | 2 | 0.500 |" in told["Annotation"]
     assert "No person has checked" not in told["Limits and biases"]
 
 
 def test_draws_are_told_of_where_there_are_several(info: Info) -> None:
     several = "Prompts that are asked several times"
-    assert several not in sections(card(info()))["Models"]
+    assert several not in sections(info().text())["Models"]
     own = pipeline_named("factchd_pipeline", {"votes": 3})
-    assert several in sections(card(info(pipeline=own)))["Models"]
-    assert several not in sections(card(info(pipeline=pipeline_named("refact_pipeline", {}))))["Models"]
-
-
-def test_duplicates_that_were_dropped_are_told(info: Info, toy: Pipeline, toys: Toys) -> None:
-    found = quality(toy, [toys(place) for place in range(30)], dropped=Dropped(90.0, 3))
-    told = sections(card(info(quality=found)))["Duplicates"]
-    assert "nearly the same: not checked again (dropped when collected, at 90% similarity or more: 3)." in told
-    assert "nearly the same: not checked." in sections(card(info()))["Duplicates"]
+    assert several in sections(info(pipeline=own).text())["Models"]
+    assert several not in sections(info(pipeline=pipeline_named("refact_pipeline", {})).text())["Models"]
 
 
 def test_a_card_without_figures_says_so(info: Info) -> None:
-    told = sections(card(info(quality=None, collected=Collected(documents_not_done=4), files={"other.jsonl": 1})))
-    assert "Leaks, balance and duplicates were not checked." in told["Limits and biases"]
+    told = sections(info(collection=Collection(documents_not_done=4), files={"other.jsonl": 1}).text())
     assert "There were no drafts." in told["Pass rates"]
     assert "| **not finished when this was collected** | 4 |" in told["Documents"]
     assert "No task of halu-tasks reads files with these names" in told["Use"]
@@ -157,7 +149,7 @@ def test_a_card_without_figures_says_so(info: Info) -> None:
 @pytest.mark.parametrize("name", ["cfaith", "refact", "halluverse25", "factchd"])
 def test_the_paper_is_cited_as_the_documentation_does(info: Info, name: str) -> None:
     of = type("Of", (type(info().pipeline),), {"paper": name})
-    told = sections(card(info(pipeline=of())))["Citation"]
+    told = sections(info(pipeline=of()).text())["Citation"]
     entry = told.split("```bibtex\n")[1].split("\n```")[0]
     docs = Path(__file__).parents[3] / "docs" / "tasks.md"
     assert entry in docs.read_text(encoding="utf-8")
@@ -168,7 +160,7 @@ def test_tasks_are_those_whose_file_is_there() -> None:
     assert tasks_on("halluverse25", {"tr_final_data.csv": 3}) == expected
 
 
-def nasty(info: Info, text: str) -> CardInfo:
+def nasty(info: Info, text: str) -> Card:
     """A card in which every text from outside is `text`."""
     plain = info()
 
@@ -179,11 +171,9 @@ def nasty(info: Info, text: str) -> CardInfo:
 
     return dataclasses.replace(
         plain,
-        title=text,
         pipeline=Worded(),
-        source=Source(text, text),
-        models={"model": text, text: text, "roles": {text: {"model": text, text: text}, "verifier": text}},
-        collected=Collected(
+        plan=plan(text, {"model": text, text: text, "roles": {text: {"model": text, text: text}, "verifier": text}}),
+        collection=Collection(
             refused={text: 1},
             rates={text: Rate(1, 1, Estimate(1.0, None, None, None))},
             rejected={text: 1},
@@ -199,11 +189,11 @@ def nasty(info: Info, text: str) -> CardInfo:
 )
 @pytest.mark.slow
 def test_nothing_from_outside_breaks_the_card(info: Info, text: str) -> None:
-    written = card(nasty(info, text))
+    written = nasty(info, text).text()
     data = DatasetCard(written).data.to_dict()
-    assert data["configs"] == DatasetCard(card(info())).data.to_dict()["configs"]
+    assert data["configs"] == DatasetCard(info().text()).data.to_dict()["configs"]
     tokens = MarkdownIt().enable("table").parse(DatasetCard(written).text)
-    plain = MarkdownIt().enable("table").parse(DatasetCard(card(info())).text)
+    plain = MarkdownIt().enable("table").parse(DatasetCard(info().text()).text)
 
     def headings(own: list[Any]) -> list[str]:
         return [after.content for token, after in pairwise(own) if token.type == "heading_open"]
@@ -221,12 +211,12 @@ def test_the_same_build_has_the_same_card(info: Info) -> None:
     shuffled = dataclasses.replace(
         other,
         files=dict(reversed(other.files.items())),
-        models=dict(reversed(other.models.items())),
-        collected=dataclasses.replace(
-            other.collected,
-            licences=dict(reversed(other.collected.licences.items())),
-            rejected=dict(reversed(other.collected.rejected.items())),
+        plan=plan("docs.jsonl", dict(reversed(other.plan.models.items()))),
+        collection=dataclasses.replace(
+            other.collection,
+            licences=dict(reversed(other.collection.licences.items())),
+            rejected=dict(reversed(other.collection.rejected.items())),
         ),
     )
-    assert card(one) == card(shuffled)
-    assert yaml.safe_load(card(one).split("---\n")[1])
+    assert one.text() == shuffled.text()
+    assert yaml.safe_load(one.text().split("---\n")[1])

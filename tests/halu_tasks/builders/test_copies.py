@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.quoting import Source, one_line, plain, sentence_count
+from halu_tasks.builders.quoting import SourceText, one_line, plain, sentence_count
 
 TEXT = """Early life
 Mara Tolnay’s father was a miller.[3] She was born in the
@@ -34,7 +34,7 @@ Vésale, 1543. Она жила в Вене."""
     ],
 )
 def test_a_copy_is_given_as_the_document_writes_it(copied: str, found: str) -> None:
-    assert Source(TEXT).sentence(copied).value == found
+    assert SourceText(TEXT).sentence(copied).value == found
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_a_copy_is_given_as_the_document_writes_it(copied: str, found: str) -> N
     ],
 )
 def test_what_is_no_copy_of_a_sentence_is_refused(copied: str, reason: str) -> None:
-    found = Source(TEXT).sentence(copied)
+    found = SourceText(TEXT).sentence(copied)
     assert (found.value, found.reason) == (None, reason)
 
 
 def test_a_later_whole_occurrence_counts() -> None:
     text = "He said that She was a miller, too. She was a miller."
-    assert Source(text).sentence("She was a miller").value == "She was a miller."
+    assert SourceText(text).sentence("She was a miller").value == "She was a miller."
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ ANY = st.text(st.characters(), max_size=60)  # halves of characters too
 
 @given(ANY, ANY)
 def test_nothing_raises_and_what_is_found_stands_in_the_document(text: str, copied: str) -> None:
-    source = Source(f"{text} {copied} {text}")
+    source = SourceText(f"{text} {copied} {text}")
     found = source.sentence(copied)
     assert (found.value is None) == bool(found.reason)
     if found.value is not None:

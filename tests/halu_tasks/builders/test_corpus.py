@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.documents import Document, read_documents, refusal
-from halu_tasks.builders.run.parts import Part, in_order, part_of, place, split
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.builders.documents import Document, in_order, place, read_documents, refusal
+from halu_tasks.builders.folder import split, write_documents
+from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.core.errors import DataError
 
 IDS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
@@ -23,34 +24,36 @@ IDS = st.lists(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(IDS, st.integers(1, 9), st.randoms())
-def test_every_document_is_in_one_part_in_one_order(tmp_path_factory, ids, parts, random) -> None:  # type: ignore[no-untyped-def]
+@given(IDS, st.integers(2, 9), st.integers(0, 3), st.randoms())
+def test_every_document_is_in_one_part_in_one_order(toy, tmp_path_factory, ids, parts, samples, random) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("parts")
-    documents = [Document(id, f"text\nof\u2028{id}", {"title": id}) for id in ids]
-    shuffled = random.sample(documents, len(documents))
-    assert split(iter(shuffled), folder / "documents", parts) == len(ids)
+    # every second one is too short to be used
+    texts = [f"Text\nof\u2028{id}. It is long enough to be used.\n" if n % 2 else "." for n, id in enumerate(ids)]
+    documents = [Document(id, text, {"title": id}) for id, text in zip(ids, texts, strict=True)]
+    write_documents(folder / "all.jsonl", random.sample(documents, len(documents)))
+    numbers = split(toy, folder / "all.jsonl", folder / "documents", parts, samples)
     files = sorted((folder / "documents").iterdir())
-    assert len(files) == parts
-    read = [document for path in files for document in read_documents(path)]
-    # in the order of all, whatever the number of parts, and as they were
-    assert read == in_order(documents) == sorted(documents, key=lambda document: place(document.id))
-    for number, path in enumerate(files):
-        assert all(part_of(document.id, parts) == number for document in read_documents(path))
-        assert all(Part(number, parts).holds(document.id) for document in read_documents(path))
+    assert len(files) == len(numbers) == parts and sum(numbers) == len(ids)
+    read = [list(read_documents(path)) for path in files]
+    assert [len(own) for own in read] == numbers
+    # samples are the first that can be used; the others are in the order of all, whatever the number of parts
+    ordered = in_order(documents)
+    assert ordered == sorted(documents, key=lambda document: place(document.id))
+    first = [document for document in ordered if toy.refuse(document) is None][:samples]
+    assert not samples or read[0] == first
+    assert [document for own in read[bool(samples) :] for document in own] == [
+        own for own in ordered if own not in first
+    ]
 
 
-def test_ids_must_differ(tmp_path: Path) -> None:
+def test_ids_must_differ(toy: Pipeline, tmp_path: Path) -> None:
     twice = [Document("a", "x"), Document("b", "x"), Document("a", "y")]
-    for make in (in_order, lambda documents: split(documents, tmp_path / "d", 2)):
-        with pytest.raises(DataError, match="two documents have the id 'a'"):
-            make(twice)
+    with pytest.raises(DataError, match="two documents have the id 'a'"):
+        in_order(twice)
+    write_documents(tmp_path / "all.jsonl", twice)
+    with pytest.raises(DataError, match="two documents have the id 'a'"):
+        split(toy, tmp_path / "all.jsonl", tmp_path / "d", 2)
     assert not (tmp_path / "d").exists()
-
-
-@pytest.mark.parametrize("text", ["2", "2/2", "-1/2", "a/b", "1/", "1/0"])
-def test_what_names_no_part(text: str) -> None:
-    with pytest.raises(UsageError, match="expected a part such as"):
-        Part.named(text)
 
 
 def test_a_folder_of_texts(tmp_path: Path) -> None:

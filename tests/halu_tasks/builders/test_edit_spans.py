@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
-from halu_tasks.builders.pipelines.refact.edits import (
+from halu_tasks.builders.pipelines.refact_edits import (
     Edit,
     Prose,
     begun_as,
@@ -20,7 +20,7 @@ from halu_tasks.builders.pipelines.refact.edits import (
     mentioned,
     unfit,
 )
-from halu_tasks.builders.pipelines.refact.stopwords import only_stop_words, stop_words
+from halu_tasks.builders.pipelines.refact_rules import only_stop_words, stop_words
 from halu_tasks.core.errors import UsageError
 
 

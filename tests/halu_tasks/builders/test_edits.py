@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.halluverse25.edits import change, extent_faults, finished, form_faults, script, words
+from halu_tasks.builders.pipelines.halluverse25 import change, extent_faults, finished, form_faults, script, words
 
 LANGUAGES = ("en", "ar", "tr")
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.factchd import check_row
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.pipelines.factchd.checks import explanation_faults, plain, reason_of
-from halu_tasks.builders.pipelines.factchd.pipeline import FILE, FactCHDPipeline
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
+from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline
+from halu_tasks.builders.pipelines.factchd_rules import explanation_faults, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
@@ -94,7 +94,7 @@ def drafts(document: Document, ask: Any, pipeline: FactCHDPipeline = PIPELINE) -
 
 
 def reasons(found: list[Draft]) -> dict[str, list[tuple[str, str]]]:
-    return {draft.kind.partition("/")[2]: [failure[:2] for failure in draft.failures] for draft in found}
+    return {draft.kind.partition("/")[2]: [failure[:2] for failure in draft.faults] for draft in found}
 
 
 def both(check: str, reason: str) -> dict[str, list[tuple[str, str]]]:
@@ -105,9 +105,9 @@ def only(label: str, check: str, reason: str) -> dict[str, list[tuple[str, str]]
     return {other: [(check, reason)] if other == label else [] for other in LABELS}
 
 
-def item(draft: Draft, document: str = "a") -> Item:
-    assert draft.row is not None
-    return Item(draft.id, draft.kind, document, json.loads(json.dumps(draft.row)))
+def item(draft: Draft, document: str = "a") -> Draft:
+    assert draft.row
+    return Draft(id=draft.id, kind=draft.kind, document=document, row=json.loads(json.dumps(draft.row)))
 
 
 def jsonl(path: Path, rows: list[Any]) -> Path:
@@ -161,15 +161,11 @@ def test_the_seed_decides_which_subgraphs_are_made_and_the_option_how_many(tmp_p
     assert found[0] == found[1] != found[2] and len(found[0]) == 9
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("a.tsv", "head\trelation\ttail\nA\tr\tB\nB\ts\t\"C\n"),
-    ("a.tsv", "A\tr\tB\n\nB\ts\t\"C\n"),
-    ("a.csv", "tail,head,relation\nB,A,r\n\"\"\"C\",B,s\n"),
-    ("a.csv", "A,r,B\nB,s,\"\"\"C\"\n"),
-    ("a.jsonl", '{"head": "A", "relation": "r", "tail": "B"}\n{"head": "B", "relation": "s", "tail": "\\"C"}\n'),
-])  # fmt: skip
-def test_triples_come_as_json_lines_or_tables(tmp_path: Path, name: str, text: str, caplog: Any) -> None:
-    (tmp_path / name).write_text(text)
+def test_triples_come_as_json_lines(tmp_path: Path, caplog: Any) -> None:
+    name = "a.jsonl"
+    (tmp_path / name).write_text(
+        '{"head": "A", "relation": "r", "tail": "B"}\n{"head": "B", "relation": "s", "tail": "\\"C"}\n'
+    )
     (walk,) = PIPELINE.documents(tmp_path / name)
     assert walk.text == 'A | r | B\nB | s | "C'
     assert "found 1 multi_hop, 0 comparison, 0 set_operation in 2 triples; 100 of each requested" in caplog.text
@@ -184,8 +180,6 @@ def test_triples_of_which_nothing_can_be_made_are_told(tmp_path: Path) -> None:
     ("kg.jsonl", '{"head": "A", "relation": "r", "tail": "B"}\n{"head": "A"}\n', "kg.jsonl:2: field 'rel"),
     ("kg.jsonl", '{"head": "A", "relation": " ", "tail": "B"}\n', "kg.jsonl:1: field 'relation' is empty"),
     ("kg.jsonl", '{"head": ["A"], "relation": "r", "tail": "B"}\n', "kg.jsonl:1: field 'head'"),
-    ("kg.tsv", "A\tr\tB\n\nA\tr\n", "kg.tsv:3: row has 2 cells for 3 columns"),
-    ("kg.csv", 'A,r,B\nA,r,"B\n', "kg.csv:2: cannot be read as a table"),
     ("facts.jsonl", '{"id": "a", "text": "One."}\n{"id": "b"}\n', "facts.jsonl:2: field 'text'"),
     ("facts.jsonl", '{"name": "a"}\n', "facts.jsonl:1: expected a triple .* or a text"),
     ("none.jsonl", None, "none.jsonl: No such file"),
@@ -198,7 +192,7 @@ def test_bad_input_is_told_with_file_and_line(tmp_path: Path, name: str, text: s
 
 
 def test_a_folder_without_either_and_triples_that_are_none_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"contains neither triples\.\* nor"):
+    with pytest.raises(DataError, match=r"contains neither triples\.jsonl nor"):
         list(PIPELINE.documents(tmp_path))
     jsonl(tmp_path / "triples.jsonl", [{"id": "a", "text": "One."}])
     with pytest.raises(DataError, match=r"triples\.jsonl: its rows lack the fields head, relation and tail"):
@@ -355,8 +349,8 @@ def test_queries_of_subgraphs_name_what_they_are_about_and_not_what_they_ask_for
 def test_the_same_response_for_both_labels_is_no_pair() -> None:
     found = drafts(TEXT, Scripted({**GOOD, "wrong": "it was finished in  1873"}))
     first, second = found
-    assert first.checks == CHECKS and not any(f.check == "format" for f in first.failures)
-    assert [f[:2] for f in second.failures] == [("format", "response: same as for the other label")]
+    assert first.checks == CHECKS and not any(f.check == "format" for f in first.faults)
+    assert [f[:2] for f in second.faults] == [("format", "response: same as for the other label")]
     assert second.checks == ("format",)
 
 
@@ -433,10 +427,10 @@ def test_whatever_is_replied_nothing_raises_and_what_is_kept_is_a_row(document: 
     assert sorted(draft.kind.partition("/")[2] for draft in found) == sorted(LABELS)
     assert len({draft.id for draft in found}) == 2
     for draft in found:
-        assert {failure.check for failure in draft.failures} <= set(draft.checks) <= set(CHECKS)
-        assert all(0 < len(failure.reason) < 80 and "\n" not in failure.reason for failure in draft.failures)
-        assert bool(draft.failures) == (draft.row is None)
-        if draft.row is not None:
+        assert {failure.check for failure in draft.faults} <= set(draft.checks) <= set(CHECKS)
+        assert all(0 < len(failure.reason) < 80 and "\n" not in failure.reason for failure in draft.faults)
+        assert bool(draft.faults) == (not draft.row)
+        if draft.row:
             ((name, row),) = PIPELINE.lines(item(draft, document.id))
             assert name == FILE
             check_row(json.loads(json.dumps(row)))

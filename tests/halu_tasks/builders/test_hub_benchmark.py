@@ -12,15 +12,15 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from halu_tasks.builders.card.describe import describe
-from halu_tasks.builders.pipeline import Item
-from halu_tasks.builders.run.collect import Collected
-from halu_tasks.builders.run.folder import Folder
+from halu_tasks.builders.card import describe
+from halu_tasks.builders.folder import Folder
+from halu_tasks.builders.pipeline import Draft
+from halu_tasks.builders.records import Collection
 
-Toys = Callable[..., Item]
+Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 Built = Callable[..., Path]
-COLLECTED = Collected(refused={}, rates={}, rejected={}, dropped={}, licences={"CC BY 4.0": 6})
+COLLECTED = Collection(licences={"CC BY 4.0": 6})
 
 
 @pytest.fixture

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from halu_tasks.builders.quality.near_duplicates import NearDuplicates
-from halu_tasks.builders.quality.near_embeddings import near_filter
+from halu_tasks.builders.duplicates import duplicate_filter
 from halu_tasks.core.errors import UsageError
 
 WORDS = st.sampled_from(
@@ -20,9 +18,9 @@ WORDS = st.sampled_from(
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=12), max_size=25)
 
 
-def added(texts: list[str], **options: float) -> list[str | None]:
-    with NearDuplicates(**options) as near:  # type: ignore[arg-type]
-        return [near.add(str(place), text) for place, text in enumerate(texts)]
+def added(texts: list[str], threshold: float = 90.0) -> list[str | None]:
+    near = duplicate_filter(threshold)
+    return [near.add(str(place), text) for place, text in enumerate(texts)]
 
 
 def made(rng: random.Random, words: list[str]) -> str:
@@ -66,12 +64,12 @@ def test_every_script_has_near_duplicates(one: str, other: str) -> None:
 
 def test_what_is_of_one_group_is_a_duplicate_only_where_it_is_equal() -> None:
     text = "The tower of the town was built in 1927"
-    with NearDuplicates() as near:
-        assert near.add("a", f"{text}.", "document 1") is None
-        assert near.add("b", f"{text[:-1]}8.", "document 1") is None
-        assert near.add("c", f"{text}!", "document 1") == "a"
-        assert near.add("d", f"{text[:-1]}9", "document 2") == "a"
-        assert near.add("e", f"{text[:-1]}9") == "a"
+    near = duplicate_filter(90)
+    assert near.add("a", f"{text}.", "document 1") is None
+    assert near.add("b", f"{text[:-1]}8.", "document 1") is None
+    assert near.add("c", f"{text}!", "document 1") == "a"
+    assert near.add("d", f"{text[:-1]}9", "document 2") == "a"
+    assert near.add("e", f"{text[:-1]}9") == "a"
 
 
 def test_a_duplicate_is_not_kept_to_find_others_by() -> None:
@@ -110,21 +108,13 @@ def test_almost_all_near_duplicates_are_found() -> None:
     assert all(found[place] is None for place in range(1_500, 3_000) if place not in set(wanted))
 
 
-def test_what_it_keeps_lies_in_a_file_that_goes_with_it(tmp_path: Path) -> None:
-    near = NearDuplicates(folder=tmp_path)
-    near.add("a", "A text.")
-    assert list(tmp_path.rglob("*.sqlite"))
-    near.close()
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("threshold", [0, -1, 101, float("nan")])
 def test_a_threshold_is_a_ratio(threshold: float) -> None:
-    with pytest.raises(UsageError, match="threshold"):
-        NearDuplicates(threshold)
+    with pytest.raises(UsageError, match="near-duplicates: expected a similarity"):
+        duplicate_filter(threshold)
 
 
 def test_without_the_extra_embeddings_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     with pytest.raises(UsageError, match=r"halu-tasks\[embeddings\]"):
-        near_filter(90, "some/model")
+        duplicate_filter(90, "some/model")

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from halu_tasks.benchmarks.refact import check_correctable, originals_of
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
+from halu_tasks.builders.pipelines.refact import RefactPipeline
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -109,26 +109,26 @@ def draft(
 
 def row_of(drafts: Mapping[str, Draft], kind: str) -> dict[str, Any]:
     row = drafts[kind].row
-    assert row is not None, drafts[kind].failures
+    assert row is not None, drafts[kind].faults
     return row
 
 
 def left_out(found: Draft) -> list[tuple[str, str, str]]:
     """What was left out of a draft that is kept: check, reason and what it was."""
-    assert found.row is not None
-    return [tuple(failure) for failure in found.failures]
+    assert found.row
+    return [tuple(failure) for failure in found.faults]
 
 
 def reasons(found: Draft) -> list[tuple[str, str]]:
-    assert found.row is None
-    return [(failure.check, failure.reason) for failure in found.failures]
+    assert not found.row
+    return [(failure.check, failure.reason) for failure in found.faults]
 
 
 def files(drafts: Iterable[Draft], folder: Path, document: str = "cell-1") -> Path:
     """The drafts' rows as files of the benchmark's format."""
     pipeline = RefactPipeline(nli_model="judge")
     for each in drafts:
-        for name, row in pipeline.lines(Item(each.id, each.kind, document, each.row or {})):
+        for name, row in pipeline.lines(each):
             with (folder / name).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return folder
@@ -147,7 +147,7 @@ def test_a_factual_sentence_is_negated_and_tagged() -> None:
     # two sentences that the model would not negate are left out and reported
     ((check, reason, told),) = left_out(drafts["neg"])
     assert (check, reason) == ("format", "unreadable negation") and FACTS[0] in told and FACTS[2] in told
-    assert not drafts["swap"].failures
+    assert not drafts["swap"].faults
     assert drafts["neg"].checks == ("facts", "format", "wrong", "coherent", "relevant", "tags")
     # one variant is no choice
     assert script.count() == Counter(
@@ -311,7 +311,7 @@ BOTH = ("neg", "swap")
         (("swap",), {"replace": ["DNA", "transcript", "DNA"]}, ("format", "unchanged")),
         (("swap",), {"replace": ["DNA", "helix", "ATP"]}, ("format", "one phrase replaced in two ways")),
         (("swap",), {"replace": ["<swap>DNA</swap>", "helix", "DNA"]}, ("format", "contains tags")),
-        (("swap",), {"equivalent": NO * 2}, ("equivalent", "unreadable verdict")),
+        (("swap",), {"equivalent": NO * 2}, ("equivalent", "unreadable verdict: 2 verdicts instead of 3")),
         (("swap",), {"equivalent": [*NO, *YES[:1], *NO]}, ("equivalent", "same meaning")),
         (("swap",), {"equivalent": [*NO, {"verdict": "uncertain"}, *NO]}, ("equivalent", "uncertain")),
         # a right answer to the localization would be read as saying that nothing is wrong
@@ -320,7 +320,7 @@ BOTH = ("neg", "swap")
             {"phrase": ["transcript"], "mentions": [], "replace": ["None"]},
             ("tags", "a right answer is scored as wrong"),
         ),
-        (BOTH, {"verify": "fine"}, ("wrong", "unreadable verdict")),
+        (BOTH, {"verify": "fine"}, ("wrong", "unreadable verdict: no JSON array of verdicts")),
         (BOTH, {"verify": [*NO, *YES[:2]]}, ("wrong", "not false")),
         (BOTH, {"verify": [YES[0], *NO, YES[0]]}, ("coherent", "not coherent")),
         (BOTH, {"verify": [*YES[:2], *NO]}, ("relevant", "irrelevant to the question")),
@@ -333,7 +333,7 @@ def test_what_a_draft_fails_is_told_in_a_few_words(
     drafts, _ = draft(replies, kinds=kinds)
     for found in drafts.values():
         assert expected in reasons(found)
-        assert {failure.check for failure in found.failures} <= set(found.checks)
+        assert {failure.check for failure in found.faults} <= set(found.checks)
 
 
 def test_an_unread_choice_is_never_made_for_the_model() -> None:
@@ -385,13 +385,15 @@ def test_single_error_rows_that_would_be_misread_are_not_written_and_told_of() -
     assert originals_of(row) == ["地球", "地球"]
     assert [each[:2] for each in left_out(drafts["swap"])] == [("tags", "no single-error rows")]
     pipeline = RefactPipeline(nli_model="judge")
-    assert [name for name, _ in pipeline.lines(Item("1", "swap", "1", row))] == ["refact_multi_error.jsonl"]
+    assert [name for name, _ in pipeline.lines(Draft(id="1", kind="swap", document="1", row=row))] == [
+        "refact_multi_error.jsonl"
+    ]
 
 
 def test_one_reason_is_counted_once_a_draft() -> None:
     drafts, _ = draft({"negate": "no"})
-    assert drafts["neg"].row is None
-    (failure,) = drafts["neg"].failures
+    assert not drafts["neg"].row
+    (failure,) = drafts["neg"].faults
     assert failure[:2] == ("format", "unreadable negation")
     assert all(fact in failure.detail for fact in FACTS)
 
@@ -504,9 +506,9 @@ def test_a_model_that_follows_a_document_s_orders_yields_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"kinds": "neg,swop"}, "expected neg, swap or both, got 'neg,swop'"),
-        ({"kinds": ()}, "expected neg, swap or both"),
-        ({"kinds": ["neg", "neg"]}, "expected neg, swap or both"),
+        ({"kinds": "neg,swop"}, "option kinds: 'swop' is unknown; choose from neg, swap"),
+        ({"kinds": ()}, "expected one or more different ones of neg, swap"),
+        ({"kinds": ["neg", "neg"]}, "expected one or more different ones"),
         ({"most_facts": 0}, "option most_facts: must be at least 1, got 0"),
         ({"candidates": 0}, "option candidates: must be at least 1, got 0"),
         ({"stop_words": "nowhere.txt"}, "stop words nowhere.txt"),
@@ -572,7 +574,7 @@ def test_another_language_is_a_prompt_file(tmp_path: Path) -> None:
 def test_what_annotators_and_leak_checks_see() -> None:
     drafts, _ = draft()
     pipeline = RefactPipeline(nli_model="judge")
-    items = [Item(each.id, each.kind, "cell-1", each.row or {}) for each in drafts.values()]
+    items = list(drafts.values())
     assert len({item.id for item in items}) == 2 and len({pipeline.key(item) for item in items}) == 2
     for item in items:
         (pair,) = pipeline.pairs(item)
@@ -636,9 +638,9 @@ def test_every_kept_row_is_tagged_where_it_was_edited(data: st.DataObject) -> No
         candidates=data.draw(st.integers(1, 2)),
     )
     for kind, found in drafts.items():
-        assert found.row or found.failures
-        assert {failure.check for failure in found.failures} <= set(found.checks) <= set(pipeline.checks)
-        if found.row is None:
+        assert found.row or found.faults
+        assert {failure.check for failure in found.faults} <= set(found.checks) <= set(pipeline.checks)
+        if not found.row:
             continue
         row = found.row
         check_correctable(row)
@@ -657,7 +659,7 @@ def test_every_kept_row_is_tagged_where_it_was_edited(data: st.DataObject) -> No
         assert rebuilt == text
         for (start, end), original in zip(spans, originals, strict=True):
             assert original.casefold() != stripped[start:end].casefold()
-        for name, single in pipeline.lines(Item(found.id, kind, "1", row)):
+        for name, single in pipeline.lines(found):
             check_correctable(single)
             if name == "refact_single_error.jsonl":
                 (one,) = originals_of(single)

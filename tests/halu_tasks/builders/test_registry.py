@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.builders.registry import pipeline_named, pipelines
+from halu_tasks.builders.pipeline import Pipeline, pipeline_named, pipelines
 from halu_tasks.cli import main
 from halu_tasks.cli.command import key_values
 from halu_tasks.core.errors import UsageError

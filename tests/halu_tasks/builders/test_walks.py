@@ -11,21 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.factchd.graph import (
+from halu_tasks.builders.pipelines.factchd_graph import (
     COMPARISON,
     COUNTING,
     DIFFERENCE,
     INTERSECTION,
+    MOST_COMPARED,
+    MOST_MEMBERS,
+    MOST_TRIPLES,
     MULTI_HOP,
     SET_OPERATION,
     UNION,
     Graph,
     Subgraph,
+    Triple,
+    as_year,
+    comparable,
+    quantity_of,
+    sample,
 )
-from halu_tasks.builders.pipelines.factchd.quantities import as_year, comparable, quantity_of
-from halu_tasks.builders.pipelines.factchd.set_operations import MOST_MEMBERS, MOST_TRIPLES
-from halu_tasks.builders.pipelines.factchd.triples import Triple
-from halu_tasks.builders.pipelines.factchd.walks import MOST_COMPARED, sample
 
 CLASS = "instance of"
 NAMES = st.sampled_from("ABCDEFGH")

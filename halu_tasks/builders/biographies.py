@@ -1,0 +1,341 @@
+"""Biographies from Wikipedia as documents for a builder (HalluVerse25, section 3.1).
+
+People are sampled from Wikidata by profession, country and year of birth. What the folder contains is neither asked for
+again nor replaced, so that an interrupted run is continued by the same command.
+
+people.json        whose biographies, and the people that were sampled, with the titles of their articles
+<language>.jsonl   the documents
+left_out.jsonl     pages that give no document, and why
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from halu_tasks import __version__
+from halu_tasks.builders.documents import Document
+from halu_tasks.builders.folder import check_free, guard
+from halu_tasks.builders.records import to_json
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.json_lines import json_line
+from halu_tasks.data.rows import json_lines, read_json_object
+
+WIKIDATA = "https://query.wikidata.org/sparql"
+WIKIPEDIA = "https://{language}.wikipedia.org/w/api.php"
+ATTEMPTS = 6
+_BUSY = (408, 425, 429, 500, 502, 503, 504)
+_BUSY_ERRORS = ("maxlag", "ratelimited", "readonly")
+"""Errors of the MediaWiki API, which answers with status 200, after which a request can be repeated."""
+_MOST_PATIENCE = 300.0
+"""Maximum number of seconds to wait although a service asks for more."""
+_PEOPLE, _LEFT_OUT = "people.json", "left_out.jsonl"
+_ITEM = re.compile(r"Q[1-9][0-9]*")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*")
+_YEARS = re.compile(r"(-?[0-9]{1,4})(?:\.\.(-?[0-9]{1,4}))?")
+
+logger = logging.getLogger(__name__)
+
+
+# --- whose ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleSample:
+    """Whose biographies to fetch.
+
+    Attributes:
+        number: The number of people.
+        languages: The languages of Wikipedia in which everyone must have an article.
+        profession: A profession (P106), as an item of Wikidata; None for any.
+        country: A country of citizenship (P27), as an item of Wikidata; None for any.
+        born: Years of birth (P569), such as `1900..1949`; None for any.
+        seed: The seed of the sample.
+    """
+
+    number: int
+    languages: tuple[str, ...]
+    profession: str | None = None
+    country: str | None = None
+    born: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for value, pattern, expected in (
+            *((each, _LANGUAGE, "--language: expected a language of Wikipedia such as en") for each in self.languages),
+            (self.profession, _ITEM, "--profession: expected an item of Wikidata such as Q82955"),
+            (self.country, _ITEM, "--country: expected an item of Wikidata such as Q43"),
+            (self.born, _YEARS, "--born: expected years such as 1900..1949"),
+        ):
+            if value is not None and not pattern.fullmatch(value):
+                raise UsageError(f"{expected}, got {value!r}")
+
+
+def query(wanted: PeopleSample) -> str:
+    """Return the SPARQL query for people.
+
+    Articles are found by Wikidata's links to the Wikipedias. The order is that of hashes of the seed and the item, so
+    the first results are a random sample, which is the same for the same seed and data.
+    """
+    lines = ["?person wdt:P31 wd:Q5 ."]
+    if wanted.profession:
+        lines.append(f"?person wdt:P106 wd:{wanted.profession} .")
+    if wanted.country:
+        lines.append(f"?person wdt:P27 wd:{wanted.country} .")
+    if wanted.born:
+        first, _, last = wanted.born.partition("..")
+        years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"
+        lines.append(f"?person wdt:P569 ?born . FILTER({years})")
+    for language in wanted.languages:
+        name = language.replace("-", "_")
+        wiki = f"<https://{language}.wikipedia.org/>"
+        lines.append(f"?article_{name} schema:about ?person ; schema:isPartOf {wiki} ; schema:name ?title_{name} .")
+    titles = " ".join(f"?title_{language.replace('-', '_')}" for language in wanted.languages)
+    body = "\n".join(f"  {line}" for line in lines)
+    order = f'ORDER BY SHA256(CONCAT("{wanted.seed} ", STR(?person)))'
+    return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {wanted.number}"
+
+
+# --- fetching -------------------------------------------------------------------------------------
+
+
+class FetchSummary(NamedTuple):
+    """What was fetched.
+
+    Attributes:
+        people: The number of people, which may be fewer than requested.
+        documents: The number of documents by language.
+        left_out: Pages that give no document, by reason.
+    """
+
+    people: int
+    documents: Mapping[str, int]
+    left_out: Mapping[str, int]
+
+
+def fetch_biographies(
+    wanted: PeopleSample,
+    folder: Path,
+    contact: str,
+    report: Callable[[str], None],
+    *,
+    rate: float = 1.0,
+    wikidata: str = WIKIDATA,
+    wikipedia: str = WIKIPEDIA,
+) -> FetchSummary:
+    """Fetch biographies, or the rest of them.
+
+    Args:
+        wanted: Whose biographies.
+        folder: The folder.
+        contact: The user's address, for the services.
+        report: Called with lines about the progress.
+        rate: Maximum number of requests per second.
+        wikidata: The address of the query service.
+        wikipedia: The address of Wikipedia's API, with `{language}`.
+
+    Raises:
+        UsageError: A value is invalid.
+        DataError: A service does not answer, or the folder contains something else.
+    """
+    if not contact.strip():
+        raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
+    if rate <= 0:
+        raise UsageError(f"--rate: expected a number greater than 0, got {rate:g}")
+    if not (folder / _PEOPLE).is_file():
+        check_free(folder, what="contains no biographies")
+    client = _Client(contact, rate)
+    try:
+        with guard(folder):
+            people = _people(folder / _PEOPLE, client, wikidata, wanted)
+            report(f"{len(people)} of {wanted.number} people")
+            _fetch_pages(folder, client, wikipedia, wanted.languages, people, report)
+    except OSError as error:
+        raise DataError(f"{error.filename or folder}: {error.strerror or error}") from None
+    return FetchSummary(
+        people=len(people),
+        documents={language: sum(1 for _ in _rows(folder / f"{language}.jsonl")) for language in wanted.languages},
+        left_out=dict(Counter(row["reason"] for row in _rows(folder / _LEFT_OUT))),
+    )
+
+
+def _people(path: Path, client: _Client, endpoint: str, wanted: PeopleSample) -> dict[str, dict[str, str]]:
+    """Return the titles of people's articles by language, by item; the people are sampled once.
+
+    Raises:
+        DataError: The service does not answer, or the folder has a sample of others.
+    """
+    plan = to_json(wanted)
+    if path.is_file():
+        earlier = read_json_object(path)
+        if other := next((name for name in plan if earlier.get(name) != plan[name]), None):
+            raise DataError(f"{path.parent}: contains biographies with other {other}; choose another folder")
+        return dict(earlier["people"])
+    try:
+        content = client.get_json(endpoint, {"query": query(wanted), "format": "json"})
+    except DataError as error:
+        raise DataError(
+            f"{error}; a group that is too large takes too long: narrow it with --profession, --country or --born"
+        ) from None
+    names = {language: f"title_{language.replace('-', '_')}" for language in wanted.languages}
+    people: dict[str, dict[str, str]] = {}
+    try:
+        for row in content["results"]["bindings"]:
+            item = str(row["person"]["value"]).rpartition("/")[2]
+            if _ITEM.fullmatch(item):
+                people[item] = {language: str(row[name]["value"]) for language, name in names.items()}
+    except (KeyError, TypeError, AttributeError):
+        raise DataError(f"{endpoint}: not the answer of a SPARQL service") from None
+    atomic_write_text(path, json.dumps({**plan, "people": people}, ensure_ascii=False, indent=1) + "\n")
+    return people
+
+
+def _fetch_pages(
+    folder: Path,
+    client: _Client,
+    wikipedia: str,
+    languages: Sequence[str],
+    people: Mapping[str, Mapping[str, str]],
+    report: Callable[[str], None],
+) -> None:
+    """Append the pages that are not fetched yet to the files of their languages."""
+    files = [folder / _LEFT_OUT, *(folder / f"{language}.jsonl" for language in languages)]
+    done = {row["id"] for path in files for row in _rows(path)}
+    pages = [(item, language, title) for item, titles in people.items() for language, title in titles.items()]
+    remaining = [page for page in pages if f"{page[0]}-{page[1]}" not in done]
+    for number, (item, language, title) in enumerate(remaining, 1):
+        page = _fetch_page(client, wikipedia.replace("{language}", language), language, item, title)
+        if isinstance(page, Document):
+            _append(folder / f"{language}.jsonl", page.as_row())
+        else:
+            _append(folder / _LEFT_OUT, {"id": f"{item}-{language}", "title": title, "reason": page})
+        if number % 50 == 0 or number == len(remaining):
+            report(f"{len(pages) - len(remaining) + number} of {len(pages)} pages")
+
+
+def _fetch_page(client: _Client, endpoint: str, language: str, item: str, title: str) -> Document | str:
+    """Return the document of a page, its plain text without tables, references and notes; or why there is none."""
+    parameters = {
+        "action": "query", "format": "json", "formatversion": "2", "redirects": "1", "maxlag": "5", "titles": title,
+        "prop": "extracts|info|revisions", "explaintext": "1", "exsectionformat": "plain", "inprop": "url",
+        "rvprop": "ids|timestamp", "meta": "siteinfo", "siprop": "rightsinfo",
+    }  # fmt: skip
+    content = client.get_json(endpoint, parameters)
+    try:
+        rights = content["query"]["rightsinfo"]
+        (page,) = content["query"]["pages"]
+        if page.get("missing") or page.get("invalid"):
+            return "no such page"
+        text = page["extract"].strip()
+        revision = page["revisions"][0]
+        fields = {
+            "title": page["title"],
+            "licence": rights["text"],
+            "licence_url": rights["url"],
+            "source": f"{page['canonicalurl']}?oldid={revision['revid']}",
+            "revision": revision["revid"],
+            "revised": revision["timestamp"],
+            "entity": item,
+            "language": language,
+        }
+        return Document(f"{item}-{language}", text, fields) if text else "empty page"
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise DataError(f"{endpoint}: the answer about {title!r} lacks the page's text, licence or revision") from None
+
+
+def _append(path: Path, row: Mapping[str, Any]) -> None:
+    """Append a line to a file."""
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(json_line(row) + "\n")
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the lines of a file, after removing one that an interruption has cut off; there may be no file."""
+    if not path.is_file():
+        return
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(content.rfind(b"\n") + 1)
+    yield from (row for _, row in json_lines(path))
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+class _Busy(Exception):
+    """A service that cannot answer now; `after` is the number of seconds that it asks to wait, if it does."""
+
+    def __init__(self, reason: str, reply: httpx.Response | None = None) -> None:
+        super().__init__(reason)
+        stated = reply.headers.get("Retry-After", "") if reply else ""
+        self.after = min(float(stated), _MOST_PATIENCE) if stated.isdecimal() else None
+
+
+def _seconds(state: RetryCallState) -> float:
+    """Return the seconds to wait: as many as the service asks for, or else longer each time."""
+    error = state.outcome.exception() if state.outcome else None
+    seconds = error.after if isinstance(error, _Busy) else None
+    seconds = wait_exponential(multiplier=2, max=60)(state) if seconds is None else seconds
+    logger.warning("%s: %s; trying again in %.0f s", state.args[0], error, seconds)
+    return seconds
+
+
+class _Client:
+    """Sends one request at a time, at a limited rate, and repeats it when a service is busy."""
+
+    def __init__(self, contact: str, rate: float) -> None:
+        agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
+        self._http = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
+        self._pause, self._next = 1 / rate, time.monotonic()
+
+    def get_json(self, url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """Return the JSON object at an address.
+
+        Raises:
+            DataError: The service refuses the request, or does not answer after several attempts.
+        """
+        stop = stop_after_attempt(ATTEMPTS)
+        try:
+            return Retrying(retry=retry_if_exception_type(_Busy), stop=stop, wait=_seconds, reraise=True)(
+                self._get, url, parameters
+            )
+        except _Busy as error:
+            raise DataError(f"{url}: no answer after {ATTEMPTS} attempts ({error}); try again later") from None
+
+    def _get(self, url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        time.sleep(max(0.0, self._next - time.monotonic()))
+        self._next = time.monotonic() + self._pause
+        try:
+            reply = self._http.get(url, params=dict(parameters))
+        except httpx.InvalidURL as error:
+            raise DataError(f"{url}: {error}") from None
+        except httpx.TransportError as error:
+            raise _Busy(str(error) or type(error).__name__) from None
+        if reply.status_code in _BUSY:
+            raise _Busy(f"status {reply.status_code}", reply)
+        if reply.is_error:
+            raise DataError(f"{url}: refused with status {reply.status_code}: {' '.join(reply.text.split())[:200]}")
+        try:
+            content = reply.json()
+        except ValueError:
+            # the query service ends an answer that takes too long in the middle
+            raise _Busy("the answer is not JSON") from None
+        if not isinstance(content, dict):
+            raise DataError(f"{url}: expected a JSON object")
+        if not isinstance(fault := content.get("error"), dict):
+            return content
+        if fault.get("code") in _BUSY_ERRORS:
+            raise _Busy(str(fault["code"]), reply)
+        raise DataError(f"{url}: {fault.get('code')}: {fault.get('info')}")

@@ -1,0 +1,332 @@
+"""Building a dataset: documents are drafted in parts, which can be interrupted and continued at any moment.
+
+If the builder has a gate, the first part has samples of the documents, and enough of their drafts must be consistent
+before the others are drafted (FactCHD, section 4.2).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
+
+from halu_tasks.builders.documents import read_documents
+from halu_tasks.builders.drafting import build_task, draft
+from halu_tasks.builders.folder import GATE, Folder, begin
+from halu_tasks.builders.logs import finished_log, logs_of, outcomes_of, set_aside
+from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
+from halu_tasks.core.errors import DataError, ModelError, UsageError
+from halu_tasks.core.files import atomic_write_text
+from halu_tasks.data.rows import read_json_object
+from halu_tasks.executors.job import Executor, Report
+from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.results.readers.inspect import state
+
+
+def build(
+    builder: str,
+    documents: Path,
+    output: Path,
+    models: RunModels,
+    executor: Executor,
+    report: Report,
+    *,
+    options: Mapping[str, Any],
+    call_config: Mapping[str, Any],
+    model_cost_config: str | None = None,
+    cache: bool = False,
+    part_size: int = 500,
+    partial: bool = False,
+    gate_samples: int | None = None,
+    gate_share: float | None = None,
+) -> Folder:
+    """Draft all documents of a build that are not finished, after samples of them have passed the builder's gate.
+
+    Args:
+        builder: Name of the builder.
+        documents: A file or folder of documents.
+        output: The folder of the build.
+        models: The models.
+        executor: Runs the work; its tasks share the parts.
+        report: Called with lines about the progress.
+        options: Options of the builder.
+        call_config: Settings of all calls that the plan records: `temperature`, `max_tokens`.
+        model_cost_config: A file of prices, as Inspect reads it.
+        cache: Keep replies in Inspect's cache.
+        part_size: Approximate number of documents per part.
+        partial: Do not raise an error if documents failed.
+        gate_samples: Number of documents of each group to draft first, which applies when a build starts; 0 for none,
+            and later to go on without judging them; None for the builder's default.
+        gate_share: Share of their drafts that must be consistent; None for the builder's default.
+
+    Returns:
+        The folder of the build.
+
+    Raises:
+        UsageError: The builder, an option or the documents do not exist.
+        ModelError: A model does not answer.
+        DataError: Documents failed, too few samples are consistent, the folder contains another build, or another
+            process is working on it.
+        TaskLost: A task of the executor was killed too often.
+        RunInterrupted: The build was interrupted from the keyboard.
+    """
+    pipeline = pipeline_named(builder, options)
+    gate = _gate_of(pipeline, gate_samples, gate_share)
+    pipeline.ready()
+    plan_models = {"model": models.name, "roles": recorded(models.roles), **call_config}
+    if arguments := recorded(models.arguments):
+        plan_models["model_args"] = arguments
+    samples = gate.samples if gate else 0
+    with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
+        if refused := folder.plan.refused:
+            report(_describe_refusals(folder, refused))
+        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config}, cache)
+        if gate and not _is_past_gate(folder):
+            if gate.samples and folder.plan.samples:
+                executor.run(replace(job, name="gate"), report)
+            pass_gate(folder, gate, report)
+        executor.run(job, report)
+        unfinished = [number for number in folder.numbers if not finished_log(folder, number)]
+        if unfinished and not partial:
+            logs = logs_of(folder, unfinished[0])
+            failures = _describe_failures(logs[-1].header) if logs else "was not started"
+            raise DataError(
+                f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
+                f"{unfinished[0] + 1}: {failures}); {folder.path} keeps what is finished; run the same command again "
+                f"to repeat the others, or leave them out with: halu-tasks build collect {folder.path} --partial"
+            )
+        return folder
+
+
+def _is_past_gate(folder: Folder) -> bool:
+    """Whether a build has passed its gate and is finished, so that another gate does not matter any more."""
+    path = folder.path / GATE
+    passed = path.is_file() and GateResult(**read_json_object(path)).passed
+    return passed and all(finished_log(folder, number) for number in folder.numbers)
+
+
+def _describe_refusals(folder: Folder, refused: Mapping[str, int]) -> str:
+    """Describe how many documents of a build are refused, why, and what to do about it."""
+    reasons = []
+    for reason, number in sorted(refused.items(), key=lambda entry: (-entry[1], entry[0])):
+        advice = folder.pipeline.advice(reason)
+        reasons.append(f"{number:,} {reason}{f' ({advice})' if advice else ''}")
+    return f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {', '.join(reasons)}"
+
+
+def _describe_failures(log: EvalLog) -> str:
+    """Describe how many documents of a part failed, and the error of the first one."""
+    summaries = read_eval_log_sample_summaries(log.location) if log.location else []
+    errors = [str(summary.error) for summary in summaries if summary.error]
+    if not errors:
+        return f"ended as {state(log)}"
+    # the error of a failed call quotes the whole request before it says what was wrong
+    error = " ".join(errors[0].replace("\\n", "\n").rpartition("\n\n")[2].replace("\\", "").split())[:200]
+    return f"{len(errors)} failed, the first one with {error}"
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """Drafts the parts of a build; each task has every so many of them.
+
+    Attributes:
+        folder: The folder of the build.
+        models: The models.
+        settings: Settings of `inspect_ai.eval`.
+        cache: Keep replies in Inspect's cache.
+        name: `build`, or `gate` for the first part only.
+    """
+
+    folder: Path
+    models: RunModels
+    settings: Mapping[str, Any]
+    cache: bool
+    name: str = "build"
+
+    def _parts(self, folder: Folder, rank: int, tasks: int) -> list[int]:
+        return (folder.numbers[:1] if self.name == "gate" else folder.numbers)[rank::tasks]
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether all parts of a task are finished."""
+        folder = Folder(self.folder)
+        return all(finished_log(folder, number) for number in self._parts(folder, rank, tasks))
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Draft the parts of a task that are not finished."""
+        folder = Folder(self.folder)
+        models = self.models.in_task(tasks)
+        parts = self._parts(folder, rank, tasks)
+        progress = _PartProgress(folder, len(parts), several=tasks > 1)
+        for number in parts:
+            # a task that was started again may meet what is left of itself, on a machine that was given up
+            with folder.lock(number):
+                if log := finished_log(folder, number):
+                    report(progress.describe(number, log.header, ran=False))
+                    continue
+                try:
+                    # if documents failed, a model may be the reason, and would fail again
+                    models.reach(again=progress.failed)
+                except ModelError as error:
+                    raise ModelError(
+                        f"{error}; {folder.path} keeps what is finished, and the same command continues from there"
+                    ) from None
+                report(_describe_beginning(folder, number))
+                progress.begin()
+                set_aside(folder.logs(number))
+                documents = str(folder.documents(number))
+                task = build_task(folder.plan.builder, documents, self.cache, **folder.options)
+                header = draft(task, folder.logs(number), models, **self.settings)
+                described = progress.describe(number, header, ran=True)
+                if finished_log(folder, number) is None:
+                    progress.failed = True
+                    described += f"; {_describe_failures(header)}"
+                report(described)
+
+
+def _describe_beginning(folder: Folder, number: int) -> str:
+    """Describe a part before it is worked on; Inspect does not work again on documents that are finished."""
+    logs = logs_of(folder, number)
+    summaries = read_eval_log_sample_summaries(str(logs[-1].path)) if logs else []
+    kept = sum(summary.completed and not summary.error for summary in summaries)
+    documents = folder.plan.parts[number]
+    again = f" again; {kept:,} of its {documents:,} documents are finished and kept" if kept else ""
+    return f"part {number + 1} of {len(folder.plan.parts)} begins{again}"
+
+
+class _PartProgress:
+    """Describes what passed in the parts of a task, what it cost, and how long the rest will take."""
+
+    def __init__(self, folder: Folder, parts: int, *, several: bool) -> None:
+        self.folder, self.remaining, self.failed = folder, parts, False
+        # of several tasks, each knows only its own parts
+        self._in_task, self._for_task = (" in this task", " for this task") if several else ("", "")
+        self._ran, self._tokens, self._started = 0, 0.0, 0.0
+
+    def begin(self) -> None:
+        """Start the clock before the first part that is worked on."""
+        self._started = self._started or time.monotonic()
+
+    def describe(self, number: int, header: EvalLog, *, ran: bool) -> str:
+        """Describe a finished part."""
+        self.remaining -= 1
+        scores = header.results.scores if header.results else []
+        figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
+        rates = [f"{check} {figures[check]:.1%}" for check in self.folder.pipeline.checks if check in figures]
+        parts = [f"part {number + 1} of {len(self.folder.plan.parts)}"]
+        if "documents" in figures:
+            counts = (f"{figures[name]:,.0f} {name}" for name in ("documents", "refused", "drafts", "items"))
+            parts.append(", ".join(counts))
+        if rates:
+            parts.append(f"passed {figures['overall']:.1%} ({', '.join(rates)})")
+        if not ran:
+            return "; ".join([*parts, "was finished before"])
+        self._ran += 1
+        self._tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
+        parts.append(f"{self._tokens:,.0f} tokens so far{self._in_task}")
+        if costs := [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]:
+            parts.append(f"{sum(costs):,.2f} dollars")
+        if self.remaining:
+            minutes = (time.monotonic() - self._started) / self._ran * self.remaining / 60
+            parts.append(f"{self.remaining} left{self._for_task}, {minutes:,.0f} minutes")
+        return "; ".join(parts)
+
+
+# --- the gate -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """The result of a gate: the content of `gate.json`.
+
+    Attributes:
+        samples: The number of documents of each group that were requested; 0 if the gate was skipped.
+        share: The required share of consistent drafts.
+        groups: For each group, the number of consistent drafts and of all.
+        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
+    """
+
+    samples: int
+    share: float
+    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def required(self) -> str:
+        """The required share in percent."""
+        return f"{self.share * 100:g}%"
+
+    @property
+    def passed(self) -> bool:
+        """Whether enough drafts are consistent; a skipped gate is passed."""
+        consistent, drafts = self._totals()
+        return not drafts or consistent / drafts >= self.share
+
+    def describe(self) -> str:
+        """Describe the result without a verdict."""
+        consistent, drafts = self._totals()
+        groups = ", ".join(f"{name} {n} of {of}".strip() for name, (n, of) in self.groups.items())
+        rate = f" ({consistent / drafts:.1%})" if drafts else ""
+        return f"{consistent} of {drafts} sampled drafts are consistent{rate}: {groups or 'no documents'}"
+
+    def _totals(self) -> tuple[int, int]:
+        return sum(n for n, _ in self.groups.values()), sum(of for _, of in self.groups.values())
+
+
+def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Gate | None:
+    """Return the gate of a build with a user's choices; None if the builder has none."""
+    gate = pipeline.gate
+    if gate is None:
+        if samples or share is not None:
+            raise UsageError(f"{pipeline.name} has no gate; leave out --gate-samples and --gate-share")
+        return None
+    if share is not None and not 0 <= share <= 1:
+        raise UsageError(f"--gate-share: expected a number from 0 to 1, got {share:g}")
+    return gate._replace(
+        samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
+    )
+
+
+def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
+    """Judge the samples of a gate, which are drafted.
+
+    Raises:
+        DataError: Too few drafts are consistent.
+    """
+    groups: dict[str, list[int]] = {}
+    reasons = Counter[str]()
+    samples = folder.plan.samples if gate.samples else 0
+    if samples:
+        outcomes = {outcome.document: outcome for outcome in outcomes_of(logs_of(folder, 0))}
+        for document in read_documents(folder.documents(0)):
+            if document.id not in outcomes:
+                raise DataError(f"{folder.path}: sampled documents failed; run the same command again to repeat them")
+            for each in outcomes[document.id].drafts:
+                faults = {f"{fault.check}: {fault.reason}" for fault in each.faults if fault.check in gate.checks}
+                counts = groups.setdefault(folder.pipeline.sampled_as(document), [0, 0])
+                counts[0] += not faults
+                counts[1] += 1
+                reasons.update(faults)
+    result = GateResult(
+        samples=samples,
+        share=gate.share,
+        groups=dict(sorted(groups.items())),
+        reasons=dict(sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))),
+    )
+    atomic_write_text(folder.path / GATE, json.dumps(asdict(result), ensure_ascii=False, indent=1) + "\n")
+    report(f"gate: {result.describe() if samples else 'skipped'}")
+    if not result.passed:
+        most = ", ".join(f"{reason} ({count})" for reason, count in list(result.reasons.items())[:3])
+        raise DataError(
+            f"{folder.path}: {result.describe()}; at least {result.required} must be; most often: {most}; improve "
+            "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
+            f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
+        )

@@ -1,0 +1,479 @@
+"""The folder of a build: its plan, its documents in parts, its logs, and the dataset made of the drafts that passed.
+
+build.json        what is built from which documents by which models
+prompts.yaml, …   copies of the user's files, such as a prompt file, by the names that `Pipeline.files` returns
+documents/        the documents in parts, by the hashes of their ids
+gate.json         the result of the samples that are drafted first, if the builder has a gate; they are the first part
+logs/             Inspect's logs, a folder per part
+executor/         files of Slurm, if the build uses it: what its tasks have printed, and how they ended
+dataset/          items.jsonl, the files in the benchmark's format, quality.json, README.md (the card)
+collected.json    what became of the documents
+rejects.jsonl     what was dropped, and why
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import logging
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from halu_tasks.builders.documents import Document, in_order, place, read_documents
+from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_write_text
+from halu_tasks.data.cache import sha256_of
+from halu_tasks.data.rows import json_lines, read_json_object
+
+logger = logging.getLogger(__name__)
+
+PLAN, GATE, COLLECTED, REJECTS = "build.json", "gate.json", "collected.json", "rejects.jsonl"
+DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
+ITEMS, LOCK = "items.jsonl", ".lock"
+_BITS = 64
+_BUFFERED = 8 << 20
+"""Characters of documents to hold before writing them to their parts."""
+
+
+# --- the plan -------------------------------------------------------------------------------------
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+class NamedSource(_Record):
+    """The name of the file or folder of documents that a build was started with, and its checksum, see `digest`."""
+
+    name: str
+    sha256: str
+
+
+class BuildPlan(_Record):
+    """The plan of a build: the content of `build.json`.
+
+    Attributes:
+        builder: Name of the builder.
+        options: The options that the user specified, without files.
+        settings: The pipeline's settings, which cover every option.
+        models: The models by role, with their settings.
+        source: The documents.
+        documents: The number of documents.
+        samples: The number of documents of each group that the first part has for the gate; 0 if there is no gate.
+        parts: The number of documents of each part; small ones can be empty, as parts are ranges of hashes.
+        refused: The number of documents that cannot be used, by reason.
+    """
+
+    builder: str
+    options: dict[str, Any]
+    settings: dict[str, Any]
+    models: dict[str, Any]
+    source: NamedSource
+    documents: int
+    samples: int
+    parts: list[int]
+    refused: dict[str, int]
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if sum(self.parts) != self.documents:
+            raise ValueError("'documents' and 'parts' contradict each other")
+        return self
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the plan of a build folder.
+
+        Raises:
+            DataError: There is no plan, or a damaged one.
+        """
+        if not (path / PLAN).is_file():
+            raise DataError(
+                f"{path}: not a build folder ({PLAN} is missing); create one with: halu-tasks build … -o {path}"
+            )
+        content = read_json_object(path / PLAN)
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            what = ".".join(map(str, fault["loc"])) or "the plan"
+            raise DataError(
+                f"{path / PLAN}: {what} is damaged ({fault['msg']}); restore it from a backup (the models' replies are "
+                f"in {path / LOGS} and are not lost)"
+            ) from None
+
+    def write(self, path: Path) -> None:
+        """Write the plan into a build folder."""
+        atomic_write_text(path / PLAN, json.dumps(self.model_dump(), ensure_ascii=False, indent=1) + "\n")
+
+    def difference(self, other: BuildPlan) -> str | None:
+        """Describe how what determines the replies differs in another plan; None if it is the same."""
+        if self.builder != other.builder:
+            return f"builder ({_shorten(self.builder)}, not {_shorten(other.builder)})"
+        if self.source != other.source:
+            return f"documents than {other.source.name} now contains"
+        if self.samples and other.samples and self.samples != other.samples:
+            return f"gate_samples ({self.samples}, not {other.samples})"
+        # settings cover all options, including defaults that were specified explicitly
+        for old, new in ((self.settings, other.settings), (self.models, other.models)):
+            if name := next((name for name in {**old, **new} if old.get(name) != new.get(name)), None):
+                return f"{name} ({_shorten(old.get(name))}, not {_shorten(new.get(name))})"
+        return None
+
+
+def _shorten(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:100] + "…"
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+class Folder:
+    """An existing build folder.
+
+    Args:
+        path: Path of the folder.
+
+    Raises:
+        DataError: The folder contains no build, or a damaged one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
+        self.path = path.resolve()
+        self.plan = BuildPlan.read(self.path)
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The pipeline with the options the build was started with."""
+        return pipeline_named(self.plan.builder, self.options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options the build was started with, with the user's files kept in the folder."""
+        files = {option: self.path / name for option, name in pipeline_class(self.plan.builder).files().items()}
+        return {**self.plan.options, **{option: str(path) for option, path in files.items() if path.is_file()}}
+
+    @property
+    def numbers(self) -> list[int]:
+        """The parts that contain documents."""
+        return [number for number, documents in enumerate(self.plan.parts) if documents]
+
+    def documents(self, part: int) -> Path:
+        """Return the path of the file with a part's documents."""
+        return self.path / DOCUMENTS / f"{part:05}.jsonl"
+
+    def logs(self, part: int) -> Path:
+        """Return the folder of a part's logs."""
+        return self.path / LOGS / f"{part:05}"
+
+    def lock(self, part: int) -> FileLock:
+        """Return the lock a process holds while it works on a part; others wait for it."""
+        return _lock_file(self.path / LOGS / f"{part:05}{LOCK}", wait=True)
+
+    def ids(self, part: int) -> list[str]:
+        """Return the ids of a part's documents.
+
+        Raises:
+            DataError: The part's file is not the one the build was started with.
+        """
+        path = self.documents(part)
+        ids = [str(row.get("id")) for _, row in json_lines(path)] if path.is_file() else []
+        if (found := len(ids)) != (planned := self.plan.parts[part]):
+            raise DataError(
+                f"{path}: is damaged (expected {planned} documents, got {found}); run the same halu-tasks build "
+                f"command again with the documents that {self.path} was started with: it restores the file and keeps "
+                "finished work"
+            )
+        return ids
+
+    def check_documents(self) -> None:
+        """Raise DataError unless the documents are those the build was started with."""
+        for number in range(len(self.plan.parts)):
+            self.ids(number)
+
+    def items(self) -> Iterator[Draft]:
+        """Read the items of the dataset, as `read_items` does."""
+        return read_items(self.path / DATASET)
+
+
+def build_folder(path: Path) -> Path | None:
+    """Return the build folder that a path is, or whose dataset it is; None if it is neither."""
+    return next((folder for folder in (path, path.parent) if (folder / PLAN).is_file()), None)
+
+
+def read_items(dataset: Path) -> Iterator[Draft]:
+    """Read the items of a dataset folder.
+
+    Raises:
+        DataError: There is no dataset, or a line is invalid.
+    """
+    path = dataset / ITEMS
+    for line, row in json_lines(path):
+        ids = [row.get(name) for name in ("id", "kind", "document")]
+        if not all(isinstance(each, str) for each in ids) or not isinstance(row.get("row"), dict):
+            raise DataError(f"{path}:{line}: expected an object with id, kind, document and row")
+        yield Draft(id=row["id"], kind=row["kind"], document=row["document"], row=row["row"])
+
+
+def dataset_rows(dataset: Path) -> dict[str, int]:
+    """Return the number of rows of each file of a dataset."""
+    rows = {}
+    for path in sorted(dataset.iterdir()):
+        if path.suffix == ".jsonl":
+            with path.open("rb") as lines:
+                rows[path.name] = sum(1 for _ in lines)
+        elif path.suffix == ".csv":
+            with path.open(encoding="utf-8", newline="") as cells:
+                rows[path.name] = sum(1 for _ in csv.reader(cells)) - 1
+    return rows
+
+
+# --- creating one ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def begin(
+    path: Path,
+    pipeline: Pipeline,
+    options: Mapping[str, Any],
+    documents: Path,
+    models: Mapping[str, Any],
+    *,
+    part_size: int,
+    samples: int = 0,
+) -> Iterator[Folder]:
+    """Open a build's folder, creating it and splitting the documents into parts if it does not exist yet.
+
+    No other process can open it until the block ends.
+
+    Args:
+        path: The folder.
+        pipeline: The pipeline.
+        options: Options of the builder; None stands for the default.
+        documents: File or folder of documents.
+        models: The models and their settings, as recorded in the plan.
+        part_size: Approximate number of documents per part.
+        samples: The number of documents of each group in a part of their own, the first one.
+
+    Raises:
+        UsageError: An option or the documents do not exist.
+        DataError: The folder contains another build or something else, another process is working on it, or the
+            documents are damaged.
+    """
+    if not documents.exists():
+        raise UsageError(f"{documents}: no such file or folder")
+    path = path.resolve()
+    if documents.is_dir() and path.is_relative_to(documents.resolve()):
+        raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
+    given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
+    # as JSON preserves them: tuples become lists
+    values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
+    source = NamedSource(name=documents.name, sha256=digest(documents))
+    plan = BuildPlan(builder=pipeline.name, source=source, documents=0, samples=samples, parts=[], refused={}, **values)
+    new = not (path / PLAN).is_file()
+    if new:
+        check_free(path, *_leftovers(pipeline), what="not a build folder")
+        # report invalid documents before anything is created
+        if not any(True for _ in pipeline.documents(documents)):
+            raise DataError(f"{documents}: contains no documents")
+    existed = path.is_dir()
+    try:
+        with guard(path):
+            if not (path / PLAN).is_file():
+                check_free(path, *_leftovers(pipeline), what="not a build folder")
+                _create(path, pipeline, plan, documents, options, part_size)
+            folder = Folder(path)
+            if difference := folder.plan.difference(plan):
+                raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
+            _restore_documents(folder, documents)
+            yield folder
+    except BaseException:
+        if not existed and not (path / PLAN).is_file():
+            shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def _leftovers(pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the files that may remain of a build that was interrupted while it was created."""
+    return (DOCUMENTS, f"{DOCUMENTS}.part", *pipeline.files().values(), f"{PLAN}.part")
+
+
+def check_free(path: Path, *leftovers: str, what: str) -> None:
+    """Raise DataError if a folder contains anything but the lock of another process, or `leftovers`."""
+    if path.is_dir() and any(entry.name not in (*leftovers, LOCK) for entry in path.iterdir()):
+        raise DataError(f"{path}: is not empty and {what}; choose another folder")
+
+
+def _create(
+    path: Path, pipeline: Pipeline, plan: BuildPlan, documents: Path, options: Mapping[str, Any], part_size: int
+) -> None:
+    """Split the documents into parts, then write the plan last."""
+    # left over from an interrupted attempt
+    shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
+    for name in pipeline.files().values():
+        (path / name).unlink(missing_ok=True)
+    faults = Counter(fault and fault.reason for fault in map(pipeline.refuse, pipeline.documents(documents)))
+    parts = -(-faults.total() // part_size) + bool(plan.samples)
+    numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
+    _copy_files(pipeline, options, path)
+    refused = {reason: number for reason, number in faults.items() if reason}
+    plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused}).write(path)
+
+
+def _restore_documents(folder: Folder, documents: Path) -> None:
+    """Split the documents again if the parts are damaged. The documents are known to be the same."""
+    try:
+        folder.check_documents()
+    except DataError as error:
+        logger.warning("restoring %s, which was damaged: %s", folder.path / DOCUMENTS, error)
+        shutil.rmtree(folder.path / DOCUMENTS, ignore_errors=True)
+        split(folder.pipeline, documents, folder.path / DOCUMENTS, len(folder.plan.parts), folder.plan.samples)
+        folder.check_documents()
+
+
+def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples: int = 0) -> list[int]:
+    """Write each document to the file of its part (`00000.jsonl` and so on), sorted by `place`.
+
+    The parts are equal ranges of hashes, which do not depend on the order in which documents are listed. Holds a few
+    million characters and one part at a time in memory; `folder` appears only when it is complete.
+
+    Args:
+        pipeline: The pipeline that reads the documents.
+        documents: The documents.
+        folder: The folder to create.
+        parts: The number of parts.
+        samples: The number of documents of each group in the first part: the first ones that can be used, by `place`;
+            if it is 0, the first part is a range, too.
+
+    Returns:
+        The number of documents of each part.
+
+    Raises:
+        DataError: Two documents have the same id, or a file cannot be written.
+    """
+    partial = folder.with_name(folder.name + ".part")
+    files = [partial / f"{part:05}.jsonl" for part in range(parts)]
+    sampled = _sample(pipeline, documents, samples) if samples else frozenset()
+    ranges = files[1:] if samples else files
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        for file in files:
+            file.touch()
+        waiting: dict[Path, list[Document]] = defaultdict(list)
+        size = 0
+        for document in pipeline.documents(documents):
+            of_range = ranges[int(place(document.id)[: _BITS // 4], 16) * len(ranges) >> _BITS]
+            waiting[files[0] if document.id in sampled else of_range].append(document)
+            size += len(document.text)
+            if size > _BUFFERED:
+                _append(waiting)
+                size = 0
+        _append(waiting)
+        numbers = []
+        for file in files:
+            ordered = in_order(read_documents(file))
+            write_documents(file, ordered)
+            numbers.append(len(ordered))
+        partial.rename(folder)
+    except OSError as error:
+        raise DataError(f"{folder}: {error.strerror or error}") from None
+    return numbers
+
+
+def _sample(pipeline: Pipeline, documents: Path, samples: int) -> frozenset[str]:
+    """Return the ids of the first documents of each group that can be used, by `place`."""
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for document in pipeline.documents(documents):
+        if pipeline.refuse(document) is None:
+            group = groups[pipeline.sampled_as(document)]
+            group.append((place(document.id), document.id))
+            if len(group) > 1000 + samples:
+                group[:] = nsmallest(samples, group)
+    return frozenset(id for group in groups.values() for _, id in nsmallest(samples, group))
+
+
+def _append(waiting: dict[Path, list[Document]]) -> None:
+    """Append the documents that wait to their files, and forget them."""
+    for path, documents in waiting.items():
+        with path.open("a", encoding="utf-8", newline="\n") as file:
+            # JSON escapes keep any text on one line, lone surrogates included
+            file.writelines(json.dumps(document.as_row()) + "\n" for document in documents)
+    waiting.clear()
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> None:
+    """Write documents to a JSON Lines file."""
+    atomic_write_text(path, "".join(json.dumps(document.as_row()) + "\n" for document in documents))
+
+
+def _copy_files(pipeline: Pipeline, options: Mapping[str, Any], folder: Path) -> None:
+    """Copy the files that options name into the folder of a build.
+
+    Raises:
+        DataError: A file cannot be read or written.
+    """
+    for option, name in pipeline.files().items():
+        if file := options.get(option):
+            try:
+                shutil.copyfile(Path(str(file)).expanduser(), folder / name)
+            except OSError as error:
+                raise DataError(f"{folder / name}: {error.strerror or error}") from None
+
+
+def digest(path: Path) -> str:
+    """Return the sha256 of a file, or of the names and contents of a folder's files."""
+    if path.is_file():
+        return sha256_of(path)
+    sha = hashlib.sha256()
+    for file in sorted(file for file in path.rglob("*") if file.is_file()):
+        sha.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
+    return sha.hexdigest()
+
+
+# --- locks ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def guard(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of a folder, which keeps a command from being started twice on it.
+
+    Args:
+        path: The folder.
+        wait: Wait for another process that holds it.
+
+    Raises:
+        DataError: Another process holds it, or the folder cannot be written.
+    """
+    try:
+        with _lock_file(path / LOCK, wait=wait):
+            yield
+    except Timeout:
+        raise DataError(f"{path}: another process is working on it") from None
+
+
+def _lock_file(path: Path, *, wait: bool) -> FileLock:
+    """Return a lock that only one process can hold; others wait for it or raise `Timeout`.
+
+    Raises:
+        DataError: The file cannot be written; waiting for its lock would never end.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
+    except OSError as error:
+        raise DataError(f"{path.parent}: is not writable ({error.strerror or error}); choose another folder") from None
+    return FileLock(path, timeout=-1 if wait else 0)

@@ -1,0 +1,413 @@
+"""A knowledge graph in memory, and the subgraphs that FactCHD's questions are asked about (sections 3 and 4.2).
+
+These are walks of several hops, entities compared by a quantity, and sets of entities. The subgraphs depend on the set
+of triples and on the draws, not on the order of the triples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import NamedTuple
+
+MULTI_HOP, COMPARISON, SET_OPERATION = PATTERNS = "multi_hop", "comparison", "set_operation"
+INTERSECTION, UNION, DIFFERENCE, COUNTING = "intersection", "union", "difference", "counting"
+OPERATIONS = (INTERSECTION, UNION, DIFFERENCE, COUNTING)
+
+_ROUNDS = 20
+"""Number of times each entity or group can be the start of a subgraph."""
+
+Draw = Callable[..., int]
+Condition = tuple[str, str]
+"""A relation and a tail; an entity meets the condition if it has this tail."""
+
+
+class Triple(NamedTuple):
+    """A fact of a knowledge graph."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+class Subgraph(NamedTuple):
+    """Triples that a question is asked about.
+
+    Attributes:
+        pattern: The factuality pattern, by the paper's name.
+        operation: The set operation; empty for other patterns.
+        conditions: The one or two conditions that define the sets; empty for other patterns.
+        triples: The facts; those of a walk are in its order.
+    """
+
+    pattern: str
+    operation: str
+    conditions: tuple[Condition, ...]
+    triples: tuple[Triple, ...]
+
+
+class Graph:
+    """Triples, indexed for lookups; all indexes are sorted.
+
+    Attributes:
+        triples: All triples.
+        of_head: Triples by head.
+        members: Heads by condition.
+        tails: Tails by head and relation.
+    """
+
+    def __init__(self, triples: Iterable[Triple]) -> None:
+        self.triples = frozenset(triples)
+        self.of_head: dict[str, list[Triple]] = defaultdict(list)
+        self.members: dict[Condition, list[str]] = defaultdict(list)
+        self.tails: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for triple in sorted(self.triples):
+            self.of_head[triple.head].append(triple)
+            self.members[triple.relation, triple.tail].append(triple.head)
+            self.tails[triple.head, triple.relation].append(triple.tail)
+
+    @cached_property
+    def tails_of_relation(self) -> dict[str, list[str]]:
+        """The different tails of each relation."""
+        by_relation: dict[str, list[str]] = defaultdict(list)
+        for relation, tail in self.members:
+            by_relation[relation].append(tail)
+        return {relation: sorted(tails) for relation, tails in by_relation.items()}
+
+
+def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], most: int) -> list[Subgraph]:
+    """Make subgraphs from each start in turn, until there are `most` or two rounds add none.
+
+    Args:
+        begins: The starts.
+        make: Makes a subgraph from a start and the number of the round; None if it cannot.
+        most: Maximum number of subgraphs.
+    """
+    subgraphs: dict[Subgraph, None] = {}
+    idle = 0
+    for number in range(_ROUNDS):
+        before = len(subgraphs)
+        for begin in begins:
+            if len(subgraphs) >= most:
+                return list(subgraphs)
+            if subgraph := make(begin, str(number)):
+                subgraphs.setdefault(subgraph)
+        idle = 0 if len(subgraphs) > before else idle + 1
+        if idle == 2:
+            break
+    return list(subgraphs)
+
+
+def drawn(names: Iterable[str], draw: Draw, *of: str) -> list[str]:
+    """Return the names in a random order determined by `draw`."""
+    return sorted(names, key=lambda name: (draw(*of, name), name))
+
+
+MOST_COMPARED = 5
+"""Maximum number of entities in a comparison."""
+
+_TRIES = 200
+"""Maximum number of steps in the search for one walk."""
+_DRAWN = 20
+"""Number of entities drawn for one comparison, including those that cannot be compared with the others."""
+
+
+def sample(graph: Graph, draw: Draw, most: int, hops: int, class_relation: str, one_answer: bool) -> Iterator[Subgraph]:
+    """Yield up to `most` subgraphs of each pattern.
+
+    Args:
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of subgraphs of each pattern.
+        hops: Maximum number of triples in a walk.
+        class_relation: The relation to an entity's class, see `comparisons`.
+        one_answer: See `multi_hops`.
+    """
+    yield from multi_hops(graph, draw, most, hops, one_answer=one_answer)
+    yield from comparisons(graph, draw, most, class_relation)
+    yield from set_operations(graph, draw, most)
+
+
+# --- walks ----------------------------------------------------------------------------------------
+
+
+def multi_hops(graph: Graph, draw: Draw, most: int, hops: int, *, one_answer: bool = True) -> list[Subgraph]:
+    """Return walks of 2 to `hops` triples, each starting where the previous one ends, that visit no entity twice.
+
+    Args:
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of walks.
+        hops: Maximum number of triples in a walk.
+        one_answer: Take only steps whose relation has a single tail there, so that a description of the walk in words
+            has only one possible end.
+    """
+
+    def make(begin: str, number: str) -> Subgraph | None:
+        longest = 2 + draw("hops", number, begin) % (hops - 1)
+        for length in range(longest, 1, -1):
+            steps = [_TRIES]
+            if walk := _walk(graph, draw, (), begin, length, (number, begin), one_answer, steps):
+                return Subgraph(MULTI_HOP, "", (), walk)
+        return None
+
+    return collect(drawn(graph.of_head, draw, MULTI_HOP), make, most)
+
+
+def _walk(
+    graph: Graph,
+    draw: Draw,
+    walk: tuple[Triple, ...],
+    at: str,
+    length: int,
+    of: tuple[str, ...],
+    one_answer: bool,
+    steps: list[int],
+) -> tuple[Triple, ...] | None:
+    """Extend a walk to its full length, trying ways in a random order; None if no way was found within the steps left.
+
+    `steps` holds the number of steps left, and is shared by all calls for a walk.
+    """
+    if len(walk) == length:
+        return walk
+    visited = {walk[0].head, *(triple.tail for triple in walk)} if walk else {at}
+    ways = graph.of_head.get(at, [])
+    first = draw("step", *of, str(len(walk)), at) % len(ways) if ways else 0
+    for triple in (*ways[first:], *ways[:first]):
+        if triple.tail in visited or (one_answer and len(graph.tails[at, triple.relation]) > 1):
+            continue
+        steps[0] -= 1
+        if steps[0] < 0:
+            return None
+        if complete := _walk(graph, draw, (*walk, triple), triple.tail, length, of, one_answer, steps):
+            return complete
+    return None
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+class _ComparableEntity(NamedTuple):
+    """An entity's triple with a quantity, the triple of its class, and the quantity."""
+
+    value: Triple
+    kind: Triple | None
+    quantity: Quantity
+
+
+def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> list[Subgraph]:
+    """Return subgraphs of two to five entities with different quantities of one relation, kind and unit.
+
+    Entities are compared within a class; those without a class among themselves. An entity with several quantities of
+    a relation is not compared by it.
+
+    Args:
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of subgraphs.
+        class_relation: The relation to an entity's class.
+    """
+    groups = _measure(graph, class_relation)
+
+    def make(name: str, number: str) -> Subgraph | None:
+        group = groups[name]
+        size = 2 + draw("size", number, name) % (min(MOST_COMPARED, len(group)) - 1)
+        chosen: dict[str, _ComparableEntity] = {}
+        for attempt in range(_DRAWN):
+            candidate = group[draw("member", number, name, str(attempt)) % len(group)]
+            if all(comparable(candidate.quantity, other.quantity) for other in chosen.values()):
+                chosen[candidate.value.head] = candidate
+            if len(chosen) == size:
+                break
+        if len(chosen) < 2:
+            return None
+        shown = [triple for _, each in sorted(chosen.items()) for triple in (each.kind, each.value) if triple]
+        return Subgraph(COMPARISON, "", (), tuple(shown))
+
+    return collect(drawn(groups, draw, COMPARISON), make, most)
+
+
+def _measure(graph: Graph, class_relation: str) -> dict[str, list[_ComparableEntity]]:
+    """Return the entities with a quantity, grouped by relation, kind, unit and class."""
+    by_relation: dict[str, list[tuple[str, str, Quantity]]] = defaultdict(list)
+    single = ((key, tails[0]) for key, tails in graph.tails.items() if len(tails) == 1 and key[1] != class_relation)
+    for (head, relation), tail in single:
+        if quantity := quantity_of(tail):
+            by_relation[relation].append((head, tail, quantity))
+    groups: dict[str, list[_ComparableEntity]] = defaultdict(list)
+    for relation, quantities in by_relation.items():
+        dated = any(quantity.kind == DATE for _, _, quantity in quantities)
+        for head, tail, quantity in quantities:
+            parsed = (as_year(tail) or quantity) if dated else quantity
+            classes = graph.tails.get((head, class_relation), [])
+            kinds: list[Triple | None] = [Triple(head, class_relation, kind) for kind in classes]
+            for kind in kinds or [None]:
+                key = "\0".join((relation, parsed.kind, parsed.unit, *([kind.tail] if kind else [])))
+                groups[key].append(_ComparableEntity(Triple(head, relation, tail), kind, parsed))
+    return {key: sorted(members, key=lambda each: each.value) for key, members in groups.items() if len(members) > 1}
+
+
+# --- set operations -------------------------------------------------------------------------------
+
+MOST_MEMBERS = 8
+"""Maximum number of entities shown. The two sets of an intersection may be larger, as only common members are shown."""
+MOST_TRIPLES = 20
+
+_WIDEST = 10_000
+"""Maximum size of the smaller of two sets to look for their intersection."""
+
+
+def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:
+    """Return subgraphs of entities that meet conditions, for set operations.
+
+    The entities meet two conditions, one of two, or one but not the other, or are counted. Subgraphs contain every
+    member in the graph. If an entity does not meet a condition, it has that relation to something else: a missing
+    relation would be no evidence.
+
+    Args:
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of subgraphs.
+    """
+    makers = {INTERSECTION: _intersection, UNION: _union, DIFFERENCE: _difference, COUNTING: _counting}
+
+    def make(begin: str, number: str) -> Subgraph | None:
+        conditions = [(t.relation, t.tail) for t in graph.of_head[begin] if quantity_of(t.tail) is None]
+        if not conditions:
+            return None
+        turn = draw("condition", number, begin)
+        first = conditions[turn % len(conditions)]
+        others = [condition for condition in conditions if condition != first]
+        second = others[turn // len(conditions) % len(others)] if others else None
+        start = draw("operation", number, begin) % len(OPERATIONS)
+        for operation in (*OPERATIONS[start:], *OPERATIONS[:start]):
+            if operands := makers[operation](graph, first, second, turn):
+                used, triples = operands
+                if len(triples) <= MOST_TRIPLES:
+                    return Subgraph(SET_OPERATION, operation, used, triples)
+        return None
+
+    return collect(drawn(graph.of_head, draw, SET_OPERATION), make, most)
+
+
+_Operands = tuple[tuple[Condition, ...], tuple[Triple, ...]] | None
+
+
+def _intersection(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet both conditions."""
+    if second is None:
+        return None
+    smaller = min(graph.members[first], graph.members[second], key=len)
+    if len(smaller) > _WIDEST:
+        return None
+    one, other = sorted((first, second))
+    both = [head for head in smaller if Triple(head, *one) in graph.triples and Triple(head, *other) in graph.triples]
+    if not 2 <= len(both) <= MOST_MEMBERS:
+        return None
+    return (one, other), tuple(Triple(head, *each) for head in both for each in (one, other))
+
+
+def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet the first condition, or the same relation to another tail."""
+    relation = first[0]
+    tails = graph.tails_of_relation[relation]
+    other = relation, tails[turn % len(tails)]
+    members, others = set(graph.members[first]), set(graph.members[other])
+    size = len(members | others)
+    if members <= others or others <= members or not 3 <= size <= MOST_MEMBERS or quantity_of(other[1]):
+        return None
+    shown = [Triple(head, *each) for each in sorted((first, other)) for head in graph.members[each]]
+    return (min(first, other), max(first, other)), tuple(shown)
+
+
+def _difference(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet the first condition, some but not all of which meet the second."""
+    members = graph.members[first]
+    if second is None or second[0] == first[0] or len(members) > MOST_MEMBERS:
+        return None
+    theirs = {head: graph.tails.get((head, second[0]), []) for head in members}
+    meeting = [head for head, tails in theirs.items() if second[1] in tails]
+    if not meeting or len(meeting) == len(members) or not all(theirs.values()):
+        return None
+    shown = [(Triple(head, *first), *(Triple(head, second[0], tail) for tail in theirs[head])) for head in members]
+    return (first, second), tuple(triple for each in shown for triple in each)
+
+
+def _counting(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet the first condition, to be counted."""
+    members = graph.members[first]
+    if not 2 <= len(members) <= MOST_MEMBERS:
+        return None
+    return (first,), tuple(Triple(head, *first) for head in members)
+
+
+# --- quantities -----------------------------------------------------------------------------------
+#
+# Parsing is conservative: strings with more than one possible meaning are not quantities.
+
+NUMBER, DATE = "number", "date"
+
+_NUMBER = re.compile(r"([+\-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(%?|\s\S.{0,39})", re.ASCII)
+_UNIT = re.compile(r"(?:[^\W\d_]|[%°µ$€£¥²³/·^ .\-])+")
+_DATE = re.compile(r"\+?(-?\d{4})-(\d\d)(?:-(\d\d))?(?:T[\d:.]+Z?)?", re.ASCII)
+_YEAR = re.compile(r"[1-9]\d{3}", re.ASCII)
+
+
+class Quantity(NamedTuple):
+    """A number or a date, as the range of its possible values: a year includes all of its days.
+
+    Attributes:
+        kind: `number` or `date`.
+        unit: The unit; empty if there is none.
+        low: Lower end of the range: one number, or year, month and day.
+        high: Upper end of the range, in the same format.
+    """
+
+    kind: str
+    unit: str
+    low: tuple[Decimal, ...]
+    high: tuple[Decimal, ...]
+
+
+def quantity_of(text: str) -> Quantity | None:
+    """Parse a string as a quantity: `57750 square kilometre`, `1,234.5`, `12%`, `1969-11-03`, `1969-11`.
+
+    Four-digit numbers may be years, see `as_year`. None if the string is not a quantity ("about 20") or ambiguous
+    ("1,5", "3 of 4").
+    """
+    text = text.strip()
+    if match := _DATE.fullmatch(text):
+        return _date(match)
+    if not (match := _NUMBER.fullmatch(text)):
+        return None
+    unit = " ".join(match[2].split()).casefold()
+    if unit and not _UNIT.fullmatch(unit):
+        return None
+    number = (Decimal(match[1].replace(",", "").replace("−", "-")),)
+    return Quantity(NUMBER, unit, number, number)
+
+
+def _date(match: re.Match[str]) -> Quantity | None:
+    """Convert a matched date; None if month or day are out of range."""
+    year, month, day = int(match[1]), int(match[2]), int(match[3] or 0)
+    if month > 12 or day > 31 or (day and not month):
+        return None
+    low, high = (year, month or 1, day or 1), (year, month or 12, day or 31)
+    return Quantity(DATE, "", tuple(map(Decimal, low)), tuple(map(Decimal, high)))
+
+
+def as_year(text: str) -> Quantity | None:
+    """Parse a four-digit year, for relations that also have dates; None if `text` is not one."""
+    text = text.strip()
+    if not _YEAR.fullmatch(text):
+        return None
+    year = Decimal(text)
+    return Quantity(DATE, "", (year, Decimal(1), Decimal(1)), (year, Decimal(12), Decimal(31)))
+
+
+def comparable(one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities have the same kind and unit and do not overlap, so that one is certainly less."""
+    return one[:2] == other[:2] and (one.high < other.low or other.high < one.low)

@@ -1,0 +1,292 @@
+"""HaluAgent, the construction of C-FAITH (Zhang et al. 2025, section 3).
+
+Agents generate questions that provoke a type of hallucination, their answers, hallucinated answers and labels; each
+result is verified by another agent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from halu_tasks.builders.documents import Document
+from halu_tasks.builders.pipeline import (
+    GENERATOR,
+    VERIFIER,
+    Ask,
+    Draft,
+    DraftPart,
+    Fault,
+    Pipeline,
+    Row,
+    TextPair,
+    option,
+)
+from halu_tasks.builders.quoting import SourceText
+from halu_tasks.builders.replies import objections, read_objects, read_texts, read_verdicts
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks.cfaith import TYPES
+from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.text.folding import fold
+
+RESPONSES = 3
+"""Number of hallucinated answers per question (section 3.3)."""
+
+FORMAT, ANSWER, HALLUCINATION, LABEL = "format", "answer", "hallucination", "label"
+_BLAMED = {ANSWER: "question", HALLUCINATION: "hallucinate", LABEL: "label"}
+_BLAMED_FORMATS = {"question": "question", "hallucinated answers": "hallucinate", "labels": "label"}
+"""How reasons of format faults begin, and the prompt whose reply had the wrong format."""
+_RELEASED = {name: label for label, name in TYPES.items()}
+_DEFINITION = re.compile(r"(?m)^(\w+) ([^:：\n]+)[:：]\s*(.+)$")
+_LETTERS = "ABCD"
+
+
+class HallucinationType(NamedTuple):
+    """A type of hallucination: its name in the language of the prompts, and its definition."""
+
+    name: str
+    definition: str
+
+
+@dataclass(frozen=True)
+class HaluAgent(Pipeline):
+    """Generate questions for each type of hallucination, with an answer and hallucinated answers.
+
+    Each question has an answer with a supporting sentence from the document, and three hallucinated answers with a
+    label each. Everything is verified, then written as open questions, single choice, and true or false.
+    """
+
+    name: ClassVar[str] = "haluagent"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "questions with hallucinated answers in three formats (C-FAITH)"
+    benchmark: ClassVar[str] = "cfaith"
+    paper: ClassVar[str] = "cfaith"
+    checks: ClassVar[tuple[str, ...]] = (FORMAT, ANSWER, HALLUCINATION, LABEL)
+    prompts_used: ClassVar[tuple[str, ...]] = (
+        *("types", "question", "hallucinate", "label"),
+        *("check_answer", "check_hallucination", "check_label", "choice"),
+    )
+    parts: ClassVar[tuple[str, ...]] = ("answer", "response", "label")
+    generating: ClassVar[tuple[str, ...]] = ("question", "hallucinate", "label")
+
+    language: str = option("zh", "language of the documents and the prompts (ISO 639-1)")
+    types: tuple[str, ...] = option(
+        tuple(_RELEASED), f"types of hallucination to ask for: {', '.join(_RELEASED)}", choices=tuple(_RELEASED)
+    )
+    questions: int = option(1, "number of questions per type and document", least=1)
+    examples: bool = option(False, "prompts with example inputs and outputs, as the paper's")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if missing := [name for name in _RELEASED if name not in self.kinds]:
+            raise UsageError(
+                f"prompt {self.name}_types_{self.language} does not define {missing[0]}; add a line that begins with it"
+            )
+
+    @property
+    def variant(self) -> str:
+        """The wording of the prompts: that with examples, if they are wanted."""
+        return "with_examples" if self.examples else ""
+
+    @property
+    def kinds(self) -> dict[str, HallucinationType]:
+        """The types by the paper's names, parsed from the prompt's lines `NAME local name: definition`."""
+        lines = _DEFINITION.findall(self.texts["types"])
+        return {name: HallucinationType(local, definition) for name, local, definition in lines}
+
+    # --- drafts -----------------------------------------------------------------------------------
+
+    async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
+        """Return the drafts of all types, in the order of the option `types`."""
+        source = SourceText(document.text)
+        by_type = await gather(*(self._of_type(document, source, kind, ask) for kind in self.types))
+        return [draft for drafts in by_type for draft in drafts]
+
+    async def _of_type(self, document: Document, source: SourceText, kind: str, ask: Ask) -> list[Draft]:
+        """Return the drafts for one type: one per requested question, including those the model did not write."""
+        type_ = self.kinds[kind]
+        texts = {"document": fence(document.text), "type": type_.name, "definition": type_.definition}
+        prompt = self.prompt("question", number=str(self.questions), **texts)
+        reply = read_objects(await ask(prompt, GENERATOR), "question", "answer", "support")
+        rows = (reply.value or [])[: self.questions]
+        drafts = await gather(
+            *(self._draft(document, source, kind, row, str(place), ask) for place, row in enumerate(rows))
+        )
+        fault = Fault(FORMAT, f"question: {reply.reason or 'fewer than requested'}")
+        for place in range(len(rows), self.questions):
+            drafts.append(Draft.of(document, kind, kind, str(place), checks=(FORMAT,), faults=(fault,)))
+        return drafts
+
+    async def _draft(self, document: Document, source: SourceText, kind: str, row: Row, place: str, ask: Ask) -> Draft:
+        """Return the draft of a question, after asking for hallucinated answers and labels, and verifying all."""
+        detail = f"Q: {row['question']}\nA: {row['answer']}\nsupport: {row['support']}"
+
+        def unreadable(reason: str, more: str = "") -> Draft:
+            fault = Fault(FORMAT, reason, detail + more)
+            return Draft.of(document, kind, kind, place, checks=(FORMAT,), faults=(fault,))
+
+        if not source.holds(row["support"]):
+            return unreadable("question: support is not in the document")
+        facts = {name: fence(row[key]) for name, key in _FACTS.items()}
+        texts = read_texts(await ask(self.prompt("hallucinate", **facts), GENERATOR), RESPONSES)
+        if texts.value is None:
+            return unreadable(f"hallucinated answers: {texts.reason}")
+        numbered = _numbered(texts.value)
+        shown = {**facts, "responses": fence(numbered), "types": self.texts["types"]}
+        labels = self._labels(await ask(self.prompt("label", **shown), GENERATOR))
+        if labels.value is None:
+            return unreadable(f"labels: {labels.reason}", f"\n{numbered}")
+        claims = [
+            f"{text}\n   → {self.kinds[label].name}" for text, label in zip(texts.value, labels.value, strict=True)
+        ]
+        labelled = {**shown, "responses": fence(_numbered(claims))}
+        (right,), wrong, fits = await gather(
+            _verify(ask, self.prompt("check_answer", **facts), 1),
+            _verify(ask, self.prompt("check_hallucination", **shown), RESPONSES),
+            _verify(ask, self.prompt("check_label", **labelled), RESPONSES),
+        )
+        faults = objections(ANSWER, right, "not supported by the knowledge", detail)
+        supported = not faults
+        responses: list[dict[str, Any]] = []
+        for text, label, is_wrong, fit in zip(texts.value, labels.value, wrong, fits, strict=True):
+            own = f"{detail}\nhallucinated: {text}"
+            same = _plain(text) == _plain(row["answer"])
+            found = (
+                *([Fault(HALLUCINATION, "same as the answer", own)] if same else []),
+                *objections(HALLUCINATION, is_wrong, "not wrong", own),
+                *objections(LABEL, fit, "type does not fit", f"{own}\nlabel: {label}"),
+            )
+            faults += found
+            responses.append({"text": text, "type": label, "kept": supported and not found})
+        kept = [{"text": each["text"], "type": each["type"]} for each in responses if each["kept"]]
+        title = str(document.fields.get("title") or document.id)
+        return Draft.of(
+            document,
+            _most_frequent([each["type"] for each in kept], kind),
+            kind,
+            place,
+            checks=self.checks,
+            faults=faults,
+            row={**row, "title": title, "hallucinated": kept} if kept else {},
+            drafted={**row, "responses": responses},
+        )
+
+    def _labels(self, reply: str) -> Answer[list[str]]:
+        """Read the types that a reply names, as the paper's names."""
+        texts = read_texts(reply, RESPONSES)
+        if texts.value is None:
+            return texts
+        spellings = {
+            fold(word): name for name, type_ in self.kinds.items() for word in (name, type_.name, _RELEASED[name])
+        }
+        names = [spellings.get(fold(text), "") for text in texts.value]
+        return Answer(names) if all(names) else Answer(None, "an unknown type")
+
+    def parts_of(self, draft: Draft) -> Iterator[DraftPart]:
+        """Yield the answer, each hallucinated answer, and the label of each."""
+        if not draft.drafted:
+            return
+        texts = {"knowledge": draft.drafted["support"], "question": draft.drafted["question"]}
+        texts["correct answer"] = draft.drafted["answer"]
+        yield DraftPart("answer", draft.id, draft.document, texts, bool(draft.row))
+        for number, response in enumerate(draft.drafted["responses"]):
+            id, hallucinated = f"{draft.id}-{number}", {**texts, "hallucinated answer": response["text"]}
+            yield DraftPart("response", id, draft.document, hallucinated, response["kept"])
+            labelled = {**hallucinated, "label": f"{response['type']} ({self.kinds[response['type']].name})"}
+            yield DraftPart("label", id, draft.document, labelled, response["kept"])
+
+    def blamed(self, fault: Fault, draft: Draft) -> str | None:
+        """Return the prompt whose reply failed the check; None if none did."""
+        if fault.check == FORMAT:
+            return _BLAMED_FORMATS.get(fault.reason.partition(":")[0])
+        return _BLAMED.get(fault.check)
+
+    # --- items ------------------------------------------------------------------------------------
+
+    def lines(self, item: Draft) -> Iterator[tuple[str, Row]]:
+        """Return the item's rows of the three files; single choice needs three different hallucinated answers."""
+        row = item.row
+        question, answer = row["question"], row["answer"]
+        first = next(each for each in row["hallucinated"] if each["type"] == item.kind)
+        shared = {"reason": row["support"], "halu_type": _RELEASED[item.kind], "ent": row["title"]}
+        yield (
+            "generative_qa.jsonl",
+            {"question": question, "correct_answer": answer, **shared, "halu_answer": first["text"]},
+        )
+        for text, right in ((answer, True), (first["text"], False)):
+            yield "true_false_qa.jsonl", {"question": question, "answer": text, "label": right, **shared}
+        options = [(answer, "correct"), *((each["text"], _RELEASED[each["type"]]) for each in _distinct(row))]
+        if len(options) == len(_LETTERS):
+            options.sort(key=lambda option: self.draw(item.id, option[0]))
+            answers, labels = zip(*options, strict=True)
+            listed = "\n".join(f"{letter}. {text}" for letter, text in zip(_LETTERS, answers, strict=True))
+            yield (
+                "single_choice_qa.jsonl",
+                {
+                    "question": self.prompt("choice", question=question, options=listed),
+                    "answers": list(answers),
+                    "labels": list(labels),
+                    "correct_option": _LETTERS[labels.index("correct")],
+                },
+            )
+
+    def pairs(self, item: Draft) -> Iterator[TextPair]:
+        """Return the answer with each hallucinated answer."""
+        for each in item.row["hallucinated"]:
+            yield TextPair(item.row["answer"], each["text"], item.document, each["type"])
+
+    def context(self, item: Draft) -> dict[str, str]:
+        """Return the question."""
+        return {"question": item.row["question"]}
+
+    def shown(self, item: Draft) -> dict[str, str]:
+        """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""
+        listed = _numbered([f"[{each['type']}] {each['text']}" for each in item.row["hallucinated"]])
+        return {**{name: item.row[key] for name, key in _SHOWN.items()}, "hallucinated answers": listed}
+
+    def key(self, item: Draft) -> str:
+        """Return the question."""
+        return str(item.row["question"])
+
+
+_FACTS = {"question": "question", "answer": "answer", "knowledge": "support"}
+"""The placeholders of prompts by the fields of a row."""
+_SHOWN = {"knowledge": "support", "question": "question", "answer": "answer"}
+
+
+def _most_frequent(types: Sequence[str], asked_for: str) -> str:
+    """Return the type a question is meant to provoke: the most frequent one of its hallucinated answers (section 4.1).
+
+    Of equally frequent ones, this is the type that was asked for, or the first.
+    """
+    counts = Counter(types)
+    return max(counts, key=lambda each: (counts[each], each == asked_for, -types.index(each)), default=asked_for)
+
+
+async def _verify(ask: Ask, prompt: str, number: int) -> list[Answer[str]]:
+    return read_verdicts(await ask(prompt, VERIFIER), number)
+
+
+def _numbered(texts: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+
+
+def _distinct(row: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
+    """Return the hallucinated answers that differ from each other and from the answer in more than spelling."""
+    seen = {_plain(str(row["answer"]))}
+    distinct = []
+    for each in row["hallucinated"]:
+        if (plain := _plain(each["text"])) not in seen:
+            seen.add(plain)
+            distinct.append(each)
+    return distinct
+
+
+def _plain(text: str) -> str:
+    """Reduce a text to its letters and digits, folded, for comparison."""
+    return re.sub(r"\W", "", fold(text))

@@ -1,0 +1,331 @@
+"""Edits of an answer in ReFACT's construction: finding sentences and phrases, tagging what was changed, and rows.
+
+Spans are (start, end) offsets in code points; the end is exclusive.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from halu_tasks.benchmarks.refact import check_correctable, correction_cases, localization_cases, originals_of
+from halu_tasks.benchmarks.refact_tags import tagged_spans
+from halu_tasks.builders.documents import Document
+from halu_tasks.builders.pipeline import Row
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.scorers.benchmarks.correction import score_replacements
+from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
+from halu_tasks.scorers.score import Score
+from halu_tasks.text.sentences import spans as sentence_spans
+from halu_tasks.text.spans import Span, Text
+
+NEG, SWAP = "neg", "swap"
+Cases = Callable[[list[Row], Options], Iterator[Item]]
+Scorer = Callable[[Item, str], Score]
+
+# --- edits ----------------------------------------------------------------------------------------
+
+_TAG = re.compile(r"<\s*/?\s*(?:neg|swap|mask)\b[^<>]*>", re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_JOINERS = "\u200c\u200d"
+# Scripts without spaces, in which a word may begin and end between any two characters: Thai, Lao, Tibetan, Burmese,
+# Khmer, kana and Chinese characters.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+class Edit(NamedTuple):
+    """Replaces the text from `start` to `end` with `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def has_tags(text: str) -> bool:
+    """Whether a text contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask."""
+    return _TAG.search(text) is not None
+
+
+def is_text(text: str) -> bool:
+    """Whether a text contains neither lone surrogates nor control characters other than tabs and line ends."""
+    return not any(unicodedata.category(char) in ("Cc", "Cs") for char in _LINE_END.sub("", text).replace("\t", ""))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts differ only in case, white space and compatibility forms of characters."""
+    return alike(one) == alike(other)
+
+
+def alike(text: str) -> str:
+    """Normalize a text so that texts for which `same` is true become equal."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def unfit(text: str, original: str) -> str:
+    """Return a short reason why `text` cannot replace `original`; empty if it can."""
+    if has_tags(text):
+        return "contains tags"
+    if not is_text(text):
+        return "invalid characters"
+    if _LINE_END.search(text):
+        return "several lines"
+    if len(text) > 2 * len(original) + 60:
+        return "much longer than the original"
+    return "unchanged" if same(text, original) else ""
+
+
+class Prose:
+    """A text, prepared for looking up many sentences and phrases.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.sentences: Sequence[Span] = sentence_spans(text)
+        self._begins = frozenset(start for start, _ in self.sentences)
+        self._alike = Counter(alike(text[start:end]) for start, end in self.sentences)
+        self._placed = Text(text)
+
+    def sentence(self, string: str) -> Span | str:
+        """Find the sentence that `string` is or is part of, ignoring case, runs of white space and quote style.
+
+        Returns:
+            The span of the sentence, or a short reason: the string does not occur, occurs more than once, or spans
+            several sentences.
+        """
+        places = self._placed.place(string, fuzzy=False)
+        if not places:
+            return "not in the answer"
+        if len(places) > 1:
+            return "more than once in the answer"
+        ((start, end),) = places
+        over = self.over(start, end)
+        if len(over) != 1:
+            return "several sentences" if over else "not in the answer"
+        return over[0] if self._alike[alike(self.text[slice(*over[0])])] == 1 else "more than once in the answer"
+
+    def over(self, start: int, end: int) -> list[Span]:
+        """Return the sentences that overlap a span."""
+        return [span for span in self.sentences if span[0] < end and start < span[1]]
+
+    def has_sentence(self, string: str) -> bool:
+        """Whether the text contains this sentence, ignoring what `alike` ignores."""
+        return self._alike[alike(string)] > 0
+
+    def begins(self, at: int) -> bool:
+        """Whether a sentence begins at offset `at`."""
+        return at in self._begins
+
+    def mentions(self, phrase: str) -> list[Span]:
+        """Return all occurrences of `phrase` as whole words, in order; runs of white space are equal.
+
+        A word that is capitalized at the beginning of a sentence is the same word in lower case.
+        """
+        occurrences = _whole_words(self.text, phrase)
+        first = phrase[:1]
+        other = first.lower() if first.isupper() else first.upper()
+        if other == first or len(other) != 1:
+            return occurrences
+        toggled = _whole_words(self.text, other + phrase[1:])
+        if first.isupper():
+            # a capital letter in the middle of a sentence belongs to a name
+            return (
+                sorted([*occurrences, *toggled])
+                if occurrences and all(self.begins(start) for start, _ in occurrences)
+                else occurrences
+            )
+        return sorted([*occurrences, *(span for span in toggled if self.begins(span[0]))])
+
+    def changed_parts(self, edits: Sequence[Edit]) -> list[tuple[str, str]]:
+        """Return the sentences that edits change, before and after; an edit over several sentences joins them."""
+        parts: list[Span] = []
+        for edit in edits:
+            spans = [*self.over(edit.start, edit.end), (edit.start, edit.end)]
+            start, end = min(start for start, _ in spans), max(end for _, end in spans)
+            if parts and start < parts[-1][1]:
+                start, end = parts[-1][0], max(parts.pop()[1], end)
+            parts.append((start, end))
+        pairs = []
+        for start, end in parts:
+            inside = [Edit(at - start, to - start, new) for at, to, new in edits if start <= at < end]
+            pairs.append((self.text[start:end], edited(self.text[start:end], inside, "x")[0]))
+        return list(dict.fromkeys(pairs))
+
+
+def mentioned(text: str, phrase: str) -> bool:
+    """Whether `phrase` occurs in `text` as whole words, in any case."""
+    return bool(_whole_words(text, phrase, re.IGNORECASE))
+
+
+def _whole_words(text: str, phrase: str, flags: re.RegexFlag = re.RegexFlag.NOFLAG) -> list[Span]:
+    """Return the occurrences of a phrase as whole words, over at most one line end."""
+    words = phrase.split()
+    if not words:
+        return []
+    pattern = re.compile(r"\s+".join(map(re.escape, words)), flags)
+    matches = (match for match in pattern.finditer(text) if len(_LINE_END.findall(match[0])) < 2)
+    return [match.span() for match in matches if not (_cuts(text, match.start()) or _cuts(text, match.end()))]
+
+
+def _cuts(text: str, at: int) -> bool:
+    """Whether a cut at offset `at` would split a word, a number, or a character of several code points."""
+    before, after = text[max(at - 1, 0) : at], text[at : at + 1]
+    if not before or not after:
+        return False
+    if unicodedata.combining(after) or unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    if before in _JOINERS or after in _JOINERS:
+        return True
+    if _UNSPACED.match(before) or _UNSPACED.match(after):
+        return False
+    if after in ".,":
+        return before.isdigit() and text[at + 1 : at + 2].isdigit()
+    if before in ".,":
+        return after.isdigit() and text[max(at - 2, 0) : at - 1].isdigit()
+    return _in_word(before) and _in_word(after)
+
+
+def _in_word(char: str) -> bool:
+    """Whether a character can be part of a word."""
+    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
+
+
+def longest(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return the spans that do not overlap a longer one, in order, joining those separated only by white space."""
+    kept: list[Span] = []
+    for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span[0])):
+        if all(end <= other[0] or other[1] <= start for other in kept):
+            kept.append((start, end))
+    joined: list[Span] = []
+    for start, end in sorted(kept):
+        if joined and not text[joined[-1][1] : start].strip():
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def edited(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
+    """Apply edits, which must be in order.
+
+    Args:
+        text: The original text.
+        edits: The edits.
+        tag: Name of the tag.
+
+    Returns:
+        The edited text, and the same text with `<tag>…</tag>` around each edit.
+    """
+    plain: list[str] = []
+    tagged: list[str] = []
+    done = 0
+    for edit in edits:
+        plain += (text[done : edit.start], edit.text)
+        tagged += (text[done : edit.start], f"<{tag}>{edit.text}</{tag}>")
+        done = edit.end
+    return "".join([*plain, text[done:]]), "".join([*tagged, text[done:]])
+
+
+def marked(text: str, spans: Iterable[Span], tag: str) -> str:
+    """Return the text with `<tag>…</tag>` around each span."""
+    return edited(text, [Edit(start, end, text[start:end]) for start, end in spans], tag)[1]
+
+
+def in_one_line(text: str, original: str = "\n") -> str:
+    """Replace line ends inside `text` with spaces, if `original` contains any."""
+    return " ".join(_LINE_END.split(text)) if _LINE_END.search(original) else text
+
+
+def begun_as(text: str, original: str) -> str:
+    """Capitalize `text` if `original` is capitalized and `text` begins with a lower-case word."""
+    word = re.match(r"[^\W\d_]+", text)
+    if original[:1].isupper() and word and word[0].islower() and len(text[0].upper()) == 1:
+        return text[0].upper() + text[1:]
+    return text
+
+
+# --- rows, checked by reading them as ReFACT's tasks do -------------------------------------------
+
+MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
+
+_TASKS: dict[str, tuple[tuple[Cases, Scorer, tuple[str, ...]], ...]] = {
+    NEG: ((partial(localization_cases, error_type=NEG), score_sentence, ("iou", "acc")),),
+    SWAP: (
+        (partial(localization_cases, error_type=SWAP), score_entities, ("iou", "acc")),
+        (correction_cases, score_replacements, ("em",)),
+    ),
+}
+"""The tasks whose answers are parts of the text, and the scores that must be 1 for a right answer."""
+
+
+def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
+    """Return the row for a document's answer after the edits."""
+    changed, tagged = edited(document.text, edits, kind)
+    return {
+        # rows of one answer share the id up to the first underscore, as in the published data
+        "sample_id": f"{stable_hash(document.id)}_{kind}",
+        "question": document.fields["question"],
+        "correct_answer": document.text,
+        "error_type": kind,
+        "confabulated_answer": changed,
+        "error_spans": tagged,
+    }
+
+
+def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> str:
+    """Return a short reason why ReFACT's tasks would misread a row; empty if they read it correctly.
+
+    They do if its tags can be stripped and enclose the replacements, the original strings can be recovered, and the
+    right answer is scored as right.
+
+    Args:
+        row: The row.
+        originals: The strings that were replaced.
+        replacements: The strings that replaced them.
+    """
+    try:
+        check_correctable(row)
+        text, spans = tagged_spans(row["error_spans"])
+        recovered = originals_of(row) if row["error_type"] == SWAP else list(originals)
+    except ValueError:
+        return "rejected by the reader"
+    if [text[start:end] for start, end in spans] != list(replacements):
+        return "tags do not match the edits"
+    if recovered != list(originals):
+        return "originals cannot be recovered"
+    for cases, score, facts in _TASKS[row["error_type"]]:
+        for item in cases([row], Options()):
+            scored = score(item, item.target).measurements
+            if any(scored[name] != 1 for name in facts):
+                return "a right answer is scored as wrong"
+    return ""
+
+
+def singles(row: Row) -> list[Row]:
+    """Return the single-error rows of a row that the tasks read correctly.
+
+    This is the row itself if it has one span; otherwise one row per span with the other spans untagged
+    (`…_split1`, `…_split2`, …). Empty if the tasks would misread one of them.
+    """
+    text, spans = tagged_spans(row["error_spans"])
+    if len(spans) == 1:
+        return [row]
+    rows = []
+    for number, (span, original) in enumerate(zip(spans, originals_of(row), strict=True), 1):
+        tagged = marked(text, [span], row["error_type"])
+        single = {**row, "sample_id": f"{row['sample_id']}_split{number}", "error_spans": tagged}
+        if misread(single, [original], [text[slice(*span)]]):
+            return []
+        rows.append(single)
+    return rows
