@@ -57,6 +57,8 @@ _AGAIN = re.compile(r".*[,.?!–—-] (?:wait|on reflection|correction|actually)
 _NOT_EITHER = re.compile(r"\b(?:is|are|was|were) not\W*$")
 _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}", re.IGNORECASE)
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
+_COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
+_SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _WHICH = re.compile(
     r"\b(?:claim|statement|sentence) (\d{1,3})\b|\bthe (first|second|third|fourth|fifth)\b", re.IGNORECASE
@@ -157,7 +159,7 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
         found = (
             list(_named(body, following)) or list(_listed(body)) or list(_alone(body, is_claim=is_claim, below=below))
         )
-        if not found and is_claim:
+        if not found and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
             found = list(_of_sentences(body))[-1:]
         yield from ((index, check) for check in found)
         below = not found
@@ -210,7 +212,7 @@ def _of_sentences(text: str) -> Iterator[bool]:
     for read in _support.sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text)):
         if not _ABOUT.search(read.text):
             continue
-        if count := _COUNT.search(read.text):
+        if (count := _COUNT.search(read.text)) and _COUNTED.search(read.text):
             yield count[1] == count[2]
             continue
         for clause in stated(read.clauses):

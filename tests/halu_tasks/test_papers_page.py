@@ -10,6 +10,7 @@ import click
 import pytest
 
 from halu_tasks.builders.pipeline import pipelines
+from halu_tasks.cli import command_line
 from halu_tasks.core.options import Options, option_specs
 from halu_tasks.tasks import registry
 
