@@ -199,6 +199,7 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     print_record(report.as_json(), as_json=json)
     flagged = report.flagged()
     if not json:
+        print(f"\nduplicates of an earlier item: {report.describe_duplicates()}")
         print("\nflagged: " + ("nothing" if not flagged else ""))
         for finding in flagged:
             print(f"  {finding.check}: {finding.text}")

@@ -98,4 +98,4 @@ def test_other_files_are_not_replaced(folder: Path, here: Here, tmp_path: Path) 
 
 def test_a_build_without_a_card_is_named(built: Built, toys: Toys, here: Here, tmp_path: Path) -> None:
     done = here("export", "hub", built([toys(0)]), "-o", tmp_path / "out")
-    assert done.returncode == 2 and "has no dataset with a card; make it with: halu-tasks collect" in done.stderr
+    assert done.returncode == 2 and "has no dataset with a card; make it with: halu-tasks build collect" in done.stderr

@@ -152,9 +152,6 @@ def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
     folder = built([dataclasses.replace(items[0], row=other), *items[1:]])
     found = json.loads(here("build", "quality", folder, "--json").stdout)["leaks"]
     assert found["digits"]["same"] and not found["line ends"]["same"]
-    lines = here("build", "quality", folder).stdout.splitlines()
-    assert "| digits | 0.500 | 0.500 | same in every pair |" in lines
-    assert "[" in next(line for line in lines if line.startswith("| line ends"))
 
 
 def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callable[..., Path], toys: Toys) -> None:
@@ -213,9 +210,7 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     result = here("build", "quality", folder)
     assert result.returncode == 0, result.stderr
     out = result.stdout
-    assert "Based on 40 of 40 pairs" in out
-    assert "LEAK" in next(line for line in out.splitlines() if line.startswith("| line ends")).upper()
-    assert "balance: " not in out and "1 of 40 items are the same as an earlier one" in out
+    assert "pairs_used: 40" in out and "flagged: \n  leak: line ends" in out and "duplicates: 1" in out
     assert here("build", "quality", folder, "--strict").returncode == 1
     shown: dict[str, Any] = json.loads(here("build", "quality", folder, "--json").stdout)
     assert (shown["duplicates"], shown["near"], shown["dropped"]) == (1, 100.0, None)
