@@ -210,7 +210,7 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     result = here("build", "quality", folder)
     assert result.returncode == 0, result.stderr
     out = result.stdout
-    assert "pairs_used: 40" in out and "flagged: \n  leak: line ends" in out and "duplicates: 1" in out
+    assert "pairs_used: 40" in out and "duplicates: 1 of 40 items are the same as an earlier one" in out
     assert here("build", "quality", folder, "--strict").returncode == 1
     shown: dict[str, Any] = json.loads(here("build", "quality", folder, "--json").stdout)
     assert (shown["duplicates"], shown["near"], shown["dropped"]) == (1, 100.0, None)
