@@ -26,8 +26,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtrit
 
-from halu_tasks.results.adjustment import Check, adjustment_of
-from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.scorers.benchmarks.label_scorer import position_bias
 from halu_tasks.scorers.classification import label_metric, macro_metric
 from halu_tasks.scorers.metrics import Array, Metric, by_cluster, estimate, jackknife, mean, micro
@@ -243,57 +241,6 @@ def skewed() -> Iterator[Design]:
 
         label = f"lognormal rates with a deviation of {deviation}"
         yield Design("count, skewed", label, clusters, 2.0, of_table(metric, draw_rates))
-
-
-def adjusted() -> Iterator[Design]:
-    """Simulate figures of `fave` adjusted by a factor from people's checks of some of 200 summaries' reports.
-
-    Before, the factor was taken as known, and the share of summaries with any report was multiplied by it. Summaries
-    have a gamma distribution of rates; Table 2 of the paper has 0.62 to 2.35 reports per summary.
-    """
-    summaries = 200
-    per_summary, any_adjusted = (metric for metric in fave.METRICS if metric.name.endswith("_adjusted"))
-    share = mean("any", "any")
-
-    def reports(rng: Rng, count: int, reported: float) -> Numbers:
-        return rng.poisson(rng.gamma(1.5, reported / 1.5, count))
-
-    def ends(metric: Metric, counts: Numbers, factor: float = 1.0, error: float = 0.0) -> Ends:
-        facts = {"factor": factor, "factor_error": error}
-        found = estimate(metric, [
-            [Score(str(i), str(i), "", "", {"hallucinations": float(k), "any": float(k > 0), **facts})]
-            for i, k in enumerate(counts.tolist())
-        ])  # fmt: skip
-        assert found and found.low is not None and found.high is not None
-        return found.low, found.high
-
-    for reported, factor, checks in ((0.6, 2 / 3, 100), (1.5, 2 / 3, 100), (2.4, 2 / 3, 50), (1.5, 0.9, 100)):
-        many = reports(np.random.default_rng(0), 1_000_000, reported)
-        truths = {per_summary: reported * factor, any_adjusted: float(np.mean(1 - (1 - factor) ** many))}
-        for metric, truth in truths.items():
-
-            def run(
-                rng: Rng,
-                metric: Metric = metric,
-                reported: float = reported,
-                factor: float = factor,
-                checks: int = checks,
-            ) -> Run:
-                counts = reports(rng, summaries, reported)
-                places = np.repeat(np.arange(summaries), counts)
-                drawn = rng.permutation(len(places))[:checks]
-                labels = [Check(str(at), str(places[at]), bool(rng.random() < factor)) for at in drawn]
-                found = adjustment_of(labels)
-                p = found.factor.value
-                if metric is per_summary:
-                    before = ends(metric, counts, p)
-                else:
-                    low, high = ends(share, counts)
-                    before = low * p, high * p
-                return Run(before, ends(metric, counts, p, found.error))
-
-            label = f"{reported} reports, {factor:.2f} real, {checks} checked: {metric.name.split('_')[0]}"
-            yield Design("adjusted", label, summaries, truth, run)
 
 
 def biases() -> Iterator[Design]:
@@ -550,7 +497,6 @@ SHAPES: dict[str, Callable[[], Iterator[Design]]] = {
     "ratio": ratios,
     "count": counts,
     "skewed": skewed,
-    "adjusted": adjusted,
     "bias": biases,
     "precision": partial(of_classes, "precision of a class"),
     "recall": partial(of_classes, "recall of a class"),

@@ -26,7 +26,6 @@ COMMANDS = (
     "results.run",
     "results.score",
     "results.agree",
-    "results.adjust",
     "results.compare",
     "results.methods",
     "results.plan",

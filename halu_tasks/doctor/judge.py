@@ -22,7 +22,7 @@ def check_judge(tasks: Sequence[Task], options: Options) -> Iterator[Check]:
         found = f"{names}: the headline needs a judge; without one there is only {without}"
         yield Check("judge", "warning", found, "--judge MODEL (docs/judges.md)")
         return
-    from halu_tasks.judging.cascade import reach_now
+    from halu_tasks.judging.blocking import reach_now
 
     try:
         reach_now(options, specs[0])

@@ -14,8 +14,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, mode
 from tenacity import RetryError
 
 from halu_tasks.core.errors import HaluTasksError, ModelError
-from halu_tasks.judging.failures import describe_error, last_error, requested_path, status_of
-from halu_tasks.judging.retries import log_retries, probing
+from halu_tasks.judging.failures import describe_error, last_error, log_retries, probing, requested_path, status_of
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60

@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.shards import Shard, is_remote, shards_at
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.executors.local import LocalExecutor
-from halu_tasks.replies.judge_errors import label_warnings, uncorrected_note
 from halu_tasks.replies.parts.details import check_writable, write_details
 from halu_tasks.replies.parts.item_store import BUCKETS, write_items
 from halu_tasks.replies.parts.jobs import ScoreParts, SumByCluster
@@ -33,6 +32,7 @@ from halu_tasks.replies.parts.plan import MOST_PARTS, Opened, Plan, Work, opened
 from halu_tasks.replies.parts.score_part import first_unknown, read_facts
 from halu_tasks.replies.parts.tabulate import Tables, all_metrics
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
+from halu_tasks.replies.reference import check_reference, label_warnings, uncorrected_note
 from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate_of_sums
@@ -193,8 +193,7 @@ def start(task: str, options: Options, request: ScoreRequest, folder: Path, part
         JudgeError: The judge does not answer.
     """
     built = build(task, options)
-    if not built.task.judged and (options.human or options.judge_sensitivity is not None or options.judge_strong):
-        raise UsageError(f"task {built.task.name} has no judge, so it has no judge's errors to correct")
+    check_reference(built)
     if request.details:
         check_writable(request.details)
     shards = tuple(shards_at(request.predictions))
@@ -278,7 +277,7 @@ def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counte
     judged: list[Score] = [score for facts in tables.facts for score in facts.judged]
     warnings = task_reply_warnings(built.task.name, outcomes, RequestInfo())
     warnings += task_failure_warnings(built.task, built.options.scoring, judged)
-    warnings += label_warnings(built.task, built.human_labels, judged)
+    warnings += label_warnings(built.task, built.reference, judged)
     if missing:
         where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"
         have = "items have no prediction"

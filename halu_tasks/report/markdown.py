@@ -131,9 +131,7 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
         return ""
     lines = [format_estimate(_headline(result, column))]
     if corrected := result.metrics.get(f"{column.headline}_ppi"):
-        lines.append(f"by human labels {format_estimate(corrected)}")
-    if strong := result.metrics.get(f"{column.headline}_ppi_strong"):
-        lines.append(f"by the stronger judge {format_estimate(strong)}")
+        lines.append(f"corrected {format_estimate(corrected)}")
     lines += _rank(result.rank)
     of = f" of {column.of:,}" if result.n < column.of else ""
     unanswered = {outcome: getattr(result, outcome) for outcome in NO_ANSWER}
@@ -147,7 +145,7 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
 def _mean_cell(mean: GroupResult | None, missing: Mapping[str, float]) -> str:
     if mean is None:
         return NONE
-    corrected = [f"by human labels {format_estimate(mean.corrected)}"] if mean.corrected else []
+    corrected = [f"corrected {format_estimate(mean.corrected)}"] if mean.corrected else []
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in missing.items() if share > FREQUENT)
     return "<br>".join([format_estimate(mean.figure), *corrected, *_rank(mean.rank), *([shares] if shares else [])])
 

@@ -16,8 +16,8 @@ from halu_tasks.report.model.assemble import TABLE, assemble
 from halu_tasks.report.model.leaderboard import board
 from halu_tasks.report.model.report import ReplyWarning, Report
 from halu_tasks.report.page.render import render
-from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
+from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import Run
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
@@ -51,7 +51,7 @@ def write_report(
     title: str,
     warn: Callable[[str], None],
     *,
-    human: str | None = None,
+    reference: str | None = None,
     margin: float | None = None,
     warn_about: Path | None = None,
     warn_unfinished: bool = True,
@@ -64,7 +64,7 @@ def write_report(
         title: The heading of the page.
         warn: Called with a message for each result that is not read, except logs of runs that were continued, and for
             each note and warning of the report.
-        human: A file of people's labels of judged replies, if there is one.
+        reference: A table of better labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
         warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
         warn_unfinished: Whether `warn` is called for unfinished runs.
@@ -83,8 +83,8 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
     runs: Sequence[Run] = results.runs
-    if human:
-        runs, warnings = labelled_runs(runs, human)
+    if reference:
+        runs, warnings = with_reference(runs, reference)
         for text in warnings:
             warn(text)
     leaderboard = board(runs)

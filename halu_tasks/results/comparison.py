@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
-from halu_tasks.replies.judge_errors import comparison_note, decisive_metric
+from halu_tasks.replies.reference import comparison_note, decisive_metric
 from halu_tasks.results.comparability import not_paired, reordered
 from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test, verdict
 from halu_tasks.results.published import Published, published_for

@@ -125,7 +125,9 @@ JUDGING = JudgeSpec(
     coverage="share_cited",
     positive=UNSUPPORTED,
     measurement="hallucinations",
+    precision=2 / 3,
 )
+"""In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
 
 
 def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
@@ -163,8 +165,6 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
             "hallucinations": float(wrong),
             "any": float(wrong > 0),
             "factor": float(item.gold["adjustment"]),
-            # logs of older versions have no error
-            "factor_error": float(item.gold.get("adjustment_error", 0.0)),
         }
     reason = "" if summary else "empty" if strip_reasoning(reply) is not None else "unclosed reasoning"
     return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, measurements, item.tags, reason)
@@ -178,41 +178,37 @@ def _count(name: str, measurement: str, about: str, *, higher_is_better: bool | 
 def _adjusted(
     name: str,
     real: Callable[[float, float], float],
-    slope: Callable[[float, float], float],
     about: str,
     *,
     share: bool = False,
     higher_is_better: bool | None = False,
 ) -> Metric:
-    """Create the mean of a number that depends on the adjustment factor, whose error it carries (the delta method).
+    """Create the mean of a number that depends on the assumed precision of the judge.
 
     Args:
         name: The metric's name.
-        real: Computes the number of a summary from the reported hallucinations, k, and the factor.
-        slope: Its derivative by the factor.
+        real: Computes the number of a summary from the reported hallucinations, k, and the precision.
         about: One line that explains the metric.
         share: Whether the number is a share, 0 to 1.
         higher_is_better: Whether higher values are better; None if neither direction is.
     """
 
-    def of(function: Callable[[float, float], float], s: Score) -> float:
-        return function(s.measurements["hallucinations"], s.measurements["factor"])
+    def of(s: Score) -> float:
+        return real(s.measurements["hallucinations"], s.measurements["factor"])
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         judged = [s for s in scores if "factor" in s.measurements]
-        errors = (of(slope, s) * s.measurements.get("factor_error", 0.0) for s in judged)
-        return math.fsum(of(real, s) for s in judged), len(judged), math.fsum(errors)
+        return math.fsum(map(of, judged)), len(judged)
 
     return Metric(
         name,
         counts,
         ratio,
         higher_is_better,
-        item=lambda s: of(real, s) if "factor" in s.measurements else math.nan,
+        item=lambda s: of(s) if "factor" in s.measurements else math.nan,
         requires_option="judge",
         by_item=True,
         range=(0.0, 1.0 if share else math.inf),
-        shared=lambda sums: ratio(sums[..., [2, 1]]),
         about=about,
     )
 
@@ -222,17 +218,12 @@ def _any_real(reported: float, factor: float) -> float:
     return float(1 - (1 - factor) ** reported)
 
 
-def _any_real_slope(reported: float, factor: float) -> float:
-    return float(reported * (1 - factor) ** (reported - 1)) if reported else 0.0
-
-
 def fave_scorer() -> TaskScorer:
     """Score a summary whose cited sentences are checked by a judge.
 
     Returns:
         A scorer with `METRICS`: those of hallucinations, for which a judge is needed, and numbers of sentences and
-        citations. The adjusted ones assume that a certain share of reported hallucinations is real, and carry the error
-        of this share.
+        citations. The adjusted ones assume that a certain share of reported hallucinations is real.
     """
     return TaskScorer(score, METRICS)
 
@@ -252,25 +243,21 @@ METRICS = (
             _adjusted(
                 "hallucinations_per_summary_adjusted",
                 lambda reported, factor: reported * factor,
-                lambda reported, _: reported,
-                "hallucinations_per_summary times the adjustment factor",
+                "hallucinations_per_summary times the assumed precision",
             ),
             _adjusted(
                 "summaries_with_any_adjusted",
                 _any_real,
-                _any_real_slope,
-                "mean of 1 - (1 - adjustment factor)^k over summaries with k reported hallucinations, each of which is "
+                "mean of 1 - (1 - assumed precision)^k over summaries with k reported hallucinations, each of which is "
                 "taken to be real independently of the others",
                 share=True,
             ),
-            # it does not vary between summaries, so that its error is the given one alone
+            # it does not vary between summaries
             replace(
                 _adjusted(
                     "adjustment_factor",
                     lambda _, factor: factor,
-                    lambda *_: 1.0,
-                    "share of reported hallucinations that are taken to be real; known exactly unless adjustment_error "
-                    "is given",
+                    "assumed precision, the share of reported hallucinations that are taken to be real",
                     share=True,
                     higher_is_better=None,
                 ),

@@ -1,12 +1,10 @@
 """Rates that a judge measures, corrected for the judge's errors, and how large these are.
 
-With people's labels of some verdicts, the rate is the prediction-powered estimate of Angelopoulos, Duchi and Zrnic
-(PPI++, 2023): the labels say how far the judge is off, its verdicts on everything else make the estimate precise, and
-a factor λ, chosen for the least variance, says how much they count. Labels have to be drawn at random. Without labels,
-an assumed sensitivity and specificity give the rate of Rogan and Gladen (1978).
-
-The verdicts of a stronger judge can stand for labels. The estimate is then of what this judge would find in all
-replies, which is not the truth either; its name ends in `_strong`.
+With better labels of some replies, the rate is the prediction-powered estimate of Angelopoulos, Duchi and Zrnic (PPI++,
+2023) of the mean value of an item: the labels say how far the judge is off, its verdicts on everything else make the
+estimate precise, and a factor λ, chosen for the least variance, says how much they count. A reply counts as often as it
+stands for others, 1 / the probability with which it was drawn. Without labels, an assumed sensitivity and specificity
+give the rate of Rogan and Gladen (1978).
 
 Each estimate is a function of sums over clusters, λ included, so its error is that of `metrics.jackknife`.
 """
@@ -14,44 +12,42 @@ Each estimate is a function of sums over clusters, λ included, so its error is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.human_labels import FEWEST, HUMAN, STRONG, Reference
 from halu_tasks.scorers.metrics import Array, Metric, ratio
+from halu_tasks.scorers.reference import FEWEST
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.jackknife import Value
 
-_VERDICTS = ("verdicts_read", "verdicts_positive")
-"""The measurements, see `human_labels.with_judge_error`, of which all estimates are functions."""
+_CELLS = ("label_weight", "label_positive", "labelled_positive", "both_positive")
+"""The measurements, see `reference.with_known_error`, that compare the judge with the labels."""
 
 
-def ppi_mean(verdicts: Array, positive: Array, labels: Array, human: Array, judge: Array, both: Array) -> Array:
-    """Compute the prediction-powered share of positives, with the power-tuned λ between 0 and 1 (PPI++).
+def ppi_mean(items: Array, sums: Array, labelled: Array, weighted: Array) -> Array:
+    """Compute the prediction-powered mean, with the power-tuned λ between 0 and 1 (PPI++).
 
     Args:
-        verdicts: The number of verdicts, those with a label included.
-        positive: The number of positive ones among them.
-        labels: The number of labels.
-        human: The number of positive labels.
-        judge: The number of labelled verdicts that are positive.
-        both: The number of those whose label is positive, too.
+        items: The number of items.
+        sums: The sums of the judge's values and of their squares over all items, shape (2, …).
+        labelled: The number of items with a better value, y.
+        weighted: The sums of the weights of these items, and with these weights of y, of the judge's value f, and of
+            y·f, shape (4, …).
 
     Returns:
-        The shares, NaN where there are no labels. They are not confined to 0 to 1.
+        The means, NaN where no item is labelled. They are not confined to the range of the values.
     """
+    weight, y, f, both = weighted
     with np.errstate(divide="ignore", invalid="ignore"):
-        others = verdicts - labels
-        covariance = both / labels - (human / labels) * (judge / labels)
-        share = positive / verdicts
-        variance = share * (1 - share) * verdicts / (verdicts - 1)
-        tuned = np.where(variance > 0, covariance / variance * others / verdicts, 0.0)
-        weight = np.clip(tuned, 0.0, 1.0)
-        elsewhere = np.where(others > 0, (positive - judge) / np.maximum(others, 1), 0.0)
-        value = human / labels + weight * (elsewhere - judge / labels)
-        return np.asarray(np.where(labels > 0, value, np.nan))
+        mean = sums[0] / items
+        variance = (sums[1] / items - mean**2) * items / (items - 1)
+        covariance = both / weight - (y / weight) * (f / weight)
+        others = (items - labelled) / items
+        tuned = np.clip(np.where(variance > 0, covariance / variance * others, 0.0), 0.0, 1.0)
+        # the mean of the other items minus that of the labelled ones
+        difference = np.where(others > 0, (mean - f / weight) / np.where(others > 0, others, 1.0), 0.0)
+        return np.asarray(np.where(labelled > 0, y / weight + tuned * difference, np.nan))
 
 
 def rogan_gladen(share: Array, sensitivity: Array, specificity: Array) -> Array:
@@ -70,83 +66,61 @@ def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[
         top: The highest possible value of the rate; may be infinite.
 
     Returns:
-        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need human labels, the same with
-        `_strong` at the end of their names, which need a stronger judge, and `<rate>_assumed_low` and `…_high`, which
-        need an assumed sensitivity and specificity.
+        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need a reference, and
+        `<rate>_assumed_low` and `…_high`, which need an assumed sensitivity and specificity.
     """
+    # a more sensitive judge misses less, and a less specific one reports more that is not there
+    low, high = (_assumed(rate, measurement, top, *ends) for ends in (("low", "high"), ("high", "low")))
+    return _corrected(rate, measurement, top), *_errors(), low, high
 
-    def predicted(sums: Array) -> Array:
-        return ppi_mean(*np.moveaxis(sums[..., :6], -1, 0))
 
-    return (
-        _corrected(
-            f"{rate}_ppi",
-            measurement,
-            predicted,
-            "human",
-            top,
-            f"{rate} corrected by human labels, the prediction-powered estimate (PPI++)",
-        ),
-        *_errors(HUMAN, "human", "", "people call a hallucination", "the human labels"),
-        _corrected(
-            f"{rate}_ppi_strong",
-            measurement,
-            predicted,
-            "judge_strong",
-            top,
-            f"{rate} that the stronger judge would find in all replies, estimated from both judges' verdicts (PPI++)",
-            reference=STRONG,
-        ),
-        *_errors(STRONG, "judge_strong", "_strong", "the stronger judge calls a hallucination", "the stronger judge"),
-        *(
-            _corrected(
-                f"{rate}_assumed_{end}",
-                measurement,
-                lambda sums: rogan_gladen(ratio(sums[..., [1, 0]]), ratio(sums[..., [6, 8]]), ratio(sums[..., [7, 8]])),
-                "judge_sensitivity",
-                top,
-                f"{rate} at the {word} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
-                # a more sensitive judge misses less, and a less specific one reports more that is not there
-                assumed=("high", "low") if end == "low" else ("low", "high"),
-            )
-            for end, word in (("low", "lower"), ("high", "upper"))
-        ),
+def _corrected(rate: str, measurement: str, top: float) -> Metric:
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        items = [s.measurements for s in scores if {"labels", measurement} <= s.measurements.keys()]
+        judged = [m for m in items if m["verdicts"]]
+        f = [m[measurement] for m in judged]
+        known = [(m["reference_weight"], m["reference"], m[measurement]) for m in judged if "reference" in m]
+        return [
+            math.fsum(m["labels"] for m in judged),
+            len(items),
+            math.fsum(m[measurement] for m in items if not m["verdicts"]),
+            len(judged),
+            math.fsum(f),
+            math.fsum(value**2 for value in f),
+            len(known),
+            math.fsum(weight for weight, _, _ in known),
+            math.fsum(weight * y for weight, y, _ in known),
+            math.fsum(weight * value for weight, _, value in known),
+            math.fsum(weight * y * value for weight, y, value in known),
+        ]
+
+    def uncut(sums: Array) -> Array:
+        _, items, without_judge, judged, *others = np.moveaxis(sums, -1, 0)
+        corrected = ppi_mean(judged, np.array(others[:2]), others[2], np.array(others[3:]))
+        return ratio(np.stack([without_judge + corrected * judged, items], axis=-1))
+
+    return _cut(
+        f"{rate}_ppi",
+        counts,
+        uncut,
+        "reference",
+        top,
+        f"{rate} corrected by the reference's labels, the prediction-powered estimate (PPI++)",
+        lambda table: np.asarray(table[:, [0]] > 0),
+        lambda total: bool(total[0] >= FEWEST),
     )
 
 
-def _corrected(
-    name: str,
-    measurement: str,
-    share: Value,
-    option: str,
-    top: float,
-    about: str,
-    assumed: tuple[str, str] | None = None,
-    reference: Reference = HUMAN,
-) -> Metric:
-    """Create a mean number of hallucinations of a reply, in which the share of positive verdicts is corrected.
-
-    Args:
-        name: The metric's name.
-        measurement: As in `judge_error_metrics`.
-        share: Computes the corrected share of positive verdicts.
-        option: The option that the metric requires.
-        top: The highest possible value.
-        about: One line that explains the metric.
-        assumed: Which ends of the assumed sensitivity and specificity count; None if the correction rests on human
-            labels, of which an interval needs `FEWEST`.
-        reference: Where the labels are from.
-    """
-    names = [*_VERDICTS, *reference]
-    if assumed:
-        names += [f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"]
-    marker = names[6] if assumed else reference.labels
+def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specificity: str) -> Metric:
+    """Create the rate at one end of what an assumption allows; the end of the rate is that of the specificity."""
+    end = "low" if specificity == "low" else "high"
+    names = [f"assumed_sensitivity_{sensitivity}", f"assumed_specificity_{specificity}"]
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        known = [s.measurements for s in scores if marker in s.measurements]
+        known = [s.measurements for s in scores if names[0] in s.measurements]
         counted = [values for values in known if measurement in values]
         return [
-            *(math.fsum(values.get(name, 0.0) for values in known) for name in names),
+            *(math.fsum(values[name] for values in known) for name in ("verdicts_positive", "verdicts_read", *names)),
             len(known),
             math.fsum(values[measurement] - values["verdicts_positive"] for values in counted),
             math.fsum(values["verdicts"] for values in counted),
@@ -155,14 +129,33 @@ def _corrected(
 
     def uncut(sums: Array) -> Array:
         without_judge, verdicts, replies = np.moveaxis(sums[..., -3:], -1, 0)
-        # without any verdict, labels correct nothing, but assumptions leave what needs no judge
-        judged = np.where(verdicts > 0, share(sums) * verdicts, 0.0 if assumed else np.nan)
+        share = rogan_gladen(ratio(sums), ratio(sums[..., [2, 4]]), ratio(sums[..., [3, 4]]))
+        # without any verdict, there is still what needs no judge
+        judged = np.where(verdicts > 0, share * verdicts, 0.0)
         return ratio(np.stack([without_judge + judged, replies], axis=-1))
 
-    def supported(total: Array) -> bool:
-        # the jackknife of a value that is cut says nothing
-        return 0 <= float(uncut(total)) <= top and (assumed is not None or bool(total[2] >= FEWEST))
+    return _cut(
+        f"{rate}_assumed_{end}",
+        counts,
+        uncut,
+        "assume",
+        top,
+        f"{rate} at the {end} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
+        lambda table: np.asarray(table[:, [4]] > 0),
+    )
 
+
+def _cut(
+    name: str,
+    counts: Callable[[Sequence[Score]], Sequence[float]],
+    uncut: Callable[[Array], Array],
+    option: str,
+    top: float,
+    about: str,
+    classes: Callable[[Array], npt.NDArray[np.bool_]],
+    supported: Callable[[Array], bool] = lambda total: True,
+) -> Metric:
+    """Create a metric that is cut at 0 and `top`; the jackknife of a value that is cut says nothing."""
     return Metric(
         name,
         counts,
@@ -171,72 +164,60 @@ def _corrected(
         requires_option=option,
         by_item=True,
         range=(0.0, top),
-        classes=lambda table: np.asarray(table[:, [-4 if assumed else 2]] > 0),
-        supported=supported,
+        classes=classes,
+        supported=lambda total: 0 <= float(uncut(total)) <= top and supported(total),
         about=about,
     )
 
 
-def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: str) -> tuple[Metric, ...]:
-    """Create the metrics of how far the judge agrees with a reference.
+def _errors() -> tuple[Metric, ...]:
+    """Create the metrics of how far the judge agrees with the reference."""
 
-    Args:
-        reference: The measurements that compare both.
-        option: The option that the metrics require.
-        suffix: The end of their names.
-        calls: What is positive, for the explanations: "people call a hallucination".
-        whose: The reference, for the explanation of kappa.
-    """
-
-    def cells(scores: Sequence[Score]) -> tuple[float, float, float, float]:
-        return tuple(math.fsum(s.measurements.get(name, 0.0) for s in scores) for name in reference)  # type: ignore[return-value]
+    def cells(scores: Sequence[Score]) -> Sequence[float]:
+        return [math.fsum(s.measurements.get(name, 0.0) for s in scores) for name in (*_CELLS, "labels")]
 
     def hits(scores: Sequence[Score]) -> Sequence[float]:
-        _, positive, _, both = cells(scores)
+        _, positive, _, both, _ = cells(scores)
         return both, positive
 
     def rejections(scores: Sequence[Score]) -> Sequence[float]:
-        labels, positive, judge, both = cells(scores)
-        return labels - positive - judge + both, labels - positive
-
-    def classes(table: Array) -> npt.NDArray[np.bool_]:
-        labels, positive = table[:, 0], table[:, 1]
-        return np.stack([positive > 0, labels > positive], axis=1)
+        weight, positive, judge, both, _ = cells(scores)
+        return weight - positive - judge + both, weight - positive
 
     return (
         Metric(
-            f"judge_sensitivity{suffix}",
+            "judge_sensitivity",
             hits,
             ratio,
-            requires_option=option,
+            requires_option="reference",
             by_item=True,
-            about=f"of what {calls}, the share that the judge calls one",
+            about="of what the reference calls a hallucination, the share that the judge calls one",
         ),
         Metric(
-            f"judge_specificity{suffix}",
+            "judge_specificity",
             rejections,
             ratio,
-            requires_option=option,
+            requires_option="reference",
             by_item=True,
-            about=f"of everything except what {calls}, the share that the judge does not call one",
+            about="of everything else, the share that the judge does not call a hallucination",
         ),
         Metric(
-            f"judge_kappa{suffix}",
+            "judge_kappa",
             cells,
             _kappa,
-            requires_option=option,
+            requires_option="reference",
             by_item=True,
             range=(-1.0, 1.0),
-            classes=classes,
-            supported=lambda total: bool(total[0] >= FEWEST),
-            about=f"Cohen's kappa of the judge and {whose}",
+            classes=lambda table: np.stack([table[:, 1] > 0, table[:, 0] > table[:, 1]], axis=1),
+            supported=lambda total: bool(total[4] >= FEWEST),
+            about="Cohen's kappa of the judge and the reference",
         ),
     )
 
 
 def _kappa(sums: Array) -> Array:
-    labels, human, judge, both = np.moveaxis(sums, -1, 0)
+    weight, positive, judge, both, _ = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (labels - human - judge + 2 * both) / labels
-        expected = (human * judge + (labels - human) * (labels - judge)) / labels**2
+        observed = (weight - positive - judge + 2 * both) / weight
+        expected = (positive * judge + (weight - positive) * (weight - judge)) / weight**2
         return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), math.nan))

@@ -25,7 +25,6 @@ from halu_tasks.report.model.assemble import assemble
 from halu_tasks.report.model.leaderboard import Board, board
 from halu_tasks.report.model.report import Report
 from halu_tasks.report.page.render import render
-from halu_tasks.results.adjustment import adjustment_of, read_checks
 from halu_tasks.results.comparison import compare
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.paired_test import Adjusted
@@ -607,17 +606,6 @@ def test_runs_are_told_apart_by_the_settings_that_differ() -> None:
 def test_options_of_a_run_are_those_that_differ_from_their_defaults() -> None:
     assert run_of().options == {}
     assert run_of("refact_judgment_independent", fewshot=1, seed=3).options == {"seed": 3}
-
-
-def test_the_adjustment_factor_is_the_share_of_confirmed_reports(tmp_path: Path) -> None:
-    path = tmp_path / "checks.csv"
-    path.write_text("id,confirmed\na#1,yes\na#2,no\nb#1,yes\nc#1,yes\nd#1,\n")
-    checks = read_checks(path)
-    assert [check.summary for check in checks] == ["a", "a", "b", "c", "d"]
-    found = adjustment_of(checks)
-    assert (found.confirmed, found.checked, found.unlabelled, found.summaries) == (3, 4, 1, 3)
-    assert found.factor.value == 0.75 and found.factor.low is not None and found.factor.high is not None
-    assert found.error == pytest.approx((found.factor.high - found.factor.low) / (2 * 1.959964))
 
 
 def test_a_difference_without_a_p_value_is_open() -> None:

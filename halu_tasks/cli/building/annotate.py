@@ -12,7 +12,6 @@ from halu_tasks.cli.tables import figure, table
 
 if TYPE_CHECKING:
     from halu_tasks.builders.annotation.annotation import Agreement, AnnotationReport
-    from halu_tasks.builders.annotation.verification import VerificationReport
 
 HELP = "export a built dataset to annotators, and import their labels (doccano)"
 
@@ -39,28 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     import_.add_argument("-o", "--output", metavar="OUT2", help="a new folder for the items that are kept")
     add_json_argument(import_, "tables")
 
-    parts = actions.add_parser("export-parts", help="write a sample of parts of drafts, with and without verification")
-    parts.add_argument("folder", metavar="OUT", help="the folder that `halu-tasks build haluagent` wrote to")
-    parts.add_argument("-o", "--output", metavar="PARTS", required=True, help="a new folder")
-    about = (
-        "number of answers, of hallucinated answers and of labels, each with and without verification (default: 300)"
-    )
-    parts.add_argument("--sample", type=positive_int, default=300, metavar="N", help=about)
-    about = "seed of the samples and of the order (default: 0)"
-    parts.add_argument("--seed", type=integer, default=0, metavar="N", help=about)
-
-    import_parts = actions.add_parser("import-parts", help="read labels of parts: what the verifier is worth")
-    import_parts.add_argument("folder", metavar="PARTS", help="the folder that the parts were exported to")
-    for kind in ("answer", "response", "label"):
-        about = f"doccano's exports of {kind}.jsonl, one file for each annotator, or the zip archive of all"
-        import_parts.add_argument(f"--{kind}", metavar="ANNOTATIONS.jsonl", nargs="+", default=[], help=about)
-    add_json_argument(import_parts, "tables")
-
-    verdicts = actions.add_parser("verdicts", help="draw judged replies from results, for people to label")
+    verdicts = actions.add_parser("verdicts", help="draw judged replies of each model from results, to label")
     verdicts.add_argument("results", metavar="RESULTS", nargs="+", help="results of a judged task, as for report")
     about = "where to write: JSON Lines if it ends in .jsonl, otherwise CSV"
     verdicts.add_argument("-o", "--output", metavar="LABELS", required=True, help=about)
-    about = "number of verdicts (default: 150)"
+    about = "about how many verdicts of each model; whole replies are drawn (default: 150)"
     verdicts.add_argument("--sample", type=positive_int, default=150, metavar="N", help=about)
     about = "seed of the sample (default: 0)"
     verdicts.add_argument("--seed", type=integer, default=0, metavar="N", help=about)
@@ -71,22 +53,25 @@ def run(arguments: argparse.Namespace) -> int:
     actions = {
         "export": _export,
         "import": _import,
-        "export-parts": _export_parts,
-        "import-parts": _import_parts,
         "verdicts": _verdicts,
     }
     return actions[arguments.action](arguments)
 
 
 def _verdicts(arguments: argparse.Namespace) -> int:
-    from halu_tasks.results.human_labels import draw_verdicts
+    from halu_tasks.results.reference import draw_verdicts
 
-    drawn, verdicts = draw_verdicts(arguments.results, arguments.sample, arguments.seed, Path(arguments.output))
+    drawn = draw_verdicts(arguments.results, arguments.sample, arguments.seed, Path(arguments.output))
+    rows = [[d.model, d.task, f"{d.verdicts:,}", f"{d.replies:,} of {d.of:,}"] for d in drawn]
+    print(table(["model", "task", "verdicts", "replies"], rows, right=(2,)))
     print(
-        f"{drawn:,} of {verdicts:,} verdicts in {arguments.output}; write yes or no in 'hallucinated', then: "
-        f"halu-tasks report RESULTS --human {arguments.output}, or --human with halu-tasks score"
+        f"\nwrite yes or no in 'label' of {arguments.output} and your name in 'by', then: "
+        f"halu-tasks report RESULTS --reference {arguments.output}, or --reference with halu-tasks score"
     )
-    return 0
+    warnings = [each.warning for each in drawn if each.warning]
+    for warning in warnings:
+        warn(warning)
+    return EXIT_PARTIAL if warnings else 0
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -113,57 +98,6 @@ def _import(arguments: argparse.Namespace) -> int:
     for problem in labels.problems:
         warn(problem)
     return EXIT_PARTIAL if labels.problems else 0
-
-
-def _export_parts(arguments: argparse.Namespace) -> int:
-    from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.verification import KEY, export_parts
-
-    output = Path(arguments.output)
-    counts = export_parts(Folder(Path(arguments.folder)), output, arguments.sample, arguments.seed)
-    rows = [
-        [str(output / f"{kind}.jsonl"), *(f"{count:,}" for count in arms.values())] for kind, arms in counts.items()
-    ]
-    print(table(["file", *next(iter(counts.values()))], rows, right=(1, 2)))
-    print(f"\nlabels and guidelines are next to each file; keep {output / KEY} from annotators")
-    if short := [kind for kind, arms in counts.items() if min(arms.values()) < arguments.sample]:
-        warn(f"there are fewer than {arguments.sample:,} of some: {', '.join(short)}")
-        return EXIT_PARTIAL
-    return 0
-
-
-def _import_parts(arguments: argparse.Namespace) -> int:
-    from halu_tasks.builders.workflow.verification import import_parts
-    from halu_tasks.core.errors import UsageError
-
-    given = {kind: getattr(arguments, kind) for kind in ("answer", "response", "label")}
-    annotations = {kind: [Path(path) for path in paths] for kind, paths in given.items() if paths}
-    if not annotations:
-        raise UsageError("name annotators' files with --answer, --response or --label")
-    report, problems = import_parts(Path(arguments.folder), annotations)
-    if arguments.json:
-        print_json(report.to_json())
-    else:
-        _show_parts(report)
-    for problem in problems:
-        warn(problem)
-    return EXIT_PARTIAL if problems else 0
-
-
-def _show_parts(report: VerificationReport) -> None:
-    rows, pairs = [], []
-    for kind, arms in report.kinds.items():
-        for arm, result in arms.items():
-            agreement, right = result.agreement, result.right
-            share = figure(right.share if right else None)
-            measures = (agreement.pairwise_agreement, agreement.fleiss_kappa, agreement.krippendorff_alpha)
-            rows.append([kind, arm, f"{result.items:,}", f"{result.labelled:,}", share, *map(figure, measures)])
-            for pair in agreement.pairs:
-                both = [", ".join(pair.annotators), f"{pair.items:,}", figure(pair.agreement), figure(pair.cohen_kappa)]
-                pairs.append([kind, arm, *both])
-    head = ["part", "drafts", "sampled", "labelled", "right, 95% interval", "agreement", "Fleiss' kappa"]
-    print(table([*head, "Krippendorff's alpha"], rows, right=(2, 3)))
-    print("\n" + table(["part", "drafts", "annotators", "both", "agreement", "Cohen's kappa"], pairs, right=(3,)))
 
 
 def _show(report: AnnotationReport, output: Path | None) -> None:

@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", metavar="RESULTS", nargs="+", help=RESULTS_HELP)
     about = "where to write (default: report)"
     parser.add_argument("-o", "--output", metavar="FOLDER", default="report", help=about)
-    about = "people's labels of judged replies (halu-tasks annotate verdicts), by which judged rates are corrected"
-    parser.add_argument("--human", metavar="FILE", help=about)
+    about = "better labels of judged replies (halu-tasks annotate verdicts), by which judged rates are corrected"
+    parser.add_argument("--reference", metavar="FILE", help=about)
     parser.add_argument("--title", default="Hallucination benchmarks", help="the heading of the page")
     add_margin_argument(parser)
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         Path(arguments.output).expanduser(),
         arguments.title,
         warn,
-        human=arguments.human,
+        reference=arguments.reference,
         margin=arguments.margin,
     )
     contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]

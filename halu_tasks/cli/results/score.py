@@ -18,7 +18,7 @@ from halu_tasks.cli.arguments import (
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, warn
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, READER_OPTIONS
+from halu_tasks.core.options import SCORING_OPTIONS
 
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("predictions", nargs="+", metavar="PREDICTIONS", help=about)
     add_field_arguments(parser)
-    add_options(parser, "scoring", "prompts")
+    add_options(parser, "prompts")
     parser.add_argument("--partial", action="store_true", help="only score the ids in the file")
     parser.add_argument("--model", metavar="NAME", help="the model that gave the replies, for a report")
     about = "write how each item was read and scored; to Parquet files in a new folder if OUT ends in a slash"
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "keep finished parts in FOLDER; the same command continues there if it was interrupted"
     parser.add_argument("--work-folder", type=Path, metavar="FOLDER", help=about)
     add_executor_arguments(parser)
-    add_options(parser, *JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *READER_OPTIONS)
+    add_options(parser, *SCORING_OPTIONS)
     add_json_argument(parser, "a table")
 
 

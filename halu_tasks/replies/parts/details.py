@@ -10,7 +10,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder, atomic_write
-from halu_tasks.scorers.score import VERDICTS, Score
+from halu_tasks.scorers.score import Score
 
 _ROWS = 10_000
 """The number of rows of a row group."""
@@ -71,12 +71,11 @@ def _schema() -> Any:
         "scores": text,
         "reason": text,
         "verdicts": text,
-        "strong_verdicts": text,
     }
     return pyarrow.schema(list(columns.items()))
 
 
-_JSON = ("answer", "target", "scores", "verdicts", "strong_verdicts")
+_JSON = ("answer", "target", "scores", "verdicts")
 """The columns that contain JSON."""
 
 
@@ -90,7 +89,7 @@ def _row(number: int, epoch: int, score: Score, missing: bool) -> dict[str, Any]
         "target": json.dumps(score.target),
         "scores": json.dumps(dict(score.measurements)),
         "reason": _valid("no prediction" if missing else score.reason),
-        **{name: json.dumps(score.verdicts_json().get(name, [])) for name in VERDICTS},
+        "verdicts": json.dumps(score.verdicts_json()),
     }
 
 
@@ -120,7 +119,7 @@ def write_details(files: Sequence[Path], target: str, *, epochs: bool) -> None:
         for row in sorted_rows(files):
             line = {name: row[name] for name in ("id", "answer", "outcome", "target", "scores", "reason")}
             line |= {"epoch": row["epoch"]} if epochs else {}
-            line |= {name: row[name] for name in VERDICTS if row[name]}
+            line |= {"verdicts": row["verdicts"]} if row["verdicts"] else {}
             file.write(json.dumps(line) + "\n")
 
 

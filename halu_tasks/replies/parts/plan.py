@@ -13,7 +13,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path
 from halu_tasks.core.options import Options
 from halu_tasks.data.shards import Shard
-from halu_tasks.judging.ledger import FILE_NAME
+from halu_tasks.judging.budget import FILE_NAME
 from halu_tasks.replies.parts.item_store import ItemStore
 from halu_tasks.replies.predictions import DEFAULT_FIELDS, Fields
 from halu_tasks.tasks import Built, build

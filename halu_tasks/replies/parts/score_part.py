@@ -288,12 +288,11 @@ class Kinds:
             tuple(score.measurements.items()),
             tuple(score.tags.items()),
             tuple(score.verdicts),
-            tuple(score.strong_verdicts),
         )
         number = self._numbers.setdefault(key, len(self.scores))
         if number == len(self.scores):
             parts = (score.answer, score.target, score.measurements, score.tags, "", score.outcome, score.verdicts)
-            self.scores.append(Score(id, "", *parts, strong_verdicts=score.strong_verdicts))
+            self.scores.append(Score(id, "", *parts))
         return number
 
     def clear(self) -> None:

@@ -73,10 +73,9 @@ class Cell:
         rank: The confidence set of the rank; None if there is nothing to rank.
         result: The result, if the entry was measured in a column.
         note: The source and the scoring of a published figure.
-        corrected: The figure corrected by human labels, if the verdicts of its judge have some.
+        corrected: The figure corrected by a reference's labels, if the verdicts of its judge have some.
         by_corrected: Whether the rank is of the corrected figure.
         missing: Kinds of replies without an answer or a verdict, with their shares, of those that are frequent.
-        strong: The figure that a stronger judge would give, if one was asked.
     """
 
     figure: Estimate | None
@@ -84,7 +83,6 @@ class Cell:
     result: Result | None = None
     note: Sequence[str] = ()
     corrected: Estimate | None = None
-    strong: Estimate | None = None
     by_corrected: bool = False
     missing: Sequence[tuple[str, float]] = ()
 
@@ -256,18 +254,16 @@ class View:
                 by_corrected = mean is not None and mean.corrected is not None
                 missing = frequent(self.report.results_of(entry.id, head.record)) if mean else ()
                 cells.append(
-                    Cell(mean.figure, mean.rank, None, (), mean.corrected, None, by_corrected, missing)
-                    if mean
-                    else None
+                    Cell(mean.figure, mean.rank, None, (), mean.corrected, by_corrected, missing) if mean else None
                 )
             else:
                 result = self.result(number, head.column)
                 metrics = result.metrics if result else {}
-                corrected, strong = (metrics.get(f"{head.metric}_{end}") for end in ("ppi", "ppi_strong"))
+                corrected = metrics.get(f"{head.metric}_ppi")
                 by_corrected = self.columns[head.column].compared_by != head.metric
                 figure, missing = metrics.get(head.metric), frequent([result]) if result else ()
                 cells.append(
-                    Cell(figure, result.rank, result, (), corrected, strong, by_corrected, missing) if result else None
+                    Cell(figure, result.rank, result, (), corrected, by_corrected, missing) if result else None
                 )
         return Row("entry", entry.label, self.describe(entry), cells, number)
 
