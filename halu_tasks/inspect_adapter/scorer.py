@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
@@ -64,7 +64,12 @@ def halu_score(**options: Any) -> Scorer:
             `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
     chosen = _scorer_options(options)
-    labels_of = cache(partial(_read_labels, chosen.reference))
+    read: dict[str, ReferenceLabels] = {}
+
+    def labels_of(task: Task) -> ReferenceLabels | None:
+        if chosen.reference and task.name not in read:
+            read[task.name] = _labels[task.name] = read_reference(chosen.reference, task)
+        return read.get(task.name)
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         return await _score_sample(state, target, chosen, labels_of)
@@ -139,14 +144,6 @@ def _item_of(sample: SampleMetadata, target: Target, state: TaskState) -> Item:
     """Return what the scorer needs of a sample's item, with the target that a replayed reply answers."""
     item = Item(sample.id, sample.cluster, "\n".join(target), "", "", sample.gold, sample.tags)
     return with_target(item, (state.output.metadata or {}).get(TARGET))
-
-
-def _read_labels(reference: str | None, task: Task) -> ReferenceLabels | None:
-    """Read the better labels of a task's replies, if a file was named, and keep them for the warnings."""
-    if not reference:
-        return None
-    _labels[task.name] = read_reference(reference, task)
-    return _labels[task.name]
 
 
 @dataclass(frozen=True)
