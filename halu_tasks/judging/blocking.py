@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +34,9 @@ except ImportError:  # not available for Windows; only a speed-up
     uvloop = None
 
 T = TypeVar("T")
+
+_CANCELLING = 10.0
+"""Seconds in which calls that are cancelled have to end."""
 
 
 def open_judge(options: JudgeOptions, judging: JudgeSpec, costs: Path | None = None) -> Judge:
@@ -98,7 +101,7 @@ def _run_with_judge(
         async with judge.model:
             return await _with_batches(act(judge))
 
-    return _run_in_new_loop(run)
+    return run_blocking(run)
 
 
 async def _with_batches(work: Coroutine[Any, Any, T]) -> T:
@@ -133,24 +136,33 @@ async def _with_batches(work: Coroutine[Any, Any, T]) -> T:
     return result[0]
 
 
-def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine in a new event loop, whether or not one is already running."""
-    loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
-    running: list[asyncio.AbstractEventLoop] = []
+def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine in a new event loop, whether or not one is already running, as in a notebook."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+    loops: list[asyncio.AbstractEventLoop] = []
 
-    def work() -> T:
-        with asyncio.Runner(loop_factory=loop) as runner:
-            running.append(runner.get_loop())
-            return runner.run(run())
-
-    # in a separate thread, since a notebook already runs a loop in this one
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(work)
+    def work() -> None:
         try:
-            return future.result()
-        except KeyboardInterrupt:
-            # pending questions are dropped; answered ones are cached
-            for running_loop in running:
-                for task in asyncio.all_tasks(running_loop):
-                    running_loop.call_soon_threadsafe(task.cancel)
-            raise
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None) as runner:
+                loops.append(runner.get_loop())
+                results.append(runner.run(run()))
+        except BaseException as error:
+            errors.append(error)
+
+    # a daemon, so Ctrl-C does not wait for a server that does not answer
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    except KeyboardInterrupt:
+        # pending questions are dropped; answered ones are cached
+        for loop in loops:
+            for task in asyncio.all_tasks(loop):
+                loop.call_soon_threadsafe(task.cancel)
+        thread.join(_CANCELLING)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,13 +24,10 @@ from inspect_ai.model import Model, ModelUsage, get_model_info
 
 from halu_tasks.core.errors import BudgetError, UsageError
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, JudgeOptions, option_specs, token_price
+from halu_tasks.judging.shared_budget import FILE_VARIABLE, variable_of
 
 logger = logging.getLogger(__name__)
 
-FILE_NAME = "judge_costs.sqlite3"
-"""The file in the folder of a command's results."""
-_FILE_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
-"""The environment variable that names the file."""
 _MILLION = 1_000_000
 _OVERHEAD = 64
 """Input tokens that a provider may add to the bytes of a prompt and its schema."""
@@ -241,7 +238,7 @@ def open_budget(options: _Options, file: Path | None) -> tuple[Budget | None, _O
     """
     values: dict[str, Any] = {}
     for name in JUDGE_COST_OPTIONS:
-        variable, kind = _variable_of(name), option_specs(JudgeOptions)[name].type
+        variable, kind = variable_of(name), option_specs(JudgeOptions)[name].type
         text = os.environ.get(variable)
         if getattr(options, name) is not None or not text or not kind:
             continue
@@ -254,28 +251,8 @@ def open_budget(options: _Options, file: Path | None) -> tuple[Budget | None, _O
     options = replace(options, **values)
     if options.judge_max_cost is None:
         return None, options
-    named = os.environ.get(_FILE_VARIABLE)
+    named = os.environ.get(FILE_VARIABLE)
     return Budget(options.judge_max_cost, file or (Path(named) if named else None)), options
-
-
-def budget_variables(options: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """Return the environment variables by which all processes of a command share one budget for judges.
-
-    Args:
-        options: Options of tasks that are not at their default, by name.
-        folder: The folder of the command's results, which gets the file.
-
-    Returns:
-        The variables; none if `options` has no `judge_max_cost`.
-    """
-    if "judge_max_cost" not in options:
-        return {}
-    costs = {_variable_of(name): str(options[name]) for name in JUDGE_COST_OPTIONS if name in options}
-    return {**costs, _FILE_VARIABLE: str(folder / FILE_NAME)}
-
-
-def _variable_of(option: str) -> str:
-    return f"HALU_TASKS_{option.upper()}"
 
 
 def dollars(amount: float) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
-from halu_tasks.judging.budget import FILE_NAME
+from halu_tasks.judging.shared_budget import FILE_NAME
 from halu_tasks.sweeps.commands import LOGS, harness_command, module_arguments, shown
 from halu_tasks.sweeps.finished import finished_tasks, unfinished_logs
 from halu_tasks.sweeps.harness_process import block_interrupts, end_interrupted

@@ -21,8 +21,9 @@ from test_judge import ITEMS, asked_text, by_rule
 from halu_tasks.cli import main
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.options import JudgeOptions, Options
-from halu_tasks.judging.budget import Budget, Price, budget_variables, dollars, open_budget
+from halu_tasks.judging.budget import Budget, Price, dollars, open_budget
 from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.shared_budget import budget_variables
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.scorers.benchmarks.cfaith import JUDGING
 

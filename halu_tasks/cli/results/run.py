@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the harness's command, run it, and write the report; return the harness's status, or 1 if a task failed."""
     from halu_tasks.doctor.examine import require_ready
     from halu_tasks.doctor.judge import check_judge
-    from halu_tasks.judging.budget import budget_variables
+    from halu_tasks.judging.shared_budget import budget_variables
     from halu_tasks.sweeps.keys import placeholder_key
     from halu_tasks.sweeps.named_model import for_harness
     from halu_tasks.sweeps.single_run import SingleRun, new_folder

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing, write the report, and print what is done."""
     require_extra("report", "the report of halu-tasks sweep")
-    from halu_tasks.judging.budget import budget_variables
+    from halu_tasks.judging.shared_budget import budget_variables
     from halu_tasks.report.write import write_report
     from halu_tasks.sweeps.models_file import read_models
     from halu_tasks.sweeps.sweep import Sweep
