@@ -64,8 +64,8 @@ DEFAULT_FIELDS = Fields()
 def prediction_rows(file: File, fields: Fields = DEFAULT_FIELDS) -> Iterator[PredictionRow]:
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
-    Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each claim
-    of a reply, has one prediction for each reply.
+    Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each
+    claim of a reply, has one prediction for each reply.
 
     Args:
         file: The file.

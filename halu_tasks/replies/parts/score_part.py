@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -83,7 +83,7 @@ def score_part(folder: Path, rank: int) -> None:
         for batch in _batches(run, facts):
             _score_batch(run, batch, facts, writer)
         writer.close()
-        (partial / _FACTS).write_text(json.dumps(asdict(facts) | {"epochs": sorted(facts.epochs)}), encoding="utf-8")
+        (partial / _FACTS).write_text(json.dumps(vars(facts) | {"epochs": sorted(facts.epochs)}), encoding="utf-8")
 
 
 def read_facts(work: Work, rank: int) -> PartFacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,7 +102,7 @@ def tabulate(folder: Path, table: TableRange, epochs: Sequence[int]) -> None:
             repeated=_repeated(run, records),
             totals=totals,
         )
-        (partial / _FACTS).write_text(json.dumps(asdict(facts)), encoding="utf-8")
+        (partial / _FACTS).write_text(json.dumps(vars(facts)), encoding="utf-8")
 
 
 def _write_missing(run: ScoreRun, table: TableRange, records: pyarrow.Table, epochs: Sequence[int], path: Path) -> int:
