@@ -22,7 +22,7 @@ from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.tables import IdParts
 
-_KEPT = 50_000
+_KEPT = 20_000
 """The number of records that are kept before they are written."""
 _GROUP = 5_000
 """The number of records of a row group; those of a group of clusters are next to each other, and read alone."""
