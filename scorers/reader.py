@@ -13,7 +13,7 @@ from functools import cache
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Metric, ratio
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
-from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
+from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import Score
 
 NO_LABEL = "no answer"
@@ -34,7 +34,7 @@ def reader_spec(about: str, labels: tuple[str, ...]) -> JudgeSpec:
     return JudgeSpec(
         prompt="read_label",
         questions=lambda item, reply: [{"task": about, "labels": listed, "reply": fence(reply, LONGEST)}],
-        read=verdict_reader({**{label: label.lower() for label in labels}, NO_LABEL: NO_LABEL}),
+        read=VerdictReader({**{label: label.lower() for label in labels}, NO_LABEL: NO_LABEL}),
         unjudged="inferred",
     )
 

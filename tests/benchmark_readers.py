@@ -24,7 +24,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer
 from halu_tasks.scorers.benchmarks import factchd, fave, halueval, refact_published, refact_published_strings
-from halu_tasks.scorers.reading import claim_list, claims, declining, judge, questions, strings
+from halu_tasks.scorers.reading import claims, declining, judge, questions, strings
 from halu_tasks.tasks import build, registry
 
 SIZES = (64 << 10, 1 << 20)
@@ -98,7 +98,7 @@ def readers() -> dict[str, Read]:
     """Every reader, by module and name, with plausible arguments beside the reply."""
     known: dict[str, Read] = {
         "answer.strip_reasoning": answer.strip_reasoning,
-        "claim_list.listed_claims": claim_list.listed_claims,
+        "claims.listed_claims": claims.listed_claims,
         "claims.checks": claims.checks,
         "claims.supported": claims.supported,
         "declining.declines": declining.declines,

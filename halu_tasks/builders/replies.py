@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.verdict_reader import own_value, verdict_reader
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.verdicts import VerdictReader, own_value
 
 _OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200
 """Maximum number of positions in a reply to try JSON decoding at, counted from the end."""
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
-_read = verdict_reader(
+_read = VerdictReader(
     {
         YES: ("yes", "true", "是", "对", "正确", "通过", "符合", "evet", "نعم"),
         NO: ("no", "false", "否", "不是", "不对", "错误", "不正确", "不通过", "不符合", "hayır", "hayir", "لا"),

@@ -1,41 +1,84 @@
-"""Read which claims a reply lists and whether each is supported: `checks` (Factored Verification, 2.4).
+"""Read which claims a reply lists and whether each is supported (Factored Verification, 2.4 and A.1).
 
-`supported` reads the check of a single claim (A.1.3).
+`checks` reads a list of claims with their checks ("Claim: …", "Supported: Yes/No"), `supported` the check of a single
+claim (A.1.3), and `listed_claims` claims that are not checked yet (A.1.1). The first of these in which a check is found
+counts:
 
-The prompt asks for the lines "Claim: …" and "Supported: Yes/No"; models also number them, add markup or write a table.
-`checks` tries the following forms in order and uses the first one in which it finds a check:
+1. data: objects with a member named after the check, objects whose keys are claims, a list of checks;
+2. lines: a check behind its name ("Supported: Yes"), a part of the line that begins with a check ("2. A ship sank –
+   yes", also a cell of a table), a line below the claim, a list under "Unsupported claims:";
+3. sentences ("Claim 2 is not in the document"), as the reader of labels reads them.
 
-1. A table: the column that is named after the check. If no column is, the first check in each row, from the second
-   cell on and among the last five cells.
-2. Headings with lists below them: "Supported claims:", "Not supported:".
-3. Labels: "Supported: Yes", "**Supported?** No", `"is_supported": true`, "Verdict: contradicted".
-4. An object whose keys are claims: `{"A ship sank": "yes"}`.
-5. A line that contains only checks, separated by commas: "supported, not supported, supported".
-6. A list or lines with a status: "1. A ship sank. - Yes", "✔ A ship sank", "Cannot be verified from the document." on
-   a line below the claim, "False, it floats"; in English, German, French, Spanish or Chinese.
-7. Sentences: "Claim 2 is not supported by the document", "the first is supported, the second is not".
-
-In forms 1 to 6, a check is replaced if the reply changes its mind ("Wait, …") or makes a statement about the claim
-after the last check.
-
-A check that is neither a plain yes nor a plain no ("partially", "cannot be verified") counts as a no, because the
-question is whether the document supports the whole claim. "Yes/No", the prompt's form repeated, is not a check. A claim
-without a check, as in a reply that was cut off, is counted in `unchecked`.
+What a reply takes back ("Wait, …") is replaced. A check that is neither a plain yes nor a plain no counts as a no,
+because the question is whether the document supports the whole claim. A claim without a check is counted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.fields import structured_reply
-from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
-from halu_tasks.scorers.reading.lexicons import claims as words
+from halu_tasks.scorers.reading.clauses import signs, stated
+from halu_tasks.scorers.reading.fields import values
+from halu_tasks.scorers.reading.lexicon import phrases
+from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.text import ends
+from halu_tasks.scorers.reading.verdicts import VerdictReader
+
+SUPPORTED, UNSUPPORTED = "supported", "unsupported"
+
+_NAMES = (
+    *("supported", "is supported", "support", "entailed", "faithful", "verified", "verdict", "status"),
+    *("assessment", "label", "check", "result", "in the document", "the claim is", "this claim is"),
+    *("the statement is", "belegt", "gestützt", "soutenue", "得到支持", "支持", "结论"),
+)
+read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
+"""Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
+_support = Question(("judgment", "claims"), ("en", "eu", "zh"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED)
+
+_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|[A-H][.)])\s+")
+_CLAIM = re.compile(
+    r"^\W{0,4}(?:claim|statement|aussage|behauptung|affirmation|afirmación|声明|陈述)\s?(?P<number>\d{1,3})?\s?"
+    r"(?:[:.)–—✓✔✅✗✘❌-]\s?(?P<text>.{0,60})|$)",
+    re.IGNORECASE,
+)
+_NEXT_CLAIM = re.compile(r"(?<=[.;!?])\s+(?=claim \d{1,3}\s?[:.)])|\s(?=\*{0,2}claim \d{1,3}:)", re.IGNORECASE)
+_SIGNS = "✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠"
+_SIGN = re.compile(rf"(?=[{_SIGNS}])|\[[xX]\](?=\s)")
+_PART = re.compile(
+    r"(?<=[.!?…。])(?=\s|\w)|\s(?:[–—=-]|--|[-=]?>|→)\s|[:：](?=\s)|[(\[|]|(?=[✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠])"
+)
+_FORM = re.compile(r"\byes ?(?:/|\||or) ?no\b", re.IGNORECASE)  # of the prompt
+_RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
+_AGAIN = re.compile(r".*[,.?!–—-] (?:wait|on reflection|correction|actually)\b[,:]?\s+", re.IGNORECASE)
+_NOT_EITHER = re.compile(r"\b(?:is|are|was|were) not\W*$")
+_NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}", re.IGNORECASE)
+_COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_WHICH = re.compile(
+    r"\b(?:claim|statement|sentence) (\d{1,3})\b|\bthe (first|second|third|fourth|fifth)\b", re.IGNORECASE
+)
+_EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"\b(?:document|article|source|text|passage|story|claims?|statements?|all|both|each|every\w*|none|neither|them"
+    r"|(?:the )?(?:first|second|third|fourth|fifth|last|others?|one)|(?:it|this) (?:is|was))\b"
+)
+_PLAIN = str.maketrans({**dict.fromkeys(map(ord, '*`#"“”~>'), ""), ord("_"): " "})
+_LONGEST, _MOST_PARTS = 2_000, 30
+_CUE = re.compile(
+    r"(?im)^\W{0,4}(?:(?:the|here are (?:all )?the|all|key|main|extracted) )?claims\b[^:\n]{0,60}:[\s*_]*"
+)
+_LIST_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|claim\s?\d{1,3}\s?[:.)-])\s+", re.IGNORECASE)
+_NONE = re.compile(
+    r"\W*(?:none|n/a|(?:there (?:are|is) )?no (?:factual |verifiable |checkable )?claims?\b.{0,80})\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_LEFT_EDGE, _RIGHT_EDGE = _SPACES + '*_"“', _SPACES + '*_"”'
+_AFTER_QUESTION = _RIGHT_EDGE + "'’)]"
 
 
 class Checks(NamedTuple):
@@ -52,73 +95,22 @@ class Checks(NamedTuple):
     reason: str = ""
 
 
-_PLAIN = str.maketrans({**dict.fromkeys(map(ord, '*`#"“”~>'), ""), ord("_"): " "})
-
-_GOOD_MARKS = ("✓", "✔", "✅", "☑", "👍", "🟢", "[x]", "[X]")
-_MOST_PARTS = 30
-
-
 def checks(reply: str) -> Checks:
     """Return whether each claim that a reply lists is supported."""
     text = strip_reasoning(reply)
     if text is None:
         return Checks([], reason="unclosed reasoning")
-    if isinstance(listed := structured_reply(text).get("answer"), list):
-        checked = [claim["supported"] for claim in listed if isinstance(claim, dict) and "supported" in claim]
-        return Checks([value is True for value in checked], len(listed) - len(checked))
-    raw_lines = [line for line in words.STAR.sub("- ", ends(text)).splitlines() if line.strip()]
-    lines = [line for raw_line in raw_lines if (line := raw_line.translate(_PLAIN).strip())]
-    for read in (
-        _table_checks,
-        _grouped_checks,
-        _labelled_checks,
-        _mapped_checks,
-        _enumerated_checks,
-        _listed_checks,
-        _sentence_checks,
-    ):
-        if line_checks := list(read(lines)):
-            checked = [
-                value for _, value in (line_checks if read is _sentence_checks else _with_revisions(line_checks, lines))
-            ]
-            return Checks(checked, max(len(_claims(lines)) - len(checked), 0))
-    return Checks([], len(_claims(lines)), "no claim with a check" if lines else "empty")
-
-
-Found = tuple[int, bool]
-"""A check: the index of its line, and whether the claim is supported."""
-
-SUPPORTED, UNSUPPORTED = "supported", "unsupported"
-
-# "Yes, mostly" is not a yes: the question is whether the document supports the whole claim.
-_HEDGES = ("but", "partial", "partially", "partly", "in part", "mostly", "although", "though", "somewhat", "except")
-_IN_PART = ("partially", "partly", "only partially", "only partly", "mostly", "somewhat", "not fully", "not entirely")
-_NOT_KNOWN = (
-    "cannot be verified", "can't be verified", "cannot be determined", "cannot tell", "not verifiable", "unverifiable",
-    "unverified", "unclear", "unknown", "not stated", "not mentioned", "n/a",
-)  # fmt: skip
-
-read_support = verdict_reader(
-    {
-        SUPPORTED: (
-            "yes", "y", "true", "correct", "supported", "fully supported", "is supported", "directly supported",
-            "explicitly supported", "clearly supported", "entailed", "✓", "✔", "✅", "☑", "是", "支持", "完全支持",
-        ),
-        UNSUPPORTED: (
-            "no", "n", "false", "incorrect", "not supported", "not fully supported", "is not supported",
-            "isn't supported", "unsupported", "not entailed", "contradicted", "not", "✗", "✘", "❌", "✖", "☒",
-            "否", "不", "不是", "不支持", "未支持", "不完全支持", "部分支持", "未得到支持",
-            *_IN_PART, *(f"{part} supported" for part in _IN_PART), *_NOT_KNOWN,
-            *(f"{yes} {hedge}" for yes in ("yes", "true", "supported", "correct") for hedge in _HEDGES),
-        ),
-    },
-    names=(
-        "supported", "is supported", "support", "entailed", "faithful", "verified", "verdict", "judgement", "judgment",
-        "the claim is", "this claim is", "the sentence is", "the statement is", "得到支持", "支持", "结论",
-    ),
-    reason="critique",
-)  # fmt: skip
-"""Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
+    opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
+    found = [check for value in values(text, opens) for check in _of_data(value.content)]
+    if any(check is not None for check in found):
+        return Checks([check for check in found if check is not None], found.count(None))
+    text = _NEXT_CLAIM.sub("\n", _FORM.sub("", ends(re.sub(r"(?m)^[ \t]*\*[ \t]+", "- ", text))))
+    lines = [line for raw in text.splitlines() if (line := raw[:_LONGEST].translate(_PLAIN).strip())]
+    if not lines:
+        return Checks([], reason="empty")
+    claims = {claim["number"] or claim["text"] for line in lines if (claim := _CLAIM.match(_MARK.sub("", line)))}
+    checked = _with_revision(list(_of_lines(lines)), lines) or list(_of_sentences("\n".join(lines)))
+    return Checks(checked, max(len(claims) - len(checked), 0), "" if checked else "no claim with a check")
 
 
 def supported(reply: str) -> Answer[bool]:
@@ -127,268 +119,180 @@ def supported(reply: str) -> Answer[bool]:
     return Answer(None if answer.value is None else answer.value == SUPPORTED, answer.reason)
 
 
-def _claims(lines: list[str]) -> set[str]:
-    """Return the claims labelled "Claim", each represented by its number, or else by its first words."""
-    matches = (words.CLAIM.search(words.LIST_MARK.sub("", line, count=1)[:200]) for line in lines)
-    return {claim["number"] or claim["text"] or "" for claim in matches if claim}
+def _of_data(value: Any) -> list[bool | None]:
+    """Return the checks in a JSON value; None for an object of a claim without one."""
+    if isinstance(value, list):
+        return [check for entry in value for check in _of_data(entry)]
+    if isinstance(value, str):
+        return [] if (label := read_support.label(value)) is None else [label == SUPPORTED]
+    if not isinstance(value, dict):
+        return []
+    named = {name: member for name, member in value.items() if name.replace("_", " ").lower() in read_support.names}
+    nested = [check for member in value.values() if isinstance(member, dict | list) for check in _of_data(member)]
+    labels = [read_support.label(str(member)) for member in (named or value).values()]
+    if not named and (nested or None in labels):
+        return nested or [None] * ("claim" in value)
+    return [None if label is None else label == SUPPORTED for label in labels]
 
 
-def _leading_check(text: str) -> bool | None:
-    """Return the check at the start of the text, or None."""
-    match = words.VALUE.match(text[:60])
-    return match["yes"] is not None if match else None
-
-
-def _table_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the checks in the column of a table that is named after the check, or else as `_last_cell_checks` does."""
-    column = None
+def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
+    """Yield the index and the check of the lines that check a claim."""
+    below, group, last = False, None, -1
     for index, line in enumerate(lines):
-        if line.count("|") < 2 - (column is not None):
-            column = None
+        if _RULE.fullmatch(line) or _RULE.fullmatch("".join(lines[index + 1 : index + 2])) or index == last:
             continue
-        cells = line.strip("|").split("|")
-        if column is None:
-            column = next((index for index, cell in enumerate(cells) if words.COLUMN.fullmatch(cell[:60])), None)
-        elif column < len(cells) and (value := _leading_check(cells[column].strip())) is not None:
-            yield index, value
-    if column is None:
-        yield from _last_cell_checks(lines)
-
-
-def _last_cell_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the first check among the last cells of each row."""
-    for index, line in enumerate(lines):
-        cells = line.strip("|").split("|")[1:][-5:]
-        values = (
-            _says_supported(match)
-            for cell in cells
-            if (match := words.STATUS.match(cell.strip()[:80])) and _is_closed(match)
+        body = _MARK.sub("", line, count=1).strip("| ")
+        is_claim = body != line or "|" in line or bool(_CLAIM.match(line))
+        following = lines[index + 1] if index + 1 < len(lines) else ""
+        if again := _AGAIN.match(body):
+            body, is_claim, below = body[again.end() :], False, True
+        heading = read_support.begun(re.sub(r"\bclaims?\b.*", "", line)) if line.endswith(":") else None
+        if heading and not is_claim and (_MARK.match(following) or group):
+            group = heading
+            continue
+        group = group if is_claim else None
+        if group and not _NOT_CHECKED.fullmatch(body):
+            yield index, group == SUPPORTED
+            continue
+        found = (
+            list(_named(body, following)) or list(_listed(body)) or list(_alone(body, is_claim=is_claim, below=below))
         )
-        if (value := next(values, None)) is not None:
-            yield index, value
+        if not found and is_claim:
+            found = list(_of_sentences(body))[-1:]
+        yield from ((index, check) for check in found)
+        below = not found
+        if found and read_support.name_places(body)[-1:] and not body[read_support.name_places(body)[-1][1] :].strip():
+            last = index + 1  # the check was on the next line
 
 
-def _grouped_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield a check for each claim in a list below a heading such as "Supported claims:"."""
-    value = None
-    for index, (line, following) in enumerate(pairwise([*lines, ""])):
-        marked = words.LIST_MARK.match(line)
-        heading = None if marked else words.GROUP.fullmatch(line[:80])
-        if heading and (
-            words.LIST_MARK.match(following) or (value is not None and words.NO_ITEM.fullmatch(following[:60]))
-        ):
-            value = bool(heading["yes"] or heading["yes2"])
-        elif not marked:
-            value = None
-        elif value is not None and not words.NO_ITEM.fullmatch(words.LIST_MARK.sub("", line, count=1)[:60]):
-            yield index, value
+def _named(line: str, following: str) -> Iterator[bool]:
+    """Yield the checks behind their names on a line, or on the following one."""
+    for start, end in read_support.name_places(line)[:_MOST_PARTS]:
+        before = line[:start].rstrip()[-1:]
+        if before and before not in ".,;:({[|?!–—-" and line[start].islower():
+            continue  # part of a sentence
+        rest = line[end : end + 200].strip(" =")
+        label = read_support.begun(rest or following) or (_support(rest).value if rest.count(" ") > 1 else None)
+        if label:
+            yield label == SUPPORTED
 
 
-def _labelled_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the checks after labels such as "Supported:"; after "Verdict:" only if a claim precedes it."""
-    claimed = False
-    for index, (line, following) in enumerate(pairwise([*lines, ""])):
-        plain = words.LIST_MARK.sub("", line, count=1)
-        before = claimed or plain != line or "claim" in plain[:5_000].lower()
-        values = list(_checks_after_labels(plain, following))
-        if not values and before:
-            values = [
-                value for label in words.VERDICT_LABEL.finditer(plain) for value in _check_after_label(label, following)
-            ]
-        if not values and words.NOT_LABEL.search(plain[:400]):
-            values = [False]
-        yield from ((index, value) for value in values)
-        claimed = not values and (claimed or plain != line or bool(words.CLAIM.match(line)))
+def _listed(line: str) -> Iterator[bool]:
+    """Yield the checks of a line that is nothing else: "supported, not supported, supported"."""
+    labels = [read_support.label(part.strip(" []()")) for part in line.split(",")]
+    yield from (label == SUPPORTED for label in labels if None not in labels and not line.endswith(":"))
 
 
-def _checks_after_labels(line: str, following: str) -> Iterator[bool]:
-    """Yield the checks after the labels "Supported" on a line, or on the following line if nothing is after them."""
-    for label in words.LABEL.finditer(line):
-        text = label.string[label.end() :][:200].strip()
-        value = _leading_check(text or following)
-        if value is None and re.match(r"[a-z]", text, re.IGNORECASE) and not re.match(words.EITHERS, text):
-            # "Supported: the first line says so", "Supported: only the date"
-            value = not words.DENIES.search(text)
-        if value is not None:
-            yield value
-
-
-def _check_after_label(label: re.Match[str], following: str) -> Iterator[bool]:
-    """Yield the check after a label, if any; it may be on the following line."""
-    text = label.string[label.end() :][:80].strip() or following[:80]
-    if match := words.STATUS.match(text):
-        yield _says_supported(match)
-
-
-def _enumerated_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the checks on a line that contains nothing else: "supported, not supported, supported"."""
-    for index, line in enumerate(lines):
-        parts = line.strip("[](). ")[:2_000].split(",")
-        matches = [words.STATUS.fullmatch(part.strip()) for part in parts]
-        if len(parts) > 1 and all(matches):
-            yield from ((index, _says_supported(match)) for match in matches if match)
-
-
-def _mapped_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the values of an object whose keys are claims."""
-    if lines and any("{" in line for line in lines[:3]):
-        text = " ".join(line if line[0] in "{}" else f",{line.rstrip(',')}" for line in lines)[:20_000]
-        for entry in words.ENTRY.finditer(text):
-            yield 0, _leading_check(entry["value"]) is True
-
-
-def _listed_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the status of each claim, on its own line or on a line below it."""
-    pending = False
-    for index, line in enumerate(lines):
-        claim = bool(words.LIST_MARK.match(line) or words.CLAIM.match(line))
-        value = _line_check(line, claim=claim, below=pending)
-        if value is not None:
-            yield index, value
-        pending = value is None and not words.SECOND_THOUGHT.match(line)
-
-
-def _line_check(line: str, *, claim: bool, below: bool) -> bool | None:
-    """Return the check on a line, or None.
+def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
+    """Yield the check that a part of a line begins with.
 
     Args:
-        line: The line.
-        claim: Whether the line contains a claim, which the check is about.
-        below: Whether the line may check the claim on the line above it.
+        line: The line without its list mark.
+        is_claim: Whether it lists a claim, so that its first part is the claim, unless a mark sets the check off.
+        below: Whether it may be the check of the claim above it.
     """
-    text = words.LIST_MARK.sub("", line, count=1)[:2_000]
-    parts = [0, *(match.end() for _, match in zip(range(_MOST_PARTS), words.PART_OF_LINE.finditer(text), strict=False))]
-    starts = (start + len(text[start : start + 3]) - len(text[start : start + 3].lstrip()) for start in parts)
-    candidates = [match for start in starts if (match := words.STATUS.match(text, start))]
-    statuses = [match for match in candidates if _is_check(match, claim=claim, below=below)]
-    last = words.LAST.search(line[-80:])
-    if statuses and words.SECOND_THOUGHT_IN.search(text, statuses[0].end()):
-        return _says_supported(statuses[-1])
-    if last and (claim or (below and last.end() - last.start() == len(line))):
-        return last["yes"] is not None
-    if statuses:
-        return _says_supported(statuses[0])
-    predicate = words.IS_STATUS.search(text) if claim else None
-    return None if predicate is None else bool(predicate["yes"]) and not predicate["no"]
+    ticked = _SIGN.match(line)
+    is_set_off = bool(ticked or line[:1] in tuple("[(") or re.match(r"[A-Z]{3,}: ", line))
+    starts = [0, *(match.end() for match in _PART.finditer(line))][:_MOST_PARTS]
+    for number, start in enumerate(starts):
+        part = line[start:].lstrip(" [(")
+        label = SUPPORTED if ticked and line[0] == "[" else read_support.begun(part)
+        if not label or part.endswith(":"):
+            continue
+        is_last = part.endswith(")") and len(part) < 40
+        if is_set_off or (number and (is_claim or is_last)) or (below and not is_claim):
+            yield label == SUPPORTED
+            return
 
 
-def _is_check(match: re.Match[str], *, claim: bool, below: bool) -> bool:
-    """Return whether a match of `STATUS` on a line is a check.
-
-    Args:
-        match: The match.
-        claim: Whether the line contains a claim.
-        below: Whether the line may check the claim on the line above it.
-    """
-    if match["mark"]:
-        return True
-    text, start, end = match.string, match.start(), match.end()
-    if not start and not below and not words.TITLE.match(text, end):
-        return False
-    if not (claim or below or match["yes"] or match["no"]):
-        return False
-    return match["closed"] is not None or match["no"] is not None or words.BY.match(text, end) is not None
+def _of_sentences(text: str) -> Iterator[bool]:
+    """Yield the check of each clause that judges a claim, in sentences about claims or the document."""
+    for read in _support.sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text)):
+        if not _ABOUT.search(read.text):
+            continue
+        if count := _COUNT.search(read.text):
+            yield count[1] == count[2]
+            continue
+        for clause in stated(read.clauses):
+            if said := [good for good, _ in signs(clause)]:
+                yield all(said)
+        if _NOT_EITHER.search(read.text):
+            yield False
 
 
-def _says_supported(match: re.Match[str]) -> bool:
-    """Return whether a match of `STATUS` says that the claim is supported."""
-    if match["partly"]:
-        return False
-    return match["mark"] in _GOOD_MARKS if match["mark"] else bool(match["yes"] or match["true"])
-
-
-def _is_closed(match: re.Match[str]) -> bool:
-    """Return whether a match of `STATUS` is a sign, or a word before a punctuation mark."""
-    return bool(match["mark"] or match["closed"] is not None)
-
-
-def _sentence_checks(lines: list[str]) -> Iterator[Found]:
-    """Yield the checks that the clauses of sentences state."""
-    for index, line in enumerate(lines):
-        for clause in words.CLAUSES.split(line[:2_000]):
-            yield from ((index, value) for value in _clause_checks(clause))
-
-
-def _with_revisions(checked: list[Found], lines: list[str]) -> list[Found]:
-    """Return the checks, with those that the reply takes back removed or replaced."""
-    kept = [
-        check
-        for check, following in zip(checked, [*checked[1:], None], strict=True)
-        if not _is_checked_again(check, following, lines)
-    ]
-    checked_lines = {index for index, _ in checked}
-    for index in range(checked[0][0] + 1, len(lines)):
-        line = lines[index]
-        second_thought = words.SECOND_THOUGHT.match(line)
-        if index not in checked_lines and (
-            second_thought or (index > checked[-1][0] and not words.LIST_MARK.match(line))
-        ):
-            for clause in words.CLAUSES.split(line[:2_000]):
-                if second_thought or words.WHICH.search(clause) or words.EVERY.search(clause):
-                    for value in _clause_checks(clause) or _restated_check(clause):
-                        _replace_check(kept, clause, index, value=value)
-    return kept
-
-
-def _is_checked_again(check: Found, following: Found | None, lines: list[str]) -> bool:
-    """Return whether the following check is of the same claim, after a second thought."""
-    between = lines[check[0] + 1 : following[0]] if following else []
-    claimed = any(
-        words.CLAIM.match(words.LIST_MARK.sub("", line, count=1)) or words.LIST_MARK.match(line) for line in between
+def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool]:
+    """Return the checks of lines, with those replaced that the reply takes back."""
+    checked = [check for _, check in found]
+    first = found[0][0] if found else len(lines)
+    revised = next(
+        (i for i, line in enumerate(lines) if i > first and any(map(_support.retracts, _support.sentences(line)[:1]))),
+        None,
     )
-    return not claimed and any(map(words.SECOND_THOUGHT.match, between))
+    if revised is None:
+        return checked
+    before = [check for index, check in found if index < revised]
+    text = " ".join(lines[revised:])
+    again = [check for index, check in found if index >= revised] or list(_of_sentences(text))
+    if not again or not before:
+        return checked
+    if _EVERY.search(text):
+        return [again[-1]] * len(before)
+    which = _WHICH.search(text)
+    number = int(which[1] or _ORDINALS.index(which[2].lower()) + 1) if which else len(before)
+    before[min(number, len(before)) - 1] = again[-1]
+    return before
 
 
-def _restated_check(clause: str) -> list[bool]:
-    """Return the check in a clause such as "So this is supported"; empty if there is none."""
-    match = words.IT_IS.search(clause)
-    return [bool(match["yes"]) != bool(match["no"])] if match else []
+# --- claims that are not checked yet -----------------------------------------------------------------------------
 
 
-def _replace_check(kept: list[Found], clause: str, index: int, *, value: bool) -> None:
-    """Replace the check of the claim that a clause names, in place.
+class ClaimList(NamedTuple):
+    """The claims of a reply.
 
-    Args:
-        kept: The checks. If the clause names no claim, the last one before its line is replaced.
-        clause: The clause.
-        index: The index of its line.
-        value: The new check.
+    Attributes:
+        claims: The claims, in order.
+        questions: The number of questions in the list.
+        reason: Why there are no claims; empty if there are some.
     """
-    named_claim = words.WHICH.search(clause)
-    if named_claim and named_claim["number"]:
-        place = int(named_claim["number"]) - 1
-    elif named_claim:
-        place = (
-            words.ORDINALS.index(named_claim["ordinal"].lower())
-            if named_claim["ordinal"].lower() in words.ORDINALS
-            else len(kept) - 1
-        )
-    elif words.EVERY.search(clause):
-        if value and not re.search(r"\b(?:summary|mostly|largely|generally|nearly|almost)\b", clause, re.IGNORECASE):
-            kept[:] = [(line, True) for line, _ in kept]
-        # One claim is not supported, but the clause does not say which.
-        place = len(kept) - 1 if not value and all(good for _, good in kept) else -1
-    else:
-        place = max((at for at, (line, _) in enumerate(kept) if line < index), default=-1)
-    if 0 <= place < len(kept):
-        kept[place] = (kept[place][0], value)
+
+    claims: list[str]
+    questions: int = 0
+    reason: str = ""
 
 
-def _clause_checks(clause: str) -> list[bool]:
-    """Return the checks of the claims that a clause is about."""
-    if words.NO_UNSUPPORTED.search(clause):
-        return [True]
-    if count := words.COUNT.search(clause):
-        number, of = (count["a"] or count["c"]).lower(), (count["b"] or count["d"]).lower()
-        return [not count["not"] and number == of]
-    for form in (words.ACTIVE, words.SUPPORT_FOUND):
-        if match := form.search(clause):
-            is_positive = bool(match.groupdict().get("yes", True))
-            return [is_positive != bool(match["no"]) and not match["some"] and not words.EXCEPT.search(clause)]
-    values = []
-    for match in words.SENTENCE.finditer(clause):
-        is_positive = bool(match["yes"] or match["holds"] or match["bare"] is not None)
-        negations = sum(bool(match[name]) for name in ("no", "none", "without", "cannot"))
-        partly = match["some"] or (match["no"] or "").strip() in ("only", "partially", "partly")
-        values.append(is_positive != bool(negations % 2) and not partly and not words.EXCEPT.search(clause))
-    return values
+def listed_claims(reply: str) -> ClaimList:
+    """Return the claims that a reply lists, in time linear in its length."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return ClaimList([], reason="unclosed reasoning")
+    text = text.strip()
+    if not text:
+        return ClaimList([], reason="empty")
+    if cue := _CUE.search(text):
+        text = text[cue.end() :]
+    if not text.strip() or _NONE.fullmatch(text[:200]):
+        return ClaimList([], reason="no claims")
+    entries = [claim.lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE) for claim in _entries(text)]
+    listed = list({claim.casefold(): claim for claim in reversed(entries) if re.search(r"\w", claim)}.values())[::-1]
+    claims = [claim for claim in listed if not claim.rstrip(_AFTER_QUESTION).endswith(("?", "？", "؟"))]
+    reason = "" if claims else "questions only" if listed else "no claims"
+    return ClaimList(claims, len(listed) - len(claims), reason)
+
+
+def _entries(text: str) -> list[str]:
+    """Return the entries of the list in a text, or all lines but headings if it has no list marks."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    is_marked = [bool(_LIST_MARK.match(line)) for line in lines]
+    if not any(is_marked):
+        return [line for line in lines if not line.rstrip(" *_").endswith(":")] or lines
+    if len(lines) == 1:
+        # Some replies take the prompt's "a list separated by -" literally and write it on one line.
+        return re.split(r"(?:^|(?<=[.!?;])) *[-–—] +", lines[0].strip())[1:] or [_LIST_MARK.sub("", lines[0])]
+    entries: list[list[str]] = []
+    for line, starts_entry in zip(lines, is_marked, strict=True):
+        if starts_entry:
+            entries.append([_LIST_MARK.sub("", line, count=1)])
+        elif entries and line[:1].isspace():
+            # An indented line continues an entry; a line that is not indented is a remark.
+            entries[-1].append(line.strip())
+    return [" ".join(lines) for lines in entries]

@@ -1,22 +1,43 @@
-"""Find the JSON objects in a reply."""
+"""Find the JSON values in a reply."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
-_DECODER = json.JSONDecoder()
 _MOST = 100
 _COMMA = re.compile(r",(?=\s*[}\]])")
 
 
+class Value(NamedTuple):
+    """A JSON value in a text, and its place."""
+
+    content: Any
+    start: int
+    end: int
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object; one that is given twice with different values is None."""
+    members = dict(pairs)
+    return {name: members[name] if all(members[n] == v for n, v in pairs if n == name) else None for name in members}
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, strict=False)
+
+
+def values(text: str, opens: str) -> list[Value]:
+    """Return the objects ("{") or arrays ("[") of a text that are not part of another, at most 100."""
+    return list(_values(text, opens)) if opens in text else []
+
+
 def objects(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects of a text that are not part of another, at most 100; trailing commas are accepted."""
-    return list(_objects(text)) if "{" in text else []
+    return [value.content for value in values(text, "{")]
 
 
 def structured_reply(text: str) -> dict[str, Any]:
@@ -32,22 +53,22 @@ def structured_answer(text: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    start = text.find("{")
+def _values(text: str, opens: str) -> Iterator[Value]:
+    start = text.find(opens)
     for _ in range(_MOST):
         if start < 0:
             return
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            closing = text.find("}", start)
+            closing = text.find("}" if opens == "{" else "]", start)
             try:
-                value, end = json.loads(_COMMA.sub("", _quoted(text[start : closing + 1]))), closing + 1
+                value, end = _DECODER.decode(_COMMA.sub("", _quoted(text[start : closing + 1]))), closing + 1
             except (ValueError, RecursionError):
                 value, end = None, start + 1
-        if isinstance(value, dict):
-            yield value
-        start = text.find("{", end)
+        if isinstance(value, dict | list):
+            yield Value(value, start, end)
+        start = text.find(opens, end)
 
 
 def _quoted(text: str) -> str:

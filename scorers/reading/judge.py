@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.reading.labels.verdict_reader import VerdictReader, verdict_reader
+from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 CONFLICT, CONSISTENT = "conflict", "consistent"
 FAILED = "failed"
@@ -64,7 +64,7 @@ class JudgeSpec:
 LONGEST = 8_000
 """Longest judged text that is shown to the judge, in characters; a longer one is cut, and a line says so."""
 
-read_verdict = verdict_reader(
+read_verdict = VerdictReader(
     {
         CONFLICT: (
             "conflict", "conflicts", "conflicting", "contradiction", "contradicts", "contradictory", "inconsistent",

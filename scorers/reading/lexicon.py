@@ -108,3 +108,11 @@ def _alternatives(expressions: Iterable[str]) -> str:
 def lexicon(*names: str) -> Lexicon:
     """Return the lexicon of the files with these names."""
     return Lexicon(names)
+
+
+@cache
+def phrases(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the phrases of each kind in one file, as they are written."""
+    path = files(__package__) / "lexicons" / f"{name}.yaml"
+    kinds = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in kinds.items()}

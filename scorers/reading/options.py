@@ -5,21 +5,12 @@ from __future__ import annotations
 import re
 
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated
-from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
-# "A" before a word in lower case is an article, unless the word is one of these
-_VERBS = (
-    "is was has had are and or but because since as contains gets says states claims seems looks over vs wins to "
-    "for in it on being correctly wrongly incorrectly does doesn't isn't makes matches would should must can the "
-    "which with describes mentions gives then here by holds names dates puts trips misstates more from than itself "
-    "alone only better fits not also correct rather instead while though although provides explains appears beats "
-    "at incorrect wrong factual false true less that nor est ist es è é mistakenly falsely fails trumps strikes > < "
-    "wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave "
-    "did didn't"
-)
+_BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
 _LETTER = re.compile(
-    rf"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?!(?:{'|'.join(map(re.escape, _VERBS.split()))})\b)[a-z])"
+    rf"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?!(?:{_BEHIND})\b)[a-z])"
     r"|(?<=\b[Aa]nswer )([A-Da-d])\b|(?<=\b[Oo]ption )([A-Da-d])\b"
 )
 _ALONE = re.compile(r"\W*([a-dA-D])\W*")
@@ -37,41 +28,32 @@ class OptionQuestion(Question):
     def value(self, read: Read, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
         negated, position = False, start
-        for token in read.tokens:
-            if token.start < start:
-                continue
+        for token in read.behind(start):
             if re.search(r"\w", read.text[position : token.start]):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
                 return self._of_option(read, token, negated)
-            if token.kind == "no" and self._is_apart(read, token):
+            if token.kind == "no" and self.is_apart(read, token):
                 continue
             if token.kind in ("bad", "worse"):
                 negated = True
             elif token.kind in ("negate", "no", "cannot", "than"):
                 negated = not negated
             elif token.kind in ("both", "decline"):
-                named = [
-                    other.kind
-                    for other in read.tokens
-                    if other.start >= token.end and other.kind in ("label", "either")
-                ]
+                named = [other.kind for other in read.behind(token.end) if other.kind in ("label", "either")]
                 together = not named or named[:3] == ["label", "either", "label"]
                 return Value("decline", UNDECIDED, token.end) if together else None
             elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
                 return None
         return None
 
-    def _of_option(self, read: Read, token: Token, negated: bool) -> Value | None:
-        behind = [other for other in read.tokens if other.start >= token.end]
-        if (
-            behind
-            and behind[0].start <= token.end + 3
-            and behind[0].kind in ("either", "comma", "both", "label")
-            and any(other.kind == "label" and other.label != token.label for other in behind[:3])
-        ):
-            return Value("label", "" if behind[0].kind == "comma" else UNDECIDED, token.end)
+    def _of_option(self, read: Read, token: Token, negated: bool) -> Value:
+        behind = read.behind(token.end)[:3]
+        follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
+        others = any(other.kind == "label" and other.label != token.label for other in behind)
+        if others and follows in ("either", "comma", "both", "label"):
+            return Value("label", "" if follows == "comma" else UNDECIDED, token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
         for clause in read.clauses:
@@ -96,73 +78,63 @@ class OptionQuestion(Question):
     def _called_right(self, found: list[Read]) -> str | None:
         """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
         for read in (found[-1], found[0]) if found else ():
-            asks = read.text.endswith("?") or any(clause.opener in ASIDES for clause in read.clauses)
-            value = None if asks or not read.starts_line else self.value(read)
-            if value is None or value.label in ("", UNDECIDED):
-                continue
-            good = self._rated_right(read, value)
-            if good and not self._goes_on(read, good.end):
+            is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
+            value = None if is_aside else self.value(read)
+            good = self._rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
+            if value and good and not read.goes_on(good.end):
                 return value.label
         return None
 
     def _rated_right(self, read: Read, value: Value) -> Token | None:
         """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        behind = [token for token in read.tokens if token.start >= value.end]
-        good = next((token for token in behind if token.kind in ("good", "stop")), None)
-        is_rated = good and good.kind == "good" and self._only_fillers(read, value.end, good.start)
+        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
+        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
         return good if is_rated else None
 
-    def _ends_here(self, read: Read, value: Value) -> bool:
+    def ends_clause(self, read: Read, value: Value) -> bool:
+        """Return whether nothing but that it is right is said of the option in its clause."""
         good = self._rated_right(read, value)
-        return super()._ends_here(read, value._replace(end=good.end) if good else value)
+        return super().ends_clause(read, value._replace(end=good.end) if good else value)
 
     def _alone(self, found: list[Read]) -> str | None:
-        heads = set()
-        for read in found:
-            for index, token in enumerate(read.tokens):
-                follows = read.tokens[index + 1] if index + 1 < len(read.tokens) else None
-                at_start = index == 0 and read.starts_line and not re.search(r"\w", read.text[: token.start])
-                apart = at_start or (
-                    follows is not None
-                    and follows.kind in ("stop", "good", "bad", "yes", "no")
-                    and follows.start <= token.end + 2
-                )
-                if token.kind == "label" and apart:
-                    heads.add(token.label)
+        heads = {
+            token.label
+            for read in found
+            for index, token in enumerate(read.tokens)
+            if token.kind == "label"
+            and (
+                (index == 0 and read.starts_line and not re.search(r"\w", read.text[: token.start]))
+                or read.next(token.end) in ("stop", "good", "bad", "yes", "no")
+            )
+        }
         # lines that begin with different letters discuss or repeat the options
         return None if len(heads) > 1 else super()._alone(found)
 
-    def _begins(self, read: Read, value: Value) -> bool:
-        behind = [token for token in read.tokens if token.start >= value.end][:2]
-        rated = len(behind) == 2 and behind[0].kind == "stop" and behind[1].kind in ("good", "bad", "no", "yes")
-        return not rated and "¦" not in read.text and super()._begins(read, value)
+    def begins(self, read: Read, value: Value) -> bool:
+        """Return whether an option at the beginning of a sentence is taken, not rated or in a table."""
+        kinds = [token.kind for token in read.behind(value.end)[:2]]
+        is_rated = kinds[:1] == ["stop"] and kinds[1:] in (["good"], ["bad"], ["no"], ["yes"])
+        return not is_rated and "¦" not in read.text and super().begins(read, value)
 
     def _each(self, found: list[Read]) -> str | None:
         """Return the option that a table with a column for each option marks as the only one without a fault."""
         columns: dict[int, str] = {}
         faulty: set[str] = set()
         for read in found:
-            cells = [
-                (token.start, token) for token in read.tokens if token.kind == "stop" and read.text[token.start] == "¦"
-            ]
-            edges = [0, *(start for start, _ in cells), len(read.text) + 1]
-            if not cells:
+            width = read.text.count("¦") + 1
+            row: list[list[Token]] = [[] for _ in range(width)]
+            for token in read.tokens:
+                row[read.text.count("¦", 0, token.start)].append(token)
+            labels = {number: token.label for number, cell in enumerate(row) for token in cell if token.kind == "label"}
+            if width == 1:
                 columns = {}
-                continue
-            row: dict[int, list[Token]] = {
-                number: [token for token in read.tokens if edges[number] <= token.start < edges[number + 1]]
-                for number in range(len(edges) - 1)
-            }
-            labels = {number: t.label for number, tokens in row.items() for t in tokens if t.kind == "label"}
-            if len(set(labels.values())) > 1 and len(labels) == len(set(labels.values())):
+            elif len(labels) == len(set(labels.values())) > 1:
                 columns = labels
             elif columns:
-                shift = max(columns) + 1 - len(row)  # an empty first cell of the heading is not there
-                about_faults = any(token.kind == "bad" for token in row[0])
-                for number, label in columns.items():
-                    kinds = {token.kind for token in row.get(number - shift, [])}
-                    if "bad" in kinds or ("yes" if about_faults else "no") in kinds:
-                        faulty.add(label)
+                shift = max(columns) + 1 - width  # an empty first cell of the heading is not there
+                fault = "yes" if any(token.kind == "bad" for token in row[0]) else "no"
+                cells = {label: row[number - shift] for number, label in columns.items() if 0 <= number - shift < width}
+                faulty |= {label for label, cell in cells.items() if {"bad", fault} & {token.kind for token in cell}}
         if faulty:
             return self._only(set(self.labels) - faulty)
         if any(token.kind == "declare" for read in found for token in read.tokens):
@@ -198,9 +170,8 @@ class OptionQuestion(Question):
         if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
             return own.pop()
         if not ratings and len(found) == 1:
-            return self._only(
-                set(self.labels) & {t.label for c in stated(found[0].clauses) for t in c.tokens if t.kind == "label"}
-            )
+            named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
+            return self._only(set(self.labels) & set(named))
         return self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
@@ -209,9 +180,8 @@ class OptionQuestion(Question):
             return picks[-1] or None
         right = {label for label, kind in ratings if kind == "right"}
         wrong = {label for label, kind in ratings if kind == "wrong"}
-        return (
-            self._only(right) or self._only(right - wrong) or (self._only(set(self.labels) - wrong) if wrong else None)
-        )
+        left = set(self.labels) - wrong if wrong else set()
+        return self._only(right) or self._only(right - wrong) or self._only(left)
 
     def _ratings(self, clause: Clause, subject: str) -> list[tuple[str, str]]:
         """Return the options that a clause rates, each with `pick`, `right` or `wrong`."""

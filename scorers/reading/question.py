@@ -28,35 +28,26 @@ from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.text import joined, sentences
 from halu_tasks.text.folding import fold
 
+UNDECIDED = "undecided"
+"""What is read of a verdict that decides nothing ("partly true"), which no other part of the reply replaces."""
+_NONE = ("", UNDECIDED)
+_ANSWERS = ("yes", "no", "good", "bad", "label")
+_FILLERS = (
+    *("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question"),
+    *("retract", "strong", "modal", "copula"),
+)
+_BETWEEN = (*_FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
+_DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
+_ENDS = ("because", "bound", "turn", "comma", "stop")
 _WORD = re.compile(r"\w")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
-_LEADING = ("comma", "stop", "turn", "no")
-_FILLERS = (
-    "filler",
-    "whole",
-    "conclude",
-    "declare",
-    "comma",
-    "stop",
-    "turn",
-    "field",
-    "bound",
-    "say",
-    "question",
-    "retract",
-    "strong",
-)
-_BETWEEN = (*_FILLERS, "copula", "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
-_DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
-UNDECIDED = "undecided"
-_MOST_MARKERS = 100
-_COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")  # "whereas B is not, the final verdict is: A"
-"""Markers of a reply, and words of a sentence, that are tried from the end; no real reply has as many."""
-_MOST_RETRACTIONS = 10
+# "whereas B is not, the final verdict is: A"
+_COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
+# no real reply has as many markers or second thoughts; the last ones are tried
+_MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
+# a longer reply discusses the subject, so that only what it says of the text counts
 _SHORT = 6
-"""Sentences of a reply that does not discuss the subject at length; in longer ones only those on the text count."""
-_NONE = ("", UNDECIDED)
 
 
 class Value(NamedTuple):
@@ -68,7 +59,7 @@ class Value(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A sentence of a reply and its clauses."""
+    """A sentence of a reply with its tokens and clauses, and its place in the lines of the reply."""
 
     text: str
     tokens: list[Token]
@@ -76,6 +67,32 @@ class Read(NamedTuple):
     starts_line: bool
     ends_line: bool
     is_item: bool
+
+    @property
+    def asks(self) -> bool:
+        """Whether the sentence is a question."""
+        return self.text.endswith("?")
+
+    def behind(self, place: int) -> list[Token]:
+        """Return the tokens from a place on."""
+        return [token for token in self.tokens if token.start >= place]
+
+    def next(self, place: int) -> str:
+        """Return the kind of the token directly behind a place; empty if there is none."""
+        behind = self.behind(place)
+        return behind[0].kind if behind and behind[0].start <= place + 2 else ""
+
+    def goes_on(self, start: int, end: int | None = None) -> bool:
+        """Return whether a part of the sentence says anything but words that add nothing."""
+        end = len(self.text) if end is None else end
+        position = start
+        for token in self.behind(start):
+            if token.start >= end:
+                break
+            if token.kind not in _FILLERS or _WORD.search(self.text[position : token.start]):
+                return True
+            position = token.end
+        return bool(_WORD.search(self.text[position:end]))
 
 
 class Question:
@@ -107,11 +124,7 @@ class Question:
         for item in objects(text):
             if label := self._field(item):
                 return Answer(label)
-        found = []
-        for sentence in joined(sentences(text)):
-            folded = fold(self.prepare(sentence.text))
-            tokens = self._scan(folded)
-            found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
+        found = self.sentences(text)
         another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
             answer = self._read_part(found[:another])
@@ -119,66 +132,64 @@ class Question:
                 return answer
         return self._read_part(found)
 
-    def _scan(self, folded: str) -> list[Token]:
-        known = ("", *self.labels)
-        return [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
-
-    def _read_part(self, found: list[Read]) -> Answer[str]:
-        """Return the label of sentences; if they take something back, that of what follows."""
-        retracts = [index for index, read in enumerate(found) if index and self._retracts(read)]
-        for index in reversed(retracts[-_MOST_RETRACTIONS:]):
-            answer = self._read([found[index]._replace(starts_line=True), *found[index + 1 :]])
-            if answer.value:
-                return answer
-        answer = self._read(found)
-        if answer.value is None and any(declines(clause) for read in found for clause in read.clauses):
-            return Answer(None, "declines", abstained=True)
-        return answer
-
-    def _retracts(self, read: Read) -> bool:
-        """Return whether a sentence begins with words that take something back."""
-        first = next((token for token in read.tokens if token.kind not in _LEADING), None)
-        if first is None or first.kind != "retract":
-            return False
-        return not _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
+    def sentences(self, text: str) -> list[Read]:
+        """Return the sentences of a reply without reasoning, with their clauses."""
+        return [Read(*self._of_text(sentence.text)[:3], *sentence[1:]) for sentence in joined(sentences(text))]
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
         return text
 
+    def _of_text(self, text: str) -> Read:
+        folded = fold(self.prepare(text))
+        known = ("", *self.labels)
+        tokens = [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
+        return Read(folded, tokens, clauses(tokens, folded), True, True, False)
+
+    def _read_part(self, found: list[Read]) -> Answer[str]:
+        """Return the label of sentences; if they take something back, that of what follows."""
+        retracts = [index for index, read in enumerate(found) if index and self.retracts(read)]
+        for index in reversed(retracts[-_MOST_RETRACTIONS:]):
+            answer = self._read([found[index]._replace(starts_line=True), *found[index + 1 :]])
+            if answer.value:
+                return answer
+        answer = self._read(found)
+        return Answer(None, "declines", abstained=True) if answer.value is None and _declined(found) else answer
+
+    def retracts(self, read: Read) -> bool:
+        """Return whether a sentence begins with words that take something back."""
+        first = next((token for token in read.tokens if token.kind not in ("comma", "stop", "turn", "no")), None)
+        if first is None or first.kind != "retract":
+            return False
+        return not _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
+
     def _read(self, found: list[Read]) -> Answer[str]:
         if label := self._each(found) or self._declared(found) or self._alone(found):
-            return Answer(None if label == UNDECIDED else label, "" if label != UNDECIDED else "no verdict")
+            return Answer(None, "no verdict") if label == UNDECIDED else Answer(label)
         label = self.infer(found)
         return Answer(label, inferred=True) if label else Answer(None, "no verdict")
 
     def _each(self, found: list[Read]) -> str | None:
         """Return the only label that a list with a yes, a no or a sign for each of several labels affirms."""
+        tokens = [(token, self._sign(read, token)) for read in found for token in read.tokens]
+        kinds = (sign is not None for token, sign in tokens if sign is not None or token.kind in ("label", "clue"))
+        sign_first = next(kinds, False)
         marked: dict[str, bool] = {}
-        marks = [
-            self._sign(read, token) is not None
-            for read in found
-            for token in read.tokens
-            if token.kind in ("label", "clue") or self._sign(read, token) is not None
-        ]
-        first_is_sign = bool(marks) and marks[0]
-        label, sign = "", None
-        for read in found:
-            for token in read.tokens:
-                holds = self._sign(read, token)
-                if token.kind == "label" or (token.kind == "clue" and token.label and not first_is_sign):
-                    label = token.label
-                    if first_is_sign and sign is not None:
-                        marked.setdefault(label, sign)
-                        sign = None
-                elif holds is not None:
-                    if first_is_sign:
-                        sign = holds
-                    elif label:
-                        marked.setdefault(label, holds)
-                        label = ""
-                elif token.kind not in _BETWEEN:
-                    label = ""
+        label, before = "", None
+        for token, sign in tokens:
+            is_label = token.kind == "label" or (token.kind == "clue" and token.label and not sign_first)
+            if is_label:
+                label = token.label
+                if before is not None:
+                    marked.setdefault(label, before)
+                    before = None
+            elif sign is not None and sign_first:
+                before = sign
+            elif sign is not None and label:
+                marked.setdefault(label, sign)
+                label = ""
+            elif token.kind not in _BETWEEN:
+                label = ""
         affirmed = [label for label, holds in marked.items() if holds]
         if len(marked) < 2 or not affirmed:
             return None
@@ -188,7 +199,7 @@ class Question:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
         if not read.text[token.start].isalnum() and token.kind in ("good", "bad"):
             return token.kind == "good"
-        if token.kind in ("yes", "no") and (token.label == "after" or self._is_apart(read, token)):
+        if token.kind in ("yes", "no") and (token.label == "after" or self.is_apart(read, token)):
             return token.kind == "yes"
         return None
 
@@ -199,110 +210,105 @@ class Question:
         negated = partly = False
         fallback: Value | None = None
         position = start
-        for token in read.tokens:
-            if token.start < start:
-                continue
+        for token in read.behind(start):
             if _WORD.search(read.text[position : token.start]):
                 return fallback
             position = token.end
             if token.kind == "turn":
                 negated = False
-            if token.kind in _FILLERS or token.kind == "modal" or (token.kind == "part" and start):
+            if token.kind == "copula":
+                if not read.goes_on(token.end):
+                    return Value("yes", self._yes_or_other(negated), token.end)
+            elif token.kind in _FILLERS or (token.kind == "part" and start):
                 continue
-            if token.kind in ("no", "negate", "cannot"):
-                if token.kind == "no" and not negated and self._is_apart(read, token):
+            elif token.kind in ("no", "negate", "cannot"):
+                if token.kind == "no" and not negated and self.is_apart(read, token):
                     answer = self._unless_either(read, Value("no", self._other(self.yes), token.end))
                     said = self.value(read, token.end) if answer.kind == "no" else None
                     return said if said and said.kind in ("good", "bad") else answer
                 negated = True if token.label == "nor" else not negated
-            elif token.kind == "copula":
-                if not self._goes_on(read, token.end):
-                    return Value("yes", self._other(self.yes) if negated else self.yes, token.end)
             elif token.kind == "partly":
                 partly = True
             elif token.kind == "yes" and token.label == "surely":
                 fallback = Value("surely", self.yes, token.end)
-            elif token.kind in ("yes", "good", "bad", "label"):
+            elif token.kind in _ANSWERS:
                 if token.kind == "good" and any(
-                    other.kind == "bad" and token.end <= other.start <= token.end + 1 for other in read.tokens
+                    t.kind == "bad" and t.start <= token.end + 1 for t in read.behind(token.end)
                 ):
-                    return None
-                if token.kind == "yes" and self.yes != "Yes" and self._goes_on(read, token.end):
+                    return None  # "a factual error"
+                if token.kind == "yes" and self.yes != "Yes" and read.goes_on(token.end):
                     fallback = None
                     continue
                 value = self._labelled(token, negated != self._turned(read, token), partly)
-                if value.label == UNDECIDED and self._goes_on(read, value.end):
+                if value.label == UNDECIDED and read.goes_on(value.end):
                     return value._replace(label="")  # "partly true, but with an error"
                 return self._unless_either(read, value)
-            elif token.kind == "decline":
-                return Value("decline", UNDECIDED, token.end)
             else:
-                return fallback
+                return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
         return fallback
+
+    def whole_value(self, read: Read, start: int = 0) -> Value | None:
+        """Return the label that the rest of a sentence is."""
+        value = self.value(read, start)
+        return value if value and value.label not in _NONE and not read.goes_on(value.end) else None
 
     def _turned(self, read: Read, label: Token) -> bool:
         """Return whether a negator behind a label, in the same clause, turns it."""
-        for token in read.tokens:
-            if token.start >= label.end:
-                if token.kind in ("comma", "stop", "turn", "because", "bound", "conclude"):
-                    return False
-                if token.kind == "no" and token.label == "after":
-                    return True
+        for token in read.behind(label.end):
+            if token.kind in (*_ENDS, "conclude"):
+                return False
+            if token.kind == "no" and token.label == "after":
+                return True
         return False
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         if token.kind == "yes":
-            return Value("yes", self._other(self.yes) if negated else self.yes, token.end)
+            return Value("yes", self._yes_or_other(negated), token.end)
         if token.kind == "good" and partly:
             return Value(token.kind, UNDECIDED, token.end)
-        return Value(token.kind, self.labels[0 if (token.kind == "good") != negated else 1], token.end)
+        return Value(token.kind, self._of_good((token.kind == "good") != negated), token.end)
 
-    def _is_apart(self, read: Read, token: Token) -> bool:
+    def is_apart(self, read: Read, token: Token) -> bool:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
-        if token.label == "apart" or not read.text[token.start].isalnum():
+        if token.label == "apart" or not read.text[token.start].isalnum() or _APART.match(read.text, token.end):
             return True
-        if _APART.match(read.text, token.end):
-            return True
-        following = next((other for other in read.tokens if other.start >= token.end), None)
-        return following is not None and following.start <= token.end + 1 and following.kind in ("because", "bound")
+        behind = read.behind(token.end)
+        return bool(behind) and behind[0].start <= token.end + 1 and behind[0].kind in ("because", "bound")
 
     def _unless_either(self, read: Read, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
-        behind = [token for token in read.tokens if value.end <= token.start <= value.end + 25]
-        if behind and behind[0].start <= value.end + 2:
-            if behind[0].kind in ("suppose", "ask"):
-                return value._replace(label="")
-            others = [token for token in behind[1:3] if token.kind in ("yes", "no", "good", "bad", "label")]
-            if behind[0].kind == "either" and others:
-                return value._replace(label="")
-        return value
+        behind = [token for token in read.behind(value.end) if token.start <= value.end + 25]
+        follows = read.next(value.end)
+        others = [token for token in behind[1:3] if token.kind in _ANSWERS]
+        open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
+        return value._replace(label="") if open_ended else value
 
     def _other(self, label: str) -> str:
         if not label:
             return ""
         return self.labels[1] if label == self.labels[0] else self.labels[0]
 
+    def _yes_or_other(self, negated: bool) -> str:
+        return self._other(self.yes) if negated else self.yes
+
+    def _of_good(self, good: bool) -> str:
+        return self.labels[0 if good else 1]
+
     def _field(self, item: dict[str, object]) -> str | None:
         """Return the label of the last member that is named after the verdict, or of the only member with a label."""
         named, others, reads = None, [], []
-        for name, value in item.items():
-            if not isinstance(value, str | bool | int) or len(str(value)) > 100:
+        words = {"True": "yes", "False": "no", "1": "yes", "0": "no"}
+        for name, member in item.items():
+            if not isinstance(member, str | bool | int) or len(str(member)) > 100:
                 continue
-            text = f"{name}: { {'True': 'yes', 'False': 'no', '1': 'yes', '0': 'no'}.get(str(value), value) }".replace(
-                "_", " "
-            )
-            folded = fold(self.prepare(text))
-            tokens = self._scan(folded)
-            read = Read(folded, tokens, clauses(tokens, folded), True, True, False)
+            read = self._of_text(f"{name}: {words.get(str(member), member)}".replace("_", " "))
             reads.append(read)
-            colon = folded.find(":")
+            colon = read.text.find(":")
             value = self.value(read, colon)
-            label = self._of_topic(read, colon) or (
-                value.label if value and value.label != UNDECIDED and not self._goes_on(read, value.end) else None
-            )
-            if label and any(
-                token.start < colon and token.kind in ("declare", "field", "good", "bad", "whole") for token in tokens
-            ):
+            decided = value and value.label != UNDECIDED and not read.goes_on(value.end)
+            label = self._of_topic(read, colon) or (value.label if value and decided else None)
+            kinds = {token.kind for token in read.tokens if token.start < colon}
+            if label and kinds & {"declare", "field", "good", "bad", "whole"}:
                 named = label
             elif label:
                 others.append(label)
@@ -316,13 +322,11 @@ class Question:
         value = self.value(read, colon)
         if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
             return None
-        word = read.text[colon : value.end]
-        if value.kind in ("good", "bad") and (topic[0].opener or topic[0].has("negate", "declare")):
+        if value.kind in ("good", "bad") and (
+            topic[0].has("negate", "declare") or not re.search(r"\b(?:true|false)\b", read.text[colon : value.end])
+        ):
             return None
-        affirms = value.kind == "yes" if value.kind in ("yes", "no") else value.kind == "good"
-        if value.kind in ("good", "bad") and not re.search(r"\b(?:true|false)\b", word):
-            return None
-        return self.labels[0 if said == {True} else 1] if affirms else self.labels[1 if said == {True} else 0]
+        return self._of_good((True in said) == (value.kind in ("yes", "good")))
 
     # --- declared labels -----------------------------------------------------------------------------
 
@@ -335,26 +339,26 @@ class Question:
             (index, token)
             for index, read in enumerate(found)
             for token in read.tokens
-            if token.kind == "declare" and not self._is_supposed(read, token)
+            if token.kind == "declare" and not _is_supposed(read, token)
         ][: -_MOST_MARKERS - 1 : -1]
         strong = [(index, token) for index, token in markers if not token.label]
+        weak = [(index, token) for index, token in markers if token.label]
         concluded, conclusion = self._concluded(found)
         for index, token in strong:
             if label := self._after_marker(found, index, token):
-                return self._unless_concluded(found, index, label)
+                return self._unless_concluded(found[index + 1 :], label)
         for index, token in strong:
-            if concluded <= index and (label := self._stated_after(found, index, token)):
-                return self._unless_concluded(found, index, label)
+            if concluded <= index and (label := self._stated_after(found[index], token)):
+                return self._unless_concluded(found[index + 1 :], label)
         if label := conclusion or self._topic(found):
             return label
-        for index, token in markers:
-            if token.label and (label := self._after_marker(found, index, token)):
-                return self._unless_concluded(found, index, label)
+        for index, token in weak:
+            if label := self._after_marker(found, index, token):
+                return self._unless_concluded(found[index + 1 :], label)
         return None
 
-    def _unless_concluded(self, found: list[Read], index: int, label: str) -> str | None:
+    def _unless_concluded(self, behind: list[Read], label: str) -> str:
         """Return a declared label; that of a conclusion behind it if it decides nothing."""
-        behind = found[index + 1 :]
         if label != UNDECIDED or not any(token.kind == "conclude" for read in behind[-2:] for token in read.tokens):
             return label
         return self._concluded(behind)[1] or self.infer(behind) or label
@@ -364,137 +368,75 @@ class Question:
         for index in range(len(found) - 1, -1, -1):
             read = found[index]
             for token in reversed(read.tokens):
-                if token.kind == "conclude" and not self._is_supposed(read, token):
+                if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
-                    if (
-                        value
-                        and value.kind in ("good", "bad", "label")
-                        and value.label not in _NONE
-                        and self._ends_here(read, value)
-                    ):
+                    states = value and value.kind in ("good", "bad", "label") and value.label not in _NONE
+                    if value and states and self.ends_clause(read, value):
                         return index, value.label
         return -1, ""
 
-    def _ends_here(self, read: Read, value: Value) -> bool:
+    def ends_clause(self, read: Read, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
-        behind = next((token for token in read.tokens if token.start >= value.end), None)
-        near = (
-            behind is not None
-            and behind.start <= value.end + 2
-            and behind.kind in ("because", "bound", "turn", "comma", "stop")
-        )
-        return near or not self._goes_on(read, value.end)
-
-    def _is_supposed(self, read: Read, marker: Token) -> bool:
-        before = [token for token in read.tokens if token.end <= marker.start]
-        openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}
-        if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
-            return False
-        return (
-            bool(openers & set(ASIDES))
-            or any(token.kind == "hedge" for token in before)
-            or any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:])
-            or (bool(before) and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1)
-        )
+        return read.next(value.end) in _ENDS or not read.goes_on(value.end)
 
     def _after_marker(self, found: list[Read], index: int, marker: Token) -> str | None:
         read, start = found[index], marker.end
-        if self._only_fillers(read, start):
+        if not read.goes_on(start):
             if index + 1 == len(found):
                 return None
             read, start = found[index + 1], 0
-        value = self.value(read, start)
-        if value:
+        if value := self.value(read, start):
             return value.label or None
         is_title = not marker.label and read.starts_line and _TITLE.match(read.text, marker.end)
-        if is_title and any(declines(clause) for clause in read.clauses if clause.end > start):
-            return UNDECIDED
-        return None
+        return UNDECIDED if is_title and any(declines(c) for c in read.clauses if c.end > start) else None
 
-    def _stated_after(self, found: list[Read], index: int, marker: Token) -> str | None:
-        read = found[index]
-        if self._only_fillers(read, marker.end):
-            return None
+    def _stated_after(self, read: Read, marker: Token) -> str | None:
         rest = [clause for clause in read.clauses if clause.end > marker.end]
-        if any(clause.opener == "suppose" for clause in rest):
+        if not read.goes_on(marker.end) or any(clause.opener == "suppose" for clause in rest):
             return None
+        is_first = not any(token.end <= marker.start for token in read.tokens)
+        is_title = read.starts_line and _TITLE.match(read.text, marker.end) and is_first
         if any(map(declines, rest)):
             return UNDECIDED
-        before = any(token.end <= marker.start for token in read.tokens)
-        label = self.judged(rest)
-        is_title = read.starts_line and _TITLE.match(read.text, marker.end) and not before
-        return UNDECIDED if label is None and is_title else label
-
-    def _only_fillers(self, read: Read, start: int, end: int | None = None) -> bool:
-        end = len(read.text) if end is None else end
-        fillers = [token for token in read.tokens if start <= token.start < end]
-        ends = [start, *(token.end for token in fillers)]
-        return all(token.kind in (*_FILLERS, "modal", "copula") for token in fillers) and not any(
-            _WORD.search(read.text[begin:until])
-            for begin, until in zip(ends, [*(token.start for token in fillers), end], strict=True)
-        )
+        return self.judged(rest) or (UNDECIDED if is_title else None)
 
     def _topic(self, found: list[Read]) -> str | None:
         """Return the label of the last line "topic: yes", or of a last question and its answer."""
-        if len(found) > 1 and found[-2].text.endswith("?") and (label := self._answered(found[-2], found[-1])):
+        if len(found) > 1 and found[-2].asks and (label := self._answered(found[-2], found[-1])):
             return label
         for read in reversed(found):
             for token in read.tokens[: -_MOST_MARKERS - 1 : -1]:
                 if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[: token.start]:
                     value = self.value(read, token.end)
-                    if (
-                        value
-                        and value.label
-                        and not self._goes_on(read, value.end)
-                        and (label := self._of_topic(read, token.start))
-                    ):
+                    ends = value and value.label and not read.goes_on(value.end)
+                    if ends and (label := self._of_topic(read, token.start)):
                         return label
         return None
 
     def judged(self, found: list[Clause]) -> str | None:
         """Return the label of what the clauses state; None if they state none."""
         statement = judge(found)
-        return None if statement is None else self.labels[0 if statement.good else 1]
+        return None if statement is None else self._of_good(statement.good)
 
     def _alone(self, found: list[Read]) -> str | None:
         """Return the label of a last or first line that is the label alone, ends in it, or begins with it."""
         if not found:
             return None
         last, first = found[-1], found[0]
+        is_only = len(found) == 1
         for read in (last, first):
-            if (
-                (value := self.value(read))
-                and value.label not in _NONE
-                and not self._goes_on(read, value.end)
-                and not (value.kind == "surely" and len(found) > 1)
-                and (len(found) == 1 or not read.text.endswith("?"))
-            ):
+            value = self.whole_value(read)
+            if value and (is_only or (value.kind != "surely" and not read.asks)):
                 return value.label
-        starts = [clause.start for clause in last.clauses if clause.opener not in ASIDES and clause.start]
-        asides = [clause for clause in last.clauses if clause.opener in ASIDES]
-        starts += [
-            token.end
-            for token in last.tokens
-            if token.kind == "comma" and not any(clause.start <= token.end <= clause.end for clause in asides)
-        ]
-        for start in sorted(starts, reverse=True):
-            value = self.value(last, start)
-            if (
-                value
-                and value.label not in _NONE
-                and not self._goes_on(last, value.end)
-                and not last.text.endswith("?")
-            ):
+        if not last.asks:
+            if value := next(filter(None, (self.whole_value(last, start) for start in _parts(last))), None):
                 return value.label
-        if label := self._at_end(last):
-            return label
+            if label := self._at_end(last):
+                return label
         value = self.value(first)
-        declined = any(declines(clause) for read in found for clause in read.clauses)
-        if value and (value.kind == "surely" or (value.kind == "yes" and declined)):
+        if value is None or value.kind == "surely" or (value.kind == "yes" and _declined(found)):
             return None
-        if value and value.label not in _NONE and first.starts_line and self._begins(first, value):
-            return value.label
-        return None
+        return value.label if value.label not in _NONE and first.starts_line and self.begins(first, value) else None
 
     def _at_end(self, last: Read) -> str | None:
         """Return the label of a yes or a no that is the last word ("After a check of the date yes.")."""
@@ -502,65 +444,80 @@ class Question:
         if clause is None or not clause.tokens or clause.opener in ASIDES:
             return None
         *before, token = clause.tokens
-        if (
-            token.kind not in ("yes", "no")
-            or token.label == "after"
-            or self._goes_on(last, token.end)
-            or last.text.endswith("?")
+        is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.goes_on(token.end)
+        if not is_answer or any(other.kind in _DOUBTS for other in before):
+            return None
+        return self._yes_or_other(token.kind == "no")
+
+    def begins(self, read: Read, value: Value) -> bool:
+        """Return whether a label at the beginning of a sentence stands for itself."""
+        if value.kind in ("good", "bad") and (
+            read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
         ):
-            return None
-        if any(other.kind in _DOUBTS for other in before):
-            return None
-        return self.yes if token.kind == "yes" else self._other(self.yes)
-
-    def _goes_on(self, read: Read, end: int) -> bool:
-        """Return whether a sentence says more behind a label."""
-        return not self._only_fillers(read, end)
-
-    def _begins(self, read: Read, value: Value) -> bool:
-        behind = next((token for token in read.tokens if token.start >= value.end), None)
-        near = behind is not None and behind.start <= value.end + 2
-        takes_back = read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
-        if value.kind in ("good", "bad") and takes_back:
             return False
-        if near and behind is not None and read.text[behind.start] == "?":
+        follows = read.next(value.end)
+        if follows and read.text[read.behind(value.end)[0].start] == "?":
             return False
-        kinds = ("comma", "stop", "because", "bound", "turn", *(("whole",) if value.kind in ("yes", "no") else ()))
-        return (near and behind is not None and behind.kind in kinds) or bool(
-            re.match(r"\s*[.!(;]", read.text[value.end :])
-        )
+        ends = (*_ENDS, "whole") if value.kind in ("yes", "no") else _ENDS
+        return follows in ends or bool(re.match(r"\s*[.!(;]", read.text[value.end :]))
+
+    # --- inferred labels -----------------------------------------------------------------------------
 
     def infer(self, found: list[Read]) -> str | None:
         """Return the label that follows from what the sentences state of the judged text; None if they differ."""
-        said = []
+        said: list[tuple[str, bool]] = []
         opens = False
         for number, read in enumerate(found):
-            if number and found[number - 1].text.endswith("?") and (label := self._answered(found[number - 1], read)):
+            if number and found[number - 1].asks and (label := self._answered(found[number - 1], read)):
                 said.append((label, False))
                 continue
             statement = judge(read.clauses)
-            # a long reply discusses the subject: only what it says of the text at its ends, or in a conclusion, counts
-            at_end = number < 2 or number >= len(found) - 2 or (statement and statement.concludes)
+            if statement is None or (statement.good and read.is_item):
+                continue
+            at_end = number < 2 or number >= len(found) - 2 or statement.concludes
             names_text = any(token.kind == "whole" and token.label for token in read.tokens)
-            about_text = len(found) <= _SHORT or (at_end and names_text)
-            if statement and about_text and not (statement.good and read.is_item):
-                opens = opens or (not said and number == 0 and names_text)
-                said.append((self.labels[0 if statement.good else 1], statement.concludes))
+            if len(found) <= _SHORT or (at_end and names_text):
+                opens = opens or (number == 0 and names_text)
+                said.append((self._of_good(statement.good), statement.concludes))
         concluded = [label for label, concludes in said if concludes]
         if concluded:
             return concluded[-1]
-        labels = {label for label, _ in said}
-        if len(labels) == 1 or (opens and len(found) > _SHORT):
-            return said[0][0]
-        return None
+        is_one = len({label for label, _ in said}) == 1
+        return said[0][0] if is_one or (opens and len(found) > _SHORT) else None
 
     def _answered(self, question: Read, answer: Read) -> str | None:
         """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
         value = self.value(answer)
         polar = next((token for token in question.tokens if token.kind in ("good", "bad")), None)
-        turns = sum(token.kind == "negate" for token in question.tokens if polar and token.end <= polar.start)
-        said = [(polar.kind == "good") != (turns % 2 == 1)] if polar else []
-        if not said or value is None or value.kind not in ("yes", "no", "surely"):
+        if polar is None or value is None or value.kind not in ("yes", "no", "surely"):
             return None
-        good = said.pop() == (value.kind != "no")
-        return self.labels[0 if good else 1]
+        negators = sum(token.kind == "negate" and token.end <= polar.start for token in question.tokens)
+        good = (polar.kind == "good") == (negators % 2 == 0)
+        return self._of_good(good == (value.kind != "no"))
+
+
+def _declined(found: list[Read]) -> bool:
+    return any(declines(clause) for read in found for clause in read.clauses)
+
+
+def _is_supposed(read: Read, marker: Token) -> bool:
+    """Return whether what follows a marker is conceded, supposed, asked or denied."""
+    before = [token for token in read.tokens if token.end <= marker.start]
+    openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}
+    if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
+        return False
+    return (
+        bool(openers & set(ASIDES))
+        or any(token.kind == "hedge" for token in before)
+        or any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:])
+        or (bool(before) and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1)
+    )
+
+
+def _parts(read: Read) -> list[int]:
+    """Return where the clauses of a sentence begin and its commas end, the last one first, without its asides."""
+    asides = [clause for clause in read.clauses if clause.opener in ASIDES]
+    starts = [clause.start for clause in read.clauses if clause.opener not in ASIDES and clause.start]
+    commas = [token.end for token in read.tokens if token.kind == "comma"]
+    starts += [end for end in commas if not any(clause.start <= end <= clause.end for clause in asides)]
+    return sorted(starts, reverse=True)

@@ -7,7 +7,10 @@ off what its providers know. What the reasoning says is never read as the answer
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from typing import NamedTuple
+
+import yaml
 
 
 class Markup(NamedTuple):
@@ -28,88 +31,11 @@ class Markup(NamedTuple):
     ends: str = ""
 
 
-_THOUGHT = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratch_?pad)"
-_START = r"(?:<\|start\|>\s{0,4}assistant\s{0,4})?"
-
-MARKUPS = (
-    # also in capitals and with a prefix: <seed:think>, <mm:think>, <longcat_think>
-    Markup(
-        "DeepSeek-R1, Qwen3, QwQ, GLM-4.5, Hunyuan, Nemotron, Phi-4-reasoning, SmolLM3, OLMo 3, EXAONE Deep, Claude, "
-        "Marco-o1, LLaVA-CoT, Seed-OSS, MiniMax-M3, LongCat",
-        # Inspect writes what it keeps of a signature into the tag
-        opens=rf"<(?:[a-z]{{1,20}}[:_-])?{_THOUGHT}(?: [^<>]{{0,200}})?>",
-        closes=rf"</(?:[a-z]{{1,20}}[:_-])?{_THOUGHT}>",
-    ),
-    Markup("Magistral, Mistral Small 4", opens=r"\[THINK\]", closes=r"\[/THINK\]"),
-    Markup("Kimi-VL-Thinking", opens="◁think▷", closes="◁/think▷"),
-    Markup(
-        "Kimi K3",
-        opens=r"<\|open\|>think<\|sep\|>",
-        closes=r"<\|close\|>think<\|sep\|>",
-        answers=r"<\|open\|>response<\|sep\|>",
-        ends=r"<\|close\|>(?:response|message)<\|sep\|>",
-    ),
-    Markup(
-        "Command A Reasoning, Command R7B",
-        opens=r"<\|START_THINKING\|>",
-        closes=r"<\|END_THINKING\|>",
-        answers=r"<\|START_RESPONSE\|>",
-        ends=r"<\|END_RESPONSE\|>",
-    ),
-    Markup(
-        "OpenThinker, Sky-T1",
-        opens=r"<\|begin_of_thought\|>",
-        closes=r"<\|end_of_thought\|>",
-        answers=r"<\|begin_of_solution\|>",
-        ends=r"<\|end_of_solution\|>",
-    ),
-    Markup("Apertus", opens=r"<\|inner_prefix\|>", closes=r"<\|inner_suffix\|>"),
-    Markup("MedGemma", opens=r"<unused94>(?:thought)?", closes="<unused95>"),
-    # without special tokens, nothing separates the reasoning from the answer
-    Markup("Gemma 4", opens=r"<\|channel>(?:thought)?|\A\s{0,9}thought\n", closes=r"<channel\|>"),
-    Markup("GLM-4.1V-Thinking", answers=r"<\|begin_of_box\|>", ends=r"<\|end_of_box\|>"),
-    Markup(
-        "gpt-oss",
-        opens=rf"{_START}<\|channel\|>\s{{0,4}}(?:analysis|commentary)[^<\n]{{0,40}}(?:<\|constrain\|>\w{{1,20}})?<\|message\|>",
-        answers=rf"{_START}<\|channel\|>\s{{0,4}}final[^<\n]{{0,40}}(?:<\|constrain\|>\w{{1,20}})?<\|message\|>",
-        ends=r"<\|return\|>|<\|call\|>",
-    ),
-    Markup(
-        "gpt-oss without special tokens",
-        opens=r"\A\s{0,9}(?-i:analysis(?=[^\s\Wa-z_]|[\"'“(¿])|(?:assistant)?commentary(?=[^\s\Wa-z_]))|assistantcommentary(?=\S)",
-        answers=r"(?-i:assistantfinal)",
-    ),
-    Markup(
-        "Muse",
-        opens=rf"{_START}to=self<\|message\|>",
-        answers=rf"{_START}(?:to=user)?<\|message\|>",
-        ends=r"<\|eom\|>|<\|eot\|>",
-    ),
-    Markup(
-        "Inkling",
-        opens=r"<\|content_thinking\|>",
-        answers=r"<\|content_text\|>",
-        ends=r"<\|end_message\|>|<\|content_model_end_sampling\|>",
-    ),
-    Markup(
-        "Granite 3.2 and 3.3",
-        opens=r"\A\s{0,9}Here(?:'s| is) my thought process:",
-        answers=r"Here(?:'s| is) my response:",
-    ),
-    Markup(
-        "Apriel",
-        opens=r"\A\s{0,9}Here are my reasoning steps:",
-        answers=r"\[BEGIN FINAL RESPONSE\]",
-        ends=r"\[END FINAL RESPONSE\]",
-    ),
-    Markup("HuatuoGPT-o1", opens=r"\A\s{0,9}## Thinking\n", answers=r"(?<=\n)## Final Response\n"),
-    Markup(
-        "the end of a turn",
-        ends=r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|END_OF_TURN_TOKEN|EOT|im_start|user)\|>"
-        r"|</s>|<end_of_turn>|<eos>|<turn\|>|<\|end▁of▁sentence\|>|<｜end▁of▁sentence｜>|\[EOS\]|\[e~\[|<\|role_end\|>",
-    ),
+MARKUPS = tuple(
+    Markup(**markup)
+    for markup in yaml.safe_load((files(__package__) / "lexicons" / "markups.yaml").read_text(encoding="utf-8"))
 )
-"""The known markups. Of several that match at the same place, the first one counts."""
+"""The known markups (`lexicons/markups.yaml`). Of several that match at the same place, the first one counts."""
 
 _PARTS = ("opens", "closes", "answers", "ends")
 # How the expressions begin. They are tried nowhere else, so a markup that begins otherwise has to be added here.

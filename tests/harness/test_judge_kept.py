@@ -135,7 +135,7 @@ def test_one_odd_reply_is_a_failed_verdict_and_ends_nothing(odd: str, serve: Ser
 def test_whatever_a_reader_raises_is_a_failed_verdict(
     serve: Serve, score: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.scorers.reading.labels.verdict_reader.VerdictReader.__call__", lambda *_: 1 / 0)
+    monkeypatch.setattr("halu_tasks.scorers.reading.verdicts.VerdictReader.__call__", lambda *_: 1 / 0)
     status, found, _, rows = score(serve(lambda request: "x"), "--judge-max-failures", "1")
     assert status == 0 and found["metrics"]["judge_failed"] == 1.0
     assert "ZeroDivisionError" in rows[0]["verdicts"][0]["reason"]

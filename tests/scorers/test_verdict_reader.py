@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from halu_tasks.builders.replies import read_choice, read_own_object, read_verdicts
 from halu_tasks.scorers.reading.claims import read_support
 from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, read_verdict
-from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
+from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 
 def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
@@ -35,7 +35,7 @@ def test_the_reason_comes_with_the_verdict() -> None:
 
 
 def test_a_new_judged_task_brings_its_own_words() -> None:
-    read = verdict_reader(
+    read = VerdictReader(
         {"supported": "supported", "contradicted": ("contradicted", "refuted"), "not enough": ("not enough", "nei")}
     )
     assert read.labels == ("supported", "contradicted", "not enough")
