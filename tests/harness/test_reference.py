@@ -283,10 +283,10 @@ def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
     results, drawn, details, strong = (tmp_path / name for name in ("r.json", "drawn.jsonl", "d.jsonl", "s.jsonl"))
     results.write_text(json.dumps(score(capsys, str(replies), *weak, "--model", "m", "--details", str(details))))
     # 20 verdicts are fewer than an interval needs, which is said before anybody labels them
-    assert main(["annotate", "verdicts", str(results), "-o", str(drawn), "--sample", "20"]) == 3
+    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "20"]) == 3
     assert "m: 20 verdicts of cfaith_gen are too few for an interval" in capsys.readouterr().err
     assert {row["weight"] for row in map(json.loads, drawn.read_text().splitlines())} == {"1.8"}
-    assert main(["annotate", "verdicts", str(results), "-o", str(drawn), "--sample", "36"]) == 0
+    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "36"]) == 0
     capsys.readouterr()
     score(capsys, str(drawn), *judge, "--output-field", "reply", "--partial", "--details", str(strong))
     scored = score(capsys, str(replies), *weak, "--reference", str(strong))["metrics"]
