@@ -20,10 +20,8 @@ The judged task, and the group that includes it, also take:
     judge_batch: Ask the judge in batches, at a lower price.
     judge_max_cost, judge_price: Dollars that judges may cost, and the judge's price of a million input and output
         tokens, such as `2.50/10`.
-    judge_strong: A stronger judge of items drawn at random; its server, price, share of the items and seed are
-        judge_strong_base_url, judge_strong_price, judge_strong_share and judge_strong_seed.
-    human: A file of people's labels of judged replies, by which the rate is corrected.
-    judge_sensitivity, judge_specificity: Without labels, assumptions about the judge, such as 0.85 or `0.8-0.9`.
+    reference: A table of better labels of judged replies, by which the rate is corrected.
+    assume: Without labels, the judge's errors, such as `sensitivity:0.8-0.9,specificity:0.95`.
 """
 
 from typing import Any

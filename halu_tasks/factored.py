@@ -12,13 +12,12 @@ prompts, scoring and metrics are defined in `task_configs/fave/`, the reading of
 
 Arguments of `fave`:
     data: A file, a folder, or `sample`; by default, the pinned source.
-    adjustment: The share of reported hallucinations that are real, for adjusted figures; 2/3 by default.
-    adjustment_error: The standard error of that share; 0, the default, takes it as known.
     fewshot, prompts: As for every task.
     judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
     judge_batch, judge_max_cost, judge_price: How the judge is asked, and what it may cost.
-    judge_strong and judge_strong_…: A stronger judge of summaries drawn at random.
-    human, judge_sensitivity, judge_specificity: People's labels or assumptions, by which the judge is corrected.
+    reference: A table of better labels of judged replies, by which the rate is corrected.
+    assume: `precision:0.7`, the share of reported hallucinations that are real, for adjusted figures (2/3 by default);
+        or, without labels, the judge's errors, such as `sensitivity:0.8-0.9,specificity:0.95`.
 """
 
 from typing import Any

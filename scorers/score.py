@@ -26,7 +26,6 @@ class Score:
         outcome: The outcome of reading the reply. The default is `answered` if there is an answer and `unparsed` if
             not; records of older versions, which lack the field, are read in the same way.
         verdicts: A judge's verdicts on the reply, one for each question; only scores of judged tasks have any.
-        strong_verdicts: A stronger judge's verdicts on the same questions, if the item was drawn for it.
     """
 
     id: str
@@ -38,7 +37,6 @@ class Score:
     reason: str = ""
     outcome: Outcome = None  # type: ignore[assignment]
     verdicts: Sequence[Verdict] = ()
-    strong_verdicts: Sequence[Verdict] = ()
 
     def __post_init__(self) -> None:
         if self.outcome is None:
@@ -58,20 +56,17 @@ class Score:
             self.reason,
             self.outcome,
             self.verdicts,
-            self.strong_verdicts,
         )
 
     def as_json(self) -> dict[str, Any]:
         """Convert the score to JSON values, as stored in logs and details; `from_json` restores it."""
         record = {key: getattr(self, name) for name, key in _JSON_KEYS.items()}
         record |= {"facts": dict(self.measurements), "tags": dict(self.tags)}
-        return record | self.verdicts_json()
+        return record | ({"verdicts": self.verdicts_json()} if self.verdicts else {})
 
-    def verdicts_json(self) -> dict[str, Any]:
-        """Convert the verdicts to JSON values, by the name of their field; fields without a verdict are left out."""
-        return {
-            name: [verdict._asdict() for verdict in verdicts] for name in VERDICTS if (verdicts := getattr(self, name))
-        }
+    def verdicts_json(self) -> list[dict[str, str]]:
+        """Convert the verdicts to JSON values."""
+        return [verdict._asdict() for verdict in self.verdicts]
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Score:
@@ -80,16 +75,13 @@ class Score:
         return cls(**values | verdicts_of_json(record))
 
 
-VERDICTS = ("verdicts", "strong_verdicts")
-"""The fields with verdicts of judges."""
-
-_JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name not in VERDICTS} | {"measurements": "facts"}
+_JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name != "verdicts"} | {"measurements": "facts"}
 """The key of each field in JSON. Logs of all versions call the measurements `facts`."""
 
 
 def verdicts_of_json(record: Mapping[str, Any]) -> dict[str, list[Verdict]]:
-    """Restore the result of `Score.verdicts_json` from a record that may have other keys, too."""
-    return {name: [Verdict(**verdict) for verdict in record[name]] for name in VERDICTS if name in record}
+    """Restore the verdicts of a record of `as_json`, which may have other keys, too; empty if it has none."""
+    return {"verdicts": [Verdict(**verdict) for verdict in record["verdicts"]]} if "verdicts" in record else {}
 
 
 def mark_empty(score: Score, reply: str) -> Score:

@@ -36,6 +36,7 @@ def check_row(row: Row) -> None:
 
 def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield one item per query; papers are named by first author and year, with letters if two have the same name."""
+    precision = options.assumption and options.assumption.precision
     for id, row in with_ids(rows, "query"):
         papers = [_paper(paper) for paper in row["papers"]]
         for paper, reference in zip(papers, fave.references_of(papers), strict=True):
@@ -50,8 +51,7 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
             "query": query,
             "papers": papers,
             "summary": summary,
-            "adjustment": options.adjustment,
-            "adjustment_error": options.adjustment_error,
+            "adjustment": fave.JUDGING.precision if precision is None else precision,
         }
         yield Item(id, id, summary, fields={"query": query, "papers": listed}, gold=gold)
 

@@ -57,7 +57,6 @@ class Draft:
         checks: The checks that were run on the draft, in order.
         faults: What they found, one entry per reason.
         row: The data to keep, as JSON values; empty if the draft is dropped.
-        drafted: What was drafted, passed or not, if the pipeline has `parts` that are judged separately.
     """
 
     id: str
@@ -66,7 +65,6 @@ class Draft:
     checks: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     row: Row = field(default_factory=dict)
-    drafted: Row = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Document, kind: str, *distinction: str, **values: Any) -> Self:
@@ -92,24 +90,6 @@ class TextPair(NamedTuple):
     hallucinated: str
     cluster: str
     kind: str
-
-
-class DraftPart(NamedTuple):
-    """A part of a draft that annotators judge by itself.
-
-    Attributes:
-        kind: One of the pipeline's `parts`.
-        id: Unique among the parts of its kind.
-        document: Id of the document.
-        shown: What annotators see, by the names of its texts.
-        verified: Whether it passed the verifier and is in an item.
-    """
-
-    kind: str
-    id: str
-    document: str
-    shown: Mapping[str, str]
-    verified: bool
 
 
 class Gate(NamedTuple):
@@ -176,8 +156,6 @@ class Pipeline(ABC):
     """The prompts that can be optimized; `blamed` maps each fault to one of them."""
     gate: ClassVar[Gate | None] = None
     """What samples have to pass before a build; None if nothing is tested."""
-    parts: ClassVar[tuple[str, ...]] = ()
-    """The parts of a draft that annotators can judge separately; see `parts_of`."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
     """The labels annotators choose from; the last one drops an item, the others keep it."""
 
@@ -277,10 +255,6 @@ class Pipeline(ABC):
     @abstractmethod
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""
-
-    def parts_of(self, draft: Draft) -> Iterable[DraftPart]:
-        """Return the parts of a draft that annotators judge separately, of each kind in `parts`; none by default."""
-        return ()
 
     def blamed(self, fault: Fault, draft: Draft) -> str | None:
         """Return the prompt of `generating` that caused a fault of a draft; None if none of them did."""

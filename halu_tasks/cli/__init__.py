@@ -56,12 +56,8 @@ COMMANDS: Mapping[str, str | Subcommands] = {
         "draw what people check from results and built datasets, and read their labels",
         {
             "verdicts": "label:verdicts",
-            "reports": "label:reports",
-            "factor": "label:factor",
             "items": "label:items",
             "import": "label:import_items",
-            "parts": "label:parts",
-            "import-parts": "label:import_parts",
         },
     ),
 }

@@ -32,7 +32,7 @@ FURTHER = "further"
 
 _NOT_ASKED = ("scoring", "fewshot")
 _OF_PROMPTS = ("cot", "structured")
-_OF_REPLIES = ("judge", "reader", "human", "reference", "assume")
+_OF_REPLIES = ("judge", "reader", "reference", "assume")
 
 
 class OptionGroup(Enum):

@@ -31,7 +31,7 @@ def report(
     *,
     output: Output = Path("report"),
     title: str = "Hallucination benchmarks",
-    human: Annotated[str | None, "FILE"] = None,
+    reference: Annotated[str | None, "FILE"] = None,
     pairs: bool = False,
     metric: Annotated[Sequence[str], "NAME"] = (),
     margin: Annotated[float | None, click.FloatRange(0, min_open=True), "DIFFERENCE"] = None,
@@ -44,7 +44,7 @@ def report(
             these
         output: where to write
         title: the heading of the page
-        human: people's labels of judged replies (halu-tasks label verdicts), by which judged rates are corrected
+        reference: better labels of judged replies (halu-tasks label verdicts), by which judged rates are corrected
         pairs: print figures, differences and tests of all pairs instead
         metric: for --pairs, a metric to compare instead of the headline metric
         margin: also test whether differences are smaller than this, such as 0.02 for two points: equal instead of open
@@ -58,7 +58,7 @@ def report(
         return EXIT_PARTIAL if incomplete else 0
     from halu_tasks.report.write import write_report
 
-    written = write_report(results, output.expanduser(), title, warn, human=human, margin=margin)
+    written = write_report(results, output.expanduser(), title, warn, reference=reference, margin=margin)
     print(f"{summary(written)}; in the same folder: {', '.join(written.others)}")
     return EXIT_PARTIAL if written.incomplete else 0
 

@@ -1,17 +1,19 @@
 """Options: their declaration, from which `--metadata`, `-T`, the command line and versions follow, and their types.
 
-The options of tasks are the fields of `Options`, those of a builder the fields of its class. `option_specs` reads both.
+The options of tasks are the fields of the parts of `Options`, those of a builder the fields of its class.
+`option_specs` reads both.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 
@@ -43,6 +45,7 @@ class ValueType:
         accepts: The Python types of valid values.
         parse: Reads a value from a string; raises ValueError if the string is not one.
         metavar: The placeholder for a value in the help of commands.
+        valid: Further condition on a value.
         optional: Whether None is valid, too.
     """
 
@@ -50,6 +53,7 @@ class ValueType:
     accepts: tuple[type, ...]
     parse: Callable[[str], Any]
     metavar: str
+    valid: Callable[[Any], bool] = lambda value: True
     optional: bool = False
 
     def accepts_value(self, value: Any) -> bool:
@@ -58,48 +62,48 @@ class ValueType:
             return self.optional
         if isinstance(value, tuple | list) and not all(isinstance(element, str) for element in value):
             return False
-        return isinstance(value, self.accepts) and (bool in self.accepts or not isinstance(value, bool))
+        typed = isinstance(value, self.accepts) and (bool in self.accepts or not isinstance(value, bool))
+        return typed and self.valid(value)
 
 
-ShareRange = NewType("ShareRange", str)
-"""A share, such as 0.85, or a range of shares, such as 0.8-0.9; harnesses may pass the first as a number."""
+def token_price(value: str) -> tuple[float, float] | None:
+    """Return the prices of a million input and of a million output tokens that a `TokenPrice` states, such as 2.50/10.
 
-
-def share_range(value: str | float) -> tuple[float, float]:
-    """Return the lowest and the highest value of a `ShareRange`.
-
-    Raises:
-        ValueError: It is not a share or a range of shares.
+    Returns:
+        None if it is not two prices.
     """
-    low, _, high = str(value).partition("-")
-    ends = float(low), float(high or low)
-    if not 0 <= ends[0] <= ends[1] <= 1:
-        raise ValueError
-    return ends
+    try:
+        prices = float(value.partition("/")[0]), float(value.partition("/")[2])
+    except ValueError:
+        return None
+    return prices if all(0 <= price < math.inf for price in prices) and any(prices) else None
 
 
-TokenPrice = NewType("TokenPrice", str)
+_NUMBER = (float, int)
+Count = Annotated[int, ValueType("an integer, 0 or more", (int,), int, "N", lambda value: value >= 0)]
+Dollars = Annotated[
+    float, ValueType("dollars, more than 0", _NUMBER, float, "DOLLARS", lambda value: 0 < value < math.inf)
+]
+Share = Annotated[float, ValueType("a number from 0 to 1", _NUMBER, float, "SHARE", lambda value: 0 <= value <= 1)]
+Weight = Annotated[
+    float, ValueType("a number above 0, up to 1", _NUMBER, float, "WEIGHT", lambda value: 0 < value <= 1)
+]
+TokenPrice = Annotated[
+    str,
+    ValueType(
+        "prices of a million input and output tokens, such as 2.50/10",
+        (str,),
+        str,
+        "INPUT/OUTPUT",
+        lambda value: token_price(value) is not None,
+    ),
+]
 """Dollars per million input tokens and per million output tokens, such as 2.50/10."""
 
-
-def token_price(value: str) -> tuple[float, float]:
-    """Return the prices of a million input and of a million output tokens that a `TokenPrice` states.
-
-    Raises:
-        ValueError: It is not two prices, such as 2.50/10.
-    """
-    prices = float(value.partition("/")[0]), float(value.partition("/")[2])
-    if not all(0 <= price < math.inf for price in prices) or not any(prices):
-        raise ValueError
-    return prices
-
-
 _TYPES: Mapping[Any, ValueType] = {
-    TokenPrice: ValueType("prices of a million input and output tokens, such as 2.50/10", (str,), str, "INPUT/OUTPUT"),
-    ShareRange: ValueType("a number from 0 to 1 or a range such as 0.8-0.9", (str, float, int), str, "SHARE|LOW-HIGH"),
     str: ValueType("a string", (str,), str, "TEXT"),
     int: ValueType("an integer", (int,), int, "N"),
-    float: ValueType("a number", (float, int), float, "NUMBER"),
+    float: ValueType("a number", _NUMBER, float, "NUMBER"),
     bool: ValueType("true or false", (bool,), _parse_bool, "true|false"),
     tuple[str, ...]: ValueType("a list of strings", (tuple, list), _parse_strings, "A,B"),
 }
@@ -121,9 +125,8 @@ def value_type(annotation: Any) -> ValueType | None:
     else:
         members = [*get_args(annotation)] if get_origin(annotation) in (Union, UnionType) else [annotation]
     kinds = [member for member in members if member is not NoneType]
-    if len(kinds) != 1 or kinds[0] not in _TYPES:
-        return None
-    return replace(_TYPES[kinds[0]], optional=len(kinds) < len(members))
+    kind = next(iter(getattr(kinds[0], "__metadata__", ())), _TYPES.get(kinds[0])) if len(kinds) == 1 else None
+    return replace(kind, optional=len(kinds) < len(members)) if kind else None
 
 
 def wrong_kind(value: Any, annotation: Any) -> str | None:
@@ -194,7 +197,7 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
 
     The metadata of a field holds `about` and, if needed, `choices`, `metavar`, `of_some_tasks` and `of_harnesses`.
     """
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     specs = {}
     for declared in fields(cls):
         kind = value_type(hints[declared.name])
@@ -245,31 +248,61 @@ def task_option(
 # --- options of tasks -----------------------------------------------------------------------------
 
 
-DATA_OPTIONS = ("data", "data_split", "data_config", "data_streaming", "columns")
-"""The options that say which data a task reads."""
+class Assumption(NamedTuple):
+    """What is assumed of a judge.
 
-STRONG_JUDGE_OPTIONS = ("judge_strong_base_url", "judge_strong_price", "judge_strong_share", "judge_strong_seed")
-"""The options that only have a meaning with `judge_strong`."""
+    Attributes:
+        sensitivity: The lowest and the highest share of hallucinations that it reports; None if none is assumed.
+        specificity: The lowest and the highest share of everything else that it does not report.
+        precision: The share of what it reports that is one.
+    """
 
-JUDGE_OPTIONS = (
-    *("judge", "judge_base_url", "judge_max_failures", "judge_batch", "judge_max_cost", "judge_price"),
-    *("judge_strong", *STRONG_JUDGE_OPTIONS),
-)
-"""The options that say which judges are asked, and how."""
+    sensitivity: tuple[float, float] | None = None
+    specificity: tuple[float, float] | None = None
+    precision: float | None = None
 
-READER_OPTIONS = ("reader", "reader_base_url")
-"""The options that say which model reads replies."""
+    @classmethod
+    def parse(cls, parts: Sequence[str]) -> Assumption:
+        """Read the option `assume`.
 
-JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price", "judge_strong_price")
-"""The options that say what judges may cost, which changes no figure."""
+        Raises:
+            UsageError: A part is not of the form, sensitivity or specificity lacks the other, or the judge may be no
+                better than chance.
+        """
+        try:
+            given: dict[str, Any] = {
+                name.strip(): _share_range(text) for name, _, text in (part.partition(":") for part in parts)
+            }
+            if low_high := given.get("precision"):
+                given["precision"], high = low_high
+                if given["precision"] < high:
+                    raise ValueError
+            assumed = cls(**given)
+        except (ValueError, TypeError, ZeroDivisionError):
+            form = "sensitivity:SHARE,specificity:SHARE or precision:SHARE, the first two also ranges such as 0.8-0.9"
+            raise UsageError(f"option assume: expected {form}, got {','.join(parts)!r}") from None
+        if (assumed.sensitivity is None) != (assumed.specificity is None):
+            raise UsageError("option assume: give both sensitivity and specificity")
+        if assumed.sensitivity and assumed.specificity and assumed.sensitivity[0] + assumed.specificity[0] <= 1:
+            raise UsageError(
+                "option assume: the lowest sensitivity and specificity must add up to more than 1; otherwise the judge "
+                "may be no better than chance"
+            )
+        return assumed
 
-JUDGE_ERROR_OPTIONS = ("human", "judge_sensitivity", "judge_specificity")
-"""The options about the errors of the judge."""
+
+def _share_range(text: str) -> tuple[float, float]:
+    """Return the ends of a range such as 0.8-0.9, or a share such as 0.667 or 2/3 twice."""
+    low, _, high = text.partition("-")
+    ends = float(Fraction(low)), float(Fraction(high or low))
+    if not 0 <= ends[0] <= ends[1] <= 1:
+        raise ValueError
+    return ends
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of tasks: how a task is asked and scored."""
+class DataOptions:
+    """Which data a task reads."""
 
     data: str | None = option(
         None,
@@ -282,62 +315,88 @@ class Options:
     columns: tuple[str, ...] = option(
         (), "columns of the data whose names differ from the fields, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
     )
-    scoring: str = option(
-        "strict",
-        "strict reads replies robustly; paper reads and scores them as the paper did, including its faults",
-        ("strict", "paper"),
-    )
+
+    @property
+    def column_names(self) -> dict[str, str]:
+        """The columns that the user named, by field."""
+        return {field: column for field, _, column in (pair.partition(":") for pair in self.columns)}
+
+
+@dataclass(frozen=True)
+class AskingOptions:
+    """How a model is asked."""
+
     prompts: tuple[str, ...] = option(
         (),
         "a prompt file that replaces the built-in prompts; with several files, every item is asked in each wording "
         "(`packaged` is the built-in one)",
         metavar="FILE,…",
     )
-    fewshot: int = option(0, "number of worked examples before the question")
+    fewshot: Count = option(0, "number of worked examples before the question")
     cot: bool = option(False, "ask for reasoning before the answer")
     structured: bool = option(
         False, "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"
     )
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """A model that is asked about replies."""
+
     judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
     judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
-    judge_max_failures: float = option(
-        0.05, "the share of questions that the judge may leave without a verdict before the run stops", metavar="SHARE"
+    judge_max_failures: Share = option(
+        0.05, "the share of questions that the judge may leave without a verdict before the run stops"
     )
     judge_batch: bool = option(
-        False, "ask the judges in the batch mode of their provider: cheaper, but verdicts may take hours"
+        False, "ask the judge in the batch mode of its provider: cheaper, but verdicts may take hours"
     )
-    judge_max_cost: float | None = option(
-        None, "the maximum cost of the judges in dollars; the run stops before they cost more", metavar="DOLLARS"
+    judge_max_cost: Dollars | None = option(
+        None, "the maximum cost of the judge in dollars; the run stops before it costs more"
     )
     judge_price: TokenPrice | None = option(
         None, "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10"
     )
-    judge_strong: str | None = option(
-        None,
-        "a stronger judge of a random part of the replies, to estimate the rate that it would find in all replies",
-        metavar="MODEL",
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How replies are scored, and what is known of the errors of that."""
+
+    scoring: str = option(
+        "strict",
+        "strict reads replies robustly; paper reads and scores them as the paper did, including its faults",
+        ("strict", "paper"),
     )
-    judge_strong_base_url: str | None = option(
-        None, "the address of the stronger judge's OpenAI-compatible server", metavar="URL"
-    )
-    judge_strong_price: TokenPrice | None = option(None, "for judge_max_cost: the stronger judge's price")
-    judge_strong_share: float = option(0.1, "the share of the items that the stronger judge judges", metavar="SHARE")
-    judge_strong_seed: int = option(0, "the seed that draws the items of the stronger judge")
     reader: str | None = option(
         None,
         "a model that reads the replies whose label the rules infer or do not find; both figures are printed",
         metavar="MODEL",
     )
     reader_base_url: str | None = option(None, "the address of the reader's OpenAI-compatible server", metavar="URL")
-    human: str | None = option(
-        None, "judged tasks: a file of human labels, which correct the judged rates", metavar="FILE"
+    reference: str | None = option(
+        None,
+        "judged tasks: a table of better labels, by people or a stronger judge, which correct judged rates",
+        metavar="FILE",
     )
-    judge_sensitivity: ShareRange | None = option(
-        None, "an assumption, if there are no human labels: the share of hallucinations that the judge detects"
+    assume: tuple[str, ...] = option(
+        (),
+        "judged tasks without such labels: the judge's sensitivity and specificity, each a share or a range, such as "
+        "sensitivity:0.8-0.9,specificity:0.95; fave: precision, the share of reported hallucinations that are real, of "
+        "which the paper assumes precision:2/3",
+        metavar="NAME:SHARE,…",
     )
-    judge_specificity: ShareRange | None = option(
-        None, "with judge_sensitivity: the share of other replies that the judge does not call a hallucination"
-    )
+
+    @property
+    def assumption(self) -> Assumption | None:
+        """What is assumed of the judge, if anything."""
+        return Assumption.parse(self.assume) if self.assume else None
+
+
+@dataclass(frozen=True)
+class BenchmarkOptions:
+    """Options that some tasks have, those that name them in `task_options`."""
+
     seed: int = task_option(0, "seed of random choices (order of A and B, examples, splits)")
     subset: str = task_option("multi_error", "ReFACT: which of its two files to use", ("multi_error", "single_error"))
     both_orders: bool = task_option(False, "ReFACT comparative: ask every row in both orders")
@@ -349,12 +408,20 @@ class Options:
     probability: bool = task_option(False, "compare the probabilities of the two answers", of_harnesses=True)
     with_zero: bool = task_option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
     without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
-    adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real", metavar="SHARE")
-    adjustment_error: float = task_option(
-        0.0, "fave: the standard error of adjustment; with 0, adjustment is treated as known exactly", metavar="NUMBER"
-    )
-    alpha: float = task_option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch", metavar="WEIGHT")
+    alpha: Weight = task_option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch")
     part: str = task_option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
+
+
+DATA_OPTIONS, JUDGE_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(JudgeOptions))
+SCORING_OPTIONS = (*option_specs(ScoringOptions), *JUDGE_OPTIONS)
+"""The options that say how replies are scored, with the judge."""
+JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
+"""The options that say what judges may cost, which changes no figure."""
+
+
+@dataclass(frozen=True)
+class Options(BenchmarkOptions, JudgeOptions, ScoringOptions, AskingOptions, DataOptions):
+    """The options of tasks."""
 
     def __post_init__(self) -> None:
         for name, spec in option_specs(Options).items():
@@ -367,75 +434,9 @@ class Options:
         for pair in self.columns:
             if not all(pair.partition(":")[::2]):
                 raise UsageError(f"option columns: expected FIELD:COLUMN, got {pair!r}")
-        if self.fewshot < 0:
-            raise UsageError(f"option fewshot: expected 0 or more, got {self.fewshot}")
-        for name in ("judge_max_failures", "adjustment", "adjustment_error"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
-        if not 0 < self.alpha <= 1:
-            raise UsageError(f"option alpha: expected a number above 0, up to 1, got {self.alpha}")
-        self._check_judges()
-        self._check_assumed_judge()
-
-    def _check_judges(self) -> None:
-        """Check the options about the cost of the judges and about the stronger one.
-
-        Raises:
-            UsageError: A value is out of range, or an option lacks the one that it belongs to.
-        """
-        if self.judge_max_cost is not None and not 0 < self.judge_max_cost < math.inf:
-            raise UsageError(f"option judge_max_cost: expected dollars, more than 0, got {self.judge_max_cost}")
-        if not 0 < self.judge_strong_share <= 1:
-            raise UsageError(
-                f"option judge_strong_share: expected a number above 0, up to 1, got {self.judge_strong_share}"
-            )
-        changed = self.changed()
-        for name in ("judge_price", "judge_strong_price"):
-            if (value := getattr(self, name)) is None:
-                continue
-            try:
-                token_price(value)
-            except ValueError:
-                expected = option_specs(Options)[name].type
-                assert expected
-                raise UsageError(f"option {name}: expected {expected.description}, got {value!r}") from None
-            if self.judge_max_cost is None:
-                raise UsageError(f"option {name}: only has a meaning with judge_max_cost")
-        if self.judge_strong is None and (lonely := [name for name in STRONG_JUDGE_OPTIONS if name in changed]):
-            raise UsageError(f"option {lonely[0]}: only has a meaning with judge_strong")
-        if self.judge_strong and self.judge_strong == self.judge and self.judge_strong_base_url == self.judge_base_url:
-            raise UsageError("option judge_strong: expected another model than that of judge")
-
-    def _check_assumed_judge(self) -> None:
-        """Check `judge_sensitivity` and `judge_specificity`.
-
-        Raises:
-            UsageError: Only one is given, one is not a range of shares, or the judge may be no better than chance.
-        """
-        names = ("judge_sensitivity", "judge_specificity")
-        given = [name for name in names if getattr(self, name) is not None]
-        if len(given) == 1:
-            raise UsageError(f"option {given[0]}: give both judge_sensitivity and judge_specificity")
-        lowest = []
-        for name in given:
-            try:
-                lowest.append(share_range(getattr(self, name))[0])
-            except ValueError:
-                expected = option_specs(Options)[name].type
-                assert expected
-                raise UsageError(
-                    f"option {name}: expected {expected.description}, got {getattr(self, name)!r}"
-                ) from None
-        if lowest and sum(lowest) <= 1:
-            raise UsageError(
-                "options judge_sensitivity and judge_specificity: the lowest values must add up to more than 1; "
-                "otherwise the judge may be no better than chance"
-            )
-
-    @property
-    def column_names(self) -> dict[str, str]:
-        """The columns that the user named, by field."""
-        return {field: column for field, _, column in (pair.partition(":") for pair in self.columns)}
+        if self.judge_price is not None and self.judge_max_cost is None:
+            raise UsageError("option judge_price: only has a meaning with judge_max_cost")
+        _ = self.assumption
 
     @classmethod
     def specs(cls) -> Mapping[str, OptionSpec]:
@@ -443,25 +444,23 @@ class Options:
         return option_specs(Options)
 
     @classmethod
-    def of_some_tasks(cls) -> dict[str, OptionSpec]:
+    def of_some_tasks(cls) -> Mapping[str, OptionSpec]:
         """Return the options that only some tasks have, by name."""
-        return {name: spec for name, spec in option_specs(Options).items() if spec.of_some_tasks}
+        return option_specs(BenchmarkOptions)
 
     def changed(self) -> dict[str, Any]:
         """Return the options that are not at their default, by name."""
-        values = {name: (getattr(self, name), spec.default) for name, spec in option_specs(Options).items()}
-        return {name: value for name, (value, default) in values.items() if value != default}
+        specs = option_specs(Options)
+        return {name: value for name in specs if (value := getattr(self, name)) != specs[name].default}
 
     @property
     def for_reader(self) -> Options:
         """These options with the reader in place of the judge, for what asks judges."""
-        defaults = {name: self.specs()[name].default for name in ("judge_strong", *STRONG_JUDGE_OPTIONS)}
-        return replace(self, judge=self.reader, judge_base_url=self.reader_base_url, **defaults)
+        return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
 
     def without_costs(self) -> Options:
         """Return these options with the default for those of `JUDGE_COST_OPTIONS`."""
-        defaults: dict[str, Any] = dict.fromkeys(JUDGE_COST_OPTIONS)
-        return replace(self, **defaults)
+        return replace(self, judge_max_cost=None, judge_price=None)
 
     def version_tags(self, names: Iterable[str]) -> list[str]:
         """Return how a version shows those of some options of some tasks that are not at their default.
@@ -469,8 +468,12 @@ class Options:
         Args:
             names: The options to show, such as the `task_options` of a task.
         """
-        specs, changed = self.of_some_tasks(), self.changed()
-        return [specs[name].version_tag(changed[name]) for name in specs if name in names and name in changed]
+        changed = self.changed()
+        return [
+            spec.version_tag(changed[name])
+            for name, spec in self.of_some_tasks().items()
+            if name in names and name in changed
+        ]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""

@@ -12,41 +12,37 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import JUDGE_OPTIONS, Options
-from halu_tasks.judging.cascade import Judges, open_judges
+from halu_tasks.core.options import JUDGE_OPTIONS, JudgeOptions, Options
+from halu_tasks.judging.blocking import open_judge
+from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.scoring import logger, no_judge
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task
 
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judges]] = WeakKeyDictionary()
+_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
 """The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
 
 
-def reader_of_run(task: Task, options: Options) -> Judges | None:
+def reader_of_run(task: Task, options: Options) -> Judge | None:
     """Return the model that reads replies to a task: the one in the role `reader`, or else the one in `options`."""
     spec = task.reading_spec(options.scoring)
-    return judges_of_run(spec, options.for_reader, "reader") if spec else None
+    return judge_of_run(spec, options.for_reader, "reader") if spec else None
 
 
-def judges_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Judges | None:
-    """Return the judges of this run: the model in the role, or else the one in `options`.
+def judge_of_run(spec: JudgeSpec, options: JudgeOptions, role: str = "grader") -> Judge | None:
+    """Return the judge of this run: the model in the role, or else the one in `options`.
 
     The model under test is never the judge by default; without a judge the result is None.
-
-    Raises:
-        UsageError: A stronger judge is named without a judge of all replies.
     """
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
     if model is None and not options.judge:
-        if options.judge_strong:
-            raise UsageError("option judge_strong: also name the judge of all replies (--model-role grader=MODEL)")
         return None
     judges = _judges.setdefault(get_running_loop(), {})
     key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
     if key not in judges:
-        judges[key] = open_judges(options, spec, model)
+        judges[key] = Judge(model, spec, options) if model else open_judge(options, spec)
     return judges[key]
 
 
@@ -56,7 +52,7 @@ def check_addresses(options: Options) -> None:
     Raises:
         UsageError: An address contains credentials.
     """
-    for name in ("judge_base_url", "judge_strong_base_url", "reader_base_url"):
+    for name in ("judge_base_url", "reader_base_url"):
         if in_address(address := getattr(options, name)):
             raise UsageError(
                 f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "
@@ -83,10 +79,10 @@ def judge_ready(**judge_options: Any) -> Solver:
         task = SampleMetadata.required_of(state).benchmark_task
         async with lock:
             if task.judged and task.name not in checked:
-                of_run = judges_of_run(task.judged, options)
-                if of_run and model_roles().get("grader"):
-                    await of_run.reach()
-                elif not of_run:
+                judge = judge_of_run(task.judged, options)
+                if judge and model_roles().get("grader"):
+                    await judge.reach()
+                elif not judge:
                     logger.warning(no_judge(task))
                 checked.add(task.name)
         return state

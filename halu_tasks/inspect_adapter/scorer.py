@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
@@ -15,15 +15,15 @@ from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scor
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
-from halu_tasks.core.errors import ArgumentError, UsageError
+from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import figures
-from halu_tasks.inspect_adapter.judges import check_addresses, judges_of_run, reader_of_run
+from halu_tasks.inspect_adapter.judges import check_addresses, judge_of_run, reader_of_run
 from halu_tasks.inspect_adapter.records import ACC, ScoreRecord
-from halu_tasks.judging.cascade import Judges
-from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
+from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.predictions import with_target
+from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
     RequestInfo,
     logger,
@@ -33,102 +33,52 @@ from halu_tasks.replies.scoring import (
     task_reply_warnings,
 )
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.human_labels import HumanLabels, with_judge_error
 from halu_tasks.scorers.methods.cost import cost_of
 from halu_tasks.scorers.reader import UNSURE
+from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
-from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import tokens_of
 from halu_tasks.solvers.method_record import MethodRecord
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task
-from halu_tasks.tasks.human_labels import labels_of_task
+from halu_tasks.tasks.reference import read_reference
 
-_labels: dict[str, HumanLabels] = {}
-"""The human labels by which replies to a task were last scored, for the warnings at its end."""
+_labels: dict[str, ReferenceLabels] = {}
+"""The better labels by which replies to a task were last scored, for the warnings at its end."""
 
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
 
 
 @scorer(metrics=[figures()])
-@checked
-def halu_score(
-    scoring: str = "strict",
-    judge: str | None = None,
-    judge_base_url: str | None = None,
-    judge_max_failures: float = 0.05,
-    judge_batch: bool = False,
-    judge_max_cost: float | None = None,
-    judge_price: str | None = None,
-    judge_strong: str | None = None,
-    judge_strong_base_url: str | None = None,
-    judge_strong_price: str | None = None,
-    judge_strong_share: float = 0.1,
-    judge_strong_seed: int = 0,
-    human: str | None = None,
-    judge_sensitivity: float | str | None = None,
-    judge_specificity: float | str | None = None,
-    reader: str | None = None,
-    reader_base_url: str | None = None,
-) -> Scorer:
+def halu_score(**options: Any) -> Scorer:
     """Score a sample of this package by its task.
 
     The value is C or I where an item is right or wrong, a number between 0 and 1 where it can be partly right, and N
     where the item has no value of its own (no judge, or a judge that failed). The metadata has the item's `acc`, if it
-    is defined.
+    is defined. A model in the role `grader` or `reader` takes the place of the one that the options name.
 
     Args:
-        scoring: `strict` or `paper`.
-        judge: The judge's model, if there is no model in the role `grader`.
-        judge_base_url: The base URL of a judge behind an OpenAI-compatible server.
-        judge_max_failures: The share of items on which the judge may fail, from 0 to 1.
-        judge_batch: Whether to ask judges in the batch mode of their provider.
-        judge_max_cost: Dollars that judges may cost.
-        judge_price: For `judge_max_cost`, the judge's price of a million input and output tokens, such as 2.50/10.
-        judge_strong: A stronger judge of replies drawn at random.
-        judge_strong_base_url: The base URL of the stronger judge.
-        judge_strong_price: The price of the stronger judge.
-        judge_strong_share: The share of the items that the stronger judge judges.
-        judge_strong_seed: The seed by which these items are drawn.
-        human: A file of people's labels, by which judged rates are corrected.
-        judge_sensitivity: Without labels, an assumption: the share of hallucinations that the judge calls so, as a
-            number or a range such as 0.8-0.9.
-        judge_specificity: The share of everything else that it does not call a hallucination.
-        reader: The model that reads replies whose label the rules infer or do not find, if there is none in the role
-            `reader`.
-        reader_base_url: The base URL of a reader behind an OpenAI-compatible server.
+        **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
+            `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
-    options = _scorer_options(
-        scoring=scoring,
-        judge=judge,
-        judge_base_url=judge_base_url,
-        judge_max_failures=judge_max_failures,
-        judge_batch=judge_batch,
-        judge_max_cost=judge_max_cost,
-        judge_price=judge_price,
-        judge_strong=judge_strong,
-        judge_strong_base_url=judge_strong_base_url,
-        judge_strong_price=judge_strong_price,
-        judge_strong_share=judge_strong_share,
-        judge_strong_seed=judge_strong_seed,
-        human=human,
-        judge_sensitivity=judge_sensitivity,
-        judge_specificity=judge_specificity,
-        reader=reader,
-        reader_base_url=reader_base_url,
-    )
-    labels_of = cache(partial(_read_labels, human))
+    chosen = _scorer_options(options)
+    read: dict[str, ReferenceLabels] = {}
+
+    def labels_of(task: Task) -> ReferenceLabels | None:
+        if chosen.reference and task.name not in read:
+            read[task.name] = _labels[task.name] = read_reference(chosen.reference, task)
+        return read.get(task.name)
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        return await _score_sample(state, target, options, labels_of)
+        return await _score_sample(state, target, chosen, labels_of)
 
     return score
 
 
 async def _score_sample(
-    state: TaskState, target: Target, options: Options, labels_of: Callable[[str], HumanLabels | None]
+    state: TaskState, target: Target, options: Options, labels_of: Callable[[Task], ReferenceLabels | None]
 ) -> InspectScore:
     """Score a sample.
 
@@ -136,23 +86,21 @@ async def _score_sample(
         state: The sample with its output.
         target: Its target.
         options: How it is scored.
-        labels_of: Reads the human labels of a task's replies.
+        labels_of: Reads the better labels of a task's replies.
     """
     _warn_of_replies()
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample = SampleMetadata.required_of(state)
     task, judged = sample.benchmark_task, sample.benchmark_task.judged
-    scoring_task = ScoringTask(task, options.scoring, judges_of_run(judged, options) if judged else None)
-    readers = None if sample.weighed else reader_of_run(task, options)
+    scoring_task = ScoringTask(task, options.scoring, judge_of_run(judged, options) if judged else None)
+    reader = None if sample.weighed else reader_of_run(task, options)
     method_record = MethodRecord.from_metadata(state.output.metadata)
     item = _item_of(sample, target, state)
     reply_score = await scoring_task.score(item, Reply(state.output.completion, probability=method_record.probability))
-    assumed = assumed_judge(options)
-    if judged and (options.human or assumed or options.judge_strong):
-        strong = bool(options.judge_strong)
-        reply_score = with_judge_error(reply_score, judged, labels_of(task.name), assumed, strong=strong)
-    if readers and reply_score.outcome in UNSURE:
-        reply_score = replace(reply_score, verdicts=await readers.judge.of_reply(item, state.output.completion))
+    if judged and (options.reference or options.assume):
+        reply_score = with_known_error(reply_score, judged, labels_of(task), options.assumption)
+    if reader and reply_score.outcome in UNSURE:
+        reply_score = replace(reply_score, verdicts=await reader.of_reply(item, state.output.completion))
     record, draft = with_method_output(reply_score, method_record), method_record.draft
     reply_score = _with_token_probability(record.score, task, state, sample.weighed)
     record = replace(
@@ -162,7 +110,7 @@ async def _score_sample(
         cost=cost,
         task=sample.reference,
         scoring=options.scoring,
-        draft=None if draft is None else await scoring_task.score(item, Reply(draft), draft=True),
+        draft=None if draft is None else await scoring_task.score(item, Reply(draft)),
         opinions=method_record.opinions,
         group=sample.group,
     )
@@ -175,16 +123,18 @@ async def _score_sample(
     )
 
 
-def _scorer_options(**values: Any) -> Options:
+def _scorer_options(values: dict[str, Any]) -> Options:
     """Return the arguments of `halu_score` as options.
 
     Raises:
-        ArgumentError: A value is invalid.
+        ArgumentError: An argument is unknown or invalid.
     """
+    if unknown := sorted(values.keys() - set(SCORING_OPTIONS)):
+        problem = f"halu_score has no argument {unknown[0]!r}{did_you_mean(unknown[0], SCORING_OPTIONS)}"
+        raise ArgumentError(f"{problem}; arguments: {', '.join(SCORING_OPTIONS)}")
     try:
         options = Options(**values)
         check_addresses(options)
-        assumed_judge(options)
     except UsageError as error:
         raise ArgumentError(str(error)) from None
     return options
@@ -196,30 +146,20 @@ def _item_of(sample: SampleMetadata, target: Target, state: TaskState) -> Item:
     return with_target(item, (state.output.metadata or {}).get(TARGET))
 
 
-def _read_labels(human: str | None, task: str) -> HumanLabels | None:
-    """Read the human labels of a task's replies, if a file was named, and keep them for the warnings."""
-    if not human:
-        return None
-    _labels[task] = labels_of_task(human, task)
-    return _labels[task]
-
-
 @dataclass(frozen=True)
 class ScoringTask:
-    """A task in a mode of scoring, with its judges if there are any."""
+    """A task in a mode of scoring, with its judge if there is one."""
 
     task: Task
     mode: str
-    judges: Judges | None
+    judge: Judge | None
 
-    async def score(self, item: Item, reply: Reply, *, draft: bool = False) -> Score:
-        """Score a reply; a draft is not put to the stronger judge."""
-        if self.judges is None:
+    async def score(self, item: Item, reply: Reply) -> Score:
+        """Score a reply."""
+        if self.judge is None:
             return self.task.score(self.mode, item, reply)
         text = self.task.judged_text(self.mode, item, reply.text)
-        if draft:
-            return self.task.score(self.mode, item, reply, await self.judges.judge.of_reply(item, text))
-        return self.task.score(self.mode, item, reply, *await self.judges.of_reply(item, text))
+        return self.task.score(self.mode, item, reply, await self.judge.of_reply(item, text))
 
     def acc(self, score: Score) -> float | None:
         """Return the value of the metric `acc` for an item; None if it is undefined."""
@@ -270,10 +210,9 @@ def _with_token_probability(score: Score, task: Task, state: TaskState, weighed:
 def _describe(score: Score, judge: str) -> list[str]:
     """Describe each verdict and its reason, for people who check verdicts."""
     return [
-        f"{name}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
+        f"{judge}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
         + (f" ({verdict.reason})" if verdict.reason else "")
-        for name, verdicts in ((judge, score.verdicts), ("stronger judge", score.strong_verdicts))
-        for verdict in verdicts
+        for verdict in score.verdicts
     ]
 
 

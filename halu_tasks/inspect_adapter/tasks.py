@@ -17,7 +17,7 @@ from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, READER_OPTIONS, Options
+from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.judges import check_addresses, judge_ready
 from halu_tasks.inspect_adapter.records import RECORD
@@ -25,7 +25,7 @@ from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.judging.failures import describe_error, status_of
 from halu_tasks.judging.reaching import reach_active
 from halu_tasks.replies import embedded
-from halu_tasks.replies.judge_errors import check_human_labels
+from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
 from halu_tasks.solvers.sample_metadata import SampleMetadata
@@ -208,7 +208,7 @@ def _task(
     check_addresses(first.options)
     reach_active()
     for built in judged:
-        check_human_labels(built)
+        check_reference(built)
         if built.options.judge and not model_roles().get("grader"):
             # an error of one line is only possible while the task is created
             prepare_judge(built)
@@ -224,10 +224,7 @@ def _task(
         )
         if first.options.structured
         else generate(),
-        scorer=halu_score(
-            scoring=first.options.scoring,
-            **{name: getattr(first.options, name) for name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *READER_OPTIONS)},
-        ),
+        scorer=halu_score(**{name: changed[name] for name in SCORING_OPTIONS if name in changed}),
         config=_config(members),
         name=name,
         version="-".join([f"{version}-A", *_version_tags(members)]),

@@ -1,32 +1,49 @@
-"""A limit on what judges cost, which is not passed.
+"""A limit on what judges cost, which is not passed, in an SQLite file that the processes of a command share.
 
-Before a call, what it may cost at most is reserved, retries included; afterwards, what it cost is spent and the rest is
-free again. A call for which there is no room waits for calls on their way, also those of other processes that share the
-budget. If there is none, the budget is spent.
+Before a call, the most that it may cost is reserved, retries included; afterwards, what it cost is spent and the rest
+is free again. A call for which there is no room waits for calls on their way. The reservation of a process that was
+killed stays, and counts as spent.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 from inspect_ai.model import Model, ModelUsage, get_model_info
 
 from halu_tasks.core.errors import BudgetError, UsageError
-from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
-from halu_tasks.judging.ledger import FILE_VARIABLE, Ledger, variable_of
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, JudgeOptions, option_specs, token_price
+from halu_tasks.judging.shared_budget import FILE_VARIABLE, variable_of
+
+logger = logging.getLogger(__name__)
 
 _MILLION = 1_000_000
 _OVERHEAD = 64
 """Input tokens that a provider may add to the bytes of a prompt and its schema."""
-_POLL = 0.5
-"""Seconds between two looks at whether calls of other processes have made room."""
+_POLL = 0.05
+"""Seconds between two looks at whether calls on their way have made room."""
+_PATIENCE = 60.0
+"""Seconds without any change of the file after which the processes of other reservations are taken to have ended."""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS spent (dollars REAL NOT NULL)",
+    "INSERT INTO spent SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM spent)",
+    "CREATE TABLE IF NOT EXISTS reserved (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, dollars REAL NOT NULL)",
+)
+_ENDED = "ended"
+"""The owner of reservations that nobody waits for."""
+
+_Options = TypeVar("_Options", bound=JudgeOptions)
 
 
 class Price(NamedTuple):
@@ -42,127 +59,174 @@ class Price(NamedTuple):
 
     def cost(self, usage: ModelUsage) -> float:
         """Return what a call cost; cached input counts in full."""
-        read = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-        return (read * self.input + usage.output_tokens * self.output) / _MILLION
+        counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
+        read, written = sum(max(count or 0, 0) for count in counts), max(usage.output_tokens, 0)
+        return (read * self.input + written * self.output) / _MILLION
 
 
-def price_of(model: Model, stated: str | None, option: str) -> Price:
-    """Return the price of a model: the stated one, or else the one that Inspect knows (`--model-cost-config`).
-
-    Args:
-        model: The model.
-        stated: The price that the user stated, if any.
-        option: The option that states it.
+def price_of(model: Model, stated: str | None) -> Price:
+    """Return the price of a judge: the stated one, or else the one that Inspect knows (`--model-cost-config`).
 
     Raises:
         UsageError: The price is unknown.
     """
-    if stated is not None:
-        return Price(*token_price(stated))
+    if stated is not None and (prices := token_price(stated)):
+        return Price(*prices)
     info = get_model_info(model)
     if info is None or info.cost is None:
         raise UsageError(
             f"the price of {model} is unknown, so judge_max_cost cannot be kept; state what a million input and output "
-            f"tokens cost in dollars, such as {option}=2.50/10"
+            "tokens cost in dollars, such as judge_price=2.50/10"
         )
     cost = info.cost
     return Price(max(cost.input, cost.input_cache_write, cost.input_cache_read), cost.output)
 
 
-class Call:
-    """A call on its way.
-
-    Attributes:
-        attempt: The most that one attempt can cost.
-        cost: What the call cost; the most until it is known.
-    """
-
-    def __init__(self, attempt: float) -> None:
-        self.attempt = self.cost = attempt
-
-
 class Budget:
     """Dollars that calls may cost.
 
+    The file has no write-ahead log, which machines that share a folder could not use.
+
     Args:
-        limit: The limit, in dollars.
-        ledger: Where costs are recorded; by default in memory, for this budget alone.
+        limit: The most that all calls may cost, in dollars.
+        path: The file in which costs are recorded; None for a budget of this object alone.
 
     Attributes:
-        spent: What the calls of this budget have cost.
+        spent: What the calls of this object have cost.
         calls: The number of these calls.
+
+    Raises:
+        BudgetError: The file cannot be opened.
     """
 
-    def __init__(self, limit: float, ledger: Ledger | None = None) -> None:
-        self.limit = limit
-        self.spent = 0.0
-        self.calls = 0
-        self._ledger = ledger or Ledger()
-        self._under_way = 0
+    def __init__(self, limit: float, path: Path | None = None) -> None:
+        self.limit, self.spent, self.calls = limit, 0.0, 0
+        self._path, self._owner = path, uuid.uuid4().hex
+        self._open: set[int] = set()
         self._over = False
         # waiting calls get room in the order in which they came
         self._line = anyio.Lock()
-        self._settled = anyio.Event()
+        with self._reporting():
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
+            with self._transaction() as db:
+                for statement in _SCHEMA:
+                    db.execute(statement)
 
-    @asynccontextmanager
-    async def call(self, attempt: float, attempts: int) -> AsyncIterator[Call]:
-        """Make a call within the budget; its `cost` is to be set when it is known.
+    async def reserve(self, most: float) -> int:
+        """Reserve an amount for a call once there is room for it.
 
         Args:
-            attempt: The most that one attempt can cost.
-            attempts: How often the call is tried at most.
+            most: The most that the call can cost.
+
+        Returns:
+            The number of the reservation, for `settle`.
 
         Raises:
-            BudgetError: There is no room for the call, and no call is on its way.
+            BudgetError: There is no room and no call on its way, or the file cannot be written.
         """
         async with self._line:
-            reservation = await self._reserve(attempt * attempts)
-            self._under_way += 1
-        call = Call(attempt)
-        try:
-            yield call
-        finally:
-            self._under_way -= 1
-            self.spent += call.cost
-            self.calls += 1
-            self._ledger.settle(reservation, call.cost)
-            self._settled.set()
-
-    async def _reserve(self, most: float) -> int:
-        """Reserve an amount once there is room for it."""
-        while self._over or (reservation := self._ledger.reserve(most, self.limit)) is None:
-            if self._under_way and not self._over:
-                self._settled = anyio.Event()
-                await self._settled.wait()
-            elif not self._over and self._ledger.awaits_calls():
-                await anyio.sleep(_POLL)
-            else:
+            before, since = None, 0.0
+            while not self._over:
+                with self._reporting(), self._transaction() as db:
+                    costs = self._costs(db)
+                    if costs.spent + costs.reserved + most <= self.limit:
+                        sql = "INSERT INTO reserved (owner, dollars) VALUES (?, ?)"
+                        number = int(db.execute(sql, (self._owner, most)).lastrowid or 0)
+                        self._open.add(number)
+                        return number
+                if costs != before:
+                    before, since = costs, time.monotonic()
+                waits_for_others = costs.others and time.monotonic() - since < _PATIENCE
                 # no later call gets through, however small, so that none is on its way when the run stops
-                self._over = True
-                raise BudgetError(self._reason(most))
-        return reservation
+                self._over = not self._open and not waits_for_others
+                if not self._over:
+                    await anyio.sleep(_POLL)
+            raise self._spent_error(most)
 
-    def _reason(self, most: float) -> str:
-        costs = self._ledger.costs()
+    def settle(self, number: int, dollars: float) -> None:
+        """Replace a reservation by what the call cost.
+
+        If the file cannot be written, a warning is logged, and the reservation stays.
+        """
+        self._open.discard(number)
+        self.spent += dollars
+        self.calls += 1
+        try:
+            with self._transaction() as db:
+                db.execute("DELETE FROM reserved WHERE id = ?", (number,))
+                db.execute("UPDATE spent SET dollars = dollars + ?", (dollars,))
+        except sqlite3.Error as error:
+            logger.warning("%s: %s; the most that a call of the judge can cost counts as spent", self._path, error)
+
+    def costs(self) -> Costs:
+        """Return what calls have cost.
+
+        Raises:
+            BudgetError: The file cannot be read.
+        """
+        with self._reporting(), self._transaction() as db:
+            return self._costs(db)
+
+    def _costs(self, db: sqlite3.Connection) -> Costs:
+        others = f"(SELECT count(*) FROM reserved WHERE owner NOT IN (?, '{_ENDED}'))"
+        sql = f"SELECT dollars, (SELECT total(dollars) FROM reserved), {others} FROM spent"
+        return Costs(*db.execute(sql, (self._owner,)).fetchone())
+
+    def _spent_error(self, most: float) -> BudgetError:
+        with self._reporting(), self._transaction() as db:
+            db.execute("UPDATE reserved SET owner = ? WHERE owner <> ?", (_ENDED, self._owner))
+            costs = self._costs(db)
         lost = f" ({dollars(costs.reserved)} of it for questions that were interrupted)" if costs.reserved else ""
-        return (
-            f"judging stopped before it could cost more than judge_max_cost: spent {dollars(costs.most)} of "
-            f"{dollars(self.limit)}{lost}, and the reserve for the next question is {dollars(most)} "
-            "(one token per byte, the longest reply, all retries)"
+        return BudgetError(
+            f"judging stopped before it could cost more than judge_max_cost: spent "
+            f"{dollars(costs.spent + costs.reserved)} of {dollars(self.limit)}{lost}, and the reserve for the next "
+            f"question is {dollars(most)} (one token per byte, the longest reply, all retries)"
         )
 
-    def estimate(self, questions: int) -> float | None:
-        """Return what further questions may cost at the average price so far; None if none was answered."""
-        return self.spent / self.calls * questions if self.calls else None
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._db
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise BudgetError(
+                f"{self._path}: what judges cost cannot be recorded ({error}), so none is asked; make the file "
+                "writable, or remove it if it is damaged"
+            ) from None
 
 
-def open_budget(options: Options, file: Path | None) -> tuple[Budget | None, Options]:
-    """Return the budget of the judges, and the options with their prices.
+class Costs(NamedTuple):
+    """What calls have cost.
 
-    What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and `FILE_VARIABLE`.
+    Attributes:
+        spent: Dollars that finished calls have cost.
+        reserved: Dollars that are reserved for calls on their way, or for calls whose process has ended.
+        others: The number of reservations of other processes that may still run.
+    """
+
+    spent: float
+    reserved: float
+    others: int
+
+
+def open_budget(options: _Options, file: Path | None) -> tuple[Budget | None, _Options]:
+    """Return the budget of a judge, and the options with its price.
+
+    What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
 
     Args:
-        options: The options of a task.
+        options: The options.
         file: Where costs are recorded; None if the environment may say it.
 
     Returns:
@@ -172,33 +236,23 @@ def open_budget(options: Options, file: Path | None) -> tuple[Budget | None, Opt
         UsageError: A variable has no valid value.
         BudgetError: The file cannot be opened.
     """
-    specs = Options.specs()
     values: dict[str, Any] = {}
     for name in JUDGE_COST_OPTIONS:
-        text, kind = os.environ.get(variable_of(name)), specs[name].type
-        if getattr(options, name) is None and text and kind:
-            try:
-                values[name] = kind.parse(text)
-            except ValueError:
-                raise UsageError(f"{variable_of(name)}: expected {kind.description}, got {text!r}") from None
+        variable, kind = variable_of(name), option_specs(JudgeOptions)[name].type
+        text = os.environ.get(variable)
+        if getattr(options, name) is not None or not text or not kind:
+            continue
+        try:
+            values[name] = kind.parse(text)
+        except ValueError:
+            values[name] = None
+        if values[name] is None or not kind.accepts_value(values[name]):
+            raise UsageError(f"{variable}: expected {kind.description}, got {text!r}")
     options = replace(options, **values)
     if options.judge_max_cost is None:
         return None, options
     named = os.environ.get(FILE_VARIABLE)
-    return Budget(options.judge_max_cost, _ledger(file or (Path(named) if named else None))), options
-
-
-_ledgers: dict[Path, Ledger] = {}
-
-
-def _ledger(path: Path | None) -> Ledger:
-    """Return the ledger of a file, which all judges of this process share."""
-    if path is None:
-        return Ledger()
-    path = path.absolute()
-    if path not in _ledgers or not path.exists():
-        _ledgers[path] = Ledger(path)
-    return _ledgers[path]
+    return Budget(options.judge_max_cost, file or (Path(named) if named else None)), options
 
 
 def dollars(amount: float) -> str:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema
@@ -21,11 +21,11 @@ from inspect_ai.util import JSONSchema, collect
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
+from halu_tasks.core.options import JudgeOptions
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.budget import Budget, Call, Price, dollars
-from halu_tasks.judging.failures import describe_error, status_of
-from halu_tasks.judging.retries import log_retries, unanswered
+from halu_tasks.judging.budget import dollars, open_budget, price_of
+from halu_tasks.judging.failures import describe_error, log_retries, status_of, unanswered
 from halu_tasks.judging.verdict_store import VerdictStore
 from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
 
@@ -49,18 +49,7 @@ SETTINGS = GenerateConfig(
 # an attempt lasts as long as its batch
 BATCH_SETTINGS = GenerateConfig(temperature=0.0, max_tokens=1024, max_retries=3, batch=True)
 """The settings of a judge that is asked in batches."""
-
-
-class Spending(NamedTuple):
-    """What a judge may cost.
-
-    Attributes:
-        budget: The limit, which judges may share.
-        price: What the judge's tokens cost.
-    """
-
-    budget: Budget
-    price: Price
+DEFAULTS = JudgeOptions()
 
 
 class _Pending:
@@ -82,39 +71,38 @@ class Judge:
     Args:
         model: The Inspect model that judges.
         judging: What to ask about a reply.
-        max_failures: The share of questions that may fail.
+        options: How it is asked, and what it may cost; its model and address are not read.
         store: The SQLite file to cache verdicts in; by default, one in the cache folder.
-        batch: Whether to ask in batches; also if the model's settings say so.
-        spending: What the judge may cost; unlimited by default.
+        costs: The file in which costs are recorded, as in `open_budget`.
 
     Raises:
-        UsageError: The model's provider has no batch mode.
+        UsageError: The model's provider has no batch mode, or its price is not known although its cost is limited.
+        BudgetError: The file of the costs cannot be opened.
     """
 
     def __init__(
         self,
         model: Model,
         judging: JudgeSpec,
-        max_failures: float = 0.05,
+        options: JudgeOptions = DEFAULTS,
         store: Path | None = None,
-        *,
-        batch: bool = False,
-        spending: Spending | None = None,
+        costs: Path | None = None,
     ) -> None:
         self.name = str(model)
-        self.batch = batch or bool(model.config.batch)
+        self.batch = options.judge_batch or bool(model.config.batch)
         if self.batch and self.name.partition("/")[0] not in _BATCH_PROVIDERS:
             raise UsageError(
                 f"judge {self.name}: Inspect has no batch mode for this provider; leave judge_batch out, or name a "
                 f"judge of {', '.join(_BATCH_PROVIDERS)}"
             )
+        self.budget, options = open_budget(options, costs)
+        self._price = price_of(model, options.judge_price) if self.budget else None
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
         self.model.config = (BATCH_SETTINGS if self.batch else SETTINGS).merge(model.config)
         if self.batch:
             _forget_tracebacks(self.model.api)
-        self.max_failures = max_failures
-        self._spending = spending
+        self.max_failures = options.judge_max_failures
         self._asked = self._failed = 0
         self._pending: dict[str, _Pending] = {}
         self._judging = judging
@@ -123,13 +111,13 @@ class Judge:
         # settings of a run, which Inspect prefers to those of its judge, do not fit batches, nor what is reserved
         self._call = GenerateConfig(
             max_connections=_PENDING_IN_BATCHES if self.batch else None,
-            max_retries=self.model.config.max_retries if spending else None,
+            max_retries=self.model.config.max_retries if self.budget else None,
         )
         self._schema = self._call.model_copy(update={"response_schema": self._response_schema()})
         # None until the judge has answered a question with a response schema
         self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
         self._identity = self._identify()
-        if spending:
+        if self.budget:
             log_retries()
 
     def _response_schema(self) -> ResponseSchema:
@@ -209,8 +197,8 @@ class Judge:
 
     def _out_of_budget(self, error: BudgetError, left: int, of: int) -> BudgetError:
         """Return the error with how many questions are left, and what these may cost."""
-        assert self._spending
-        cost = self._spending.budget.estimate(left)
+        assert self.budget
+        cost = self.budget.spent / max(self.budget.calls, 1) * left
         price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
         return BudgetError(
             f"{error}; {left:,} of {of:,} questions are left for judge {self.name}{price}; verdicts are cached, so the "
@@ -292,28 +280,24 @@ class Judge:
 
     async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput:
         """Call the judge within its budget, if it has one."""
-        if self._spending is None:
+        if self.budget is None or self._price is None:
             return await self.model.generate(text, config=config)
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
-        tokens = (settings.max_tokens or 0) + (settings.reasoning_tokens or 0)
-        most = self._spending.price.most(text + schema, tokens)
-        async with self._spending.budget.call(most, 1 + (settings.max_retries or 0)) as call:
-            return await self._measured(text, config, call)
-
-    async def _measured(self, text: str, config: GenerateConfig, call: Call) -> ModelOutput:
-        """Call the judge, and record what that cost: an attempt may be charged unless it failed with an HTTP status."""
-        assert self._spending
+        attempt = self._price.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
+        reservation = await self.budget.reserve(attempt * (1 + (settings.max_retries or 0)))
         failed = unanswered.set([])
+        cost = attempt
         try:
             output = await self.model.generate(text, config=config)
-            call.cost = self._spending.price.cost(output.usage) if output.usage else call.attempt
+            cost = self._price.cost(output.usage) if output.usage else attempt
             return output
         except Exception as error:
-            call.cost = 0.0 if status_of(error) else call.attempt
+            # an attempt may be charged unless it failed with an HTTP status
+            cost = 0.0 if status_of(error) else attempt
             raise
         finally:
-            call.cost += call.attempt * len(unanswered.get() or ())
+            self.budget.settle(reservation, cost + attempt * len(unanswered.get() or ()))
             unanswered.reset(failed)
 
     def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import Context
 from urllib.parse import urlsplit
 
@@ -14,8 +13,8 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, mode
 from tenacity import RetryError
 
 from halu_tasks.core.errors import HaluTasksError, ModelError
-from halu_tasks.judging.failures import describe_error, last_error, requested_path, status_of
-from halu_tasks.judging.retries import log_retries, probing
+from halu_tasks.judging.blocking import run_blocking
+from halu_tasks.judging.failures import describe_error, last_error, log_retries, probing, requested_path, status_of
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
@@ -50,7 +49,7 @@ def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None =
     served = {_identity(model): model for model in models if _served(model)}
     copies = [copy for key, model in served.items() if again or key not in _reached if (copy := _copy(model))]
     if copies:
-        _in_thread(lambda: _reach_all(copies, timeout))
+        run_blocking(lambda: _reach_all(copies, timeout))
 
 
 def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput | None:
@@ -73,7 +72,7 @@ def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput |
         async with copy:
             replies.append(await _reach(copy, settings=settings))
 
-    _in_thread(ask)
+    run_blocking(ask)
     return replies[0]
 
 
@@ -98,7 +97,7 @@ def probe_all(models: Sequence[Model]) -> list[HaluTasksError | None]:
                 group.start_soon(ask, number, model)
 
     if models:
-        _in_thread(ask_all)
+        run_blocking(ask_all)
     return errors
 
 
@@ -279,22 +278,3 @@ def _not_found(model: str, address: str, why: str, error: BaseException) -> Mode
         )
     place = f" at {address}" if address else ""
     return ModelError(f"model {model} was not found{place} ({why}); correct its name or {where}")
-
-
-def _in_thread(run: Callable[[], Awaitable[None]]) -> None:
-    """Run a coroutine in a new event loop, whether or not one is already running."""
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            anyio.run(run)
-        except BaseException as error:
-            errors.append(error)
-
-    # a daemon, so Ctrl-C does not wait for a server that does not answer
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.2)
-    if errors:
-        raise errors[0]

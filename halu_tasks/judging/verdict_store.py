@@ -20,8 +20,6 @@ logger = logging.getLogger(__name__)
 class VerdictStore:
     """Verdicts with their reasons by key, in an SQLite file that processes may share.
 
-    A file of an earlier version, which has no reasons, is upgraded and keeps its verdicts.
-
     Raises:
         JudgeError: The file cannot be opened.
     """
@@ -42,25 +40,7 @@ class VerdictStore:
         if self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        if "reason" in self._columns():
-            return
-        # one process creates the table while the others wait
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            columns = self._columns()
-            if not columns:
-                self._db.execute(
-                    "CREATE TABLE verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '')"
-                )
-            elif "reason" not in columns:
-                self._db.execute("ALTER TABLE verdicts ADD COLUMN reason TEXT NOT NULL DEFAULT ''")
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-
-    def _columns(self) -> set[str]:
-        return {str(row[1]) for row in self._db.execute("PRAGMA table_info(verdicts)")}
+        self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT, reason TEXT)")
 
     def get(self, key: str) -> Verdict | None:
         """Return the verdict stored under a key; None if there is none or the file cannot be read."""

@@ -16,8 +16,8 @@ from lm_eval.api.filter import Filter
 from halu_tasks.core.errors import LM_EVAL, JudgeError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
-from halu_tasks.replies.judge_errors import label_warnings
 from halu_tasks.replies.predictions import with_target
+from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
     RequestInfo,
     outcome_of,
@@ -104,7 +104,7 @@ class ScoreReplies(Filter):
         built = self._built
         warnings = task_reply_warnings(built.task.name, outcomes, self._request)
         warnings += task_failure_warnings(built.task, mode, scores)
-        warnings += label_warnings(built.task, built.human_labels, scores)
+        warnings += label_warnings(built.task, built.reference, scores)
         for warning in warnings:
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]

@@ -16,7 +16,7 @@ from halu_tasks.data.tables import WORKBOOK, table_lines
 from halu_tasks.tasks import Built, Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
-_OPTIONAL = ("target", "probability", "epoch")
+_OPTIONAL = ("target", "probability", "epoch", "claim")
 _LAST_EPOCH = 1_000_000
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
@@ -62,7 +62,8 @@ DEFAULT_FIELDS = Fields()
 def prediction_rows(file: File, fields: Fields = DEFAULT_FIELDS) -> Iterator[PredictionRow]:
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
-    Text files may be compressed, with a name that ends in `.gz`.
+    Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each
+    claim of a reply, has one prediction for each reply.
 
     Args:
         file: The file.
@@ -71,12 +72,17 @@ def prediction_rows(file: File, fields: Fields = DEFAULT_FIELDS) -> Iterator[Pre
     Raises:
         DataError: A row is malformed.
     """
+    with_claims: set[tuple[object, object]] = set()
     for line, row in _rows(file, fields):
         id, output, target = row.get(fields.id), row.get(fields.output), row.get("target")
         if not isinstance(id, str) or not isinstance(output, str):
             expected = f'{{"{fields.id}": string, "{fields.output}": string}}'
             hint = "" if {*fields} <= row.keys() else _OTHER_NAMES
             raise DataError(f"{file}:{line}: expected {expected}, found {_fields(row)}{hint}")
+        if row.get("claim"):
+            if (id, output) in with_claims:
+                continue
+            with_claims.add((id, output))
         if target is not None and not isinstance(target, str):
             raise DataError(f"{file}:{line}: target is {type(target).__name__}, expected a string")
         probability, epoch = row.get("probability"), row.get("epoch")
@@ -148,6 +154,7 @@ def _as_number(cell: str) -> float | str:
 _CELLS: Mapping[str, Callable[[str], Any]] = {
     "target": str,
     "probability": _as_number,
+    "claim": str,
     "epoch": lambda cell: int(cell) if cell.isdecimal() else cell,
 }
 

@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.shards import Shard, is_remote, shards_at
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.executors.local import LocalExecutor
-from halu_tasks.replies.judge_errors import label_warnings, uncorrected_note
-from halu_tasks.replies.parts.details import check_writable, write_details
-from halu_tasks.replies.parts.item_store import BUCKETS, write_items
+from halu_tasks.replies.parts.items import BUCKETS, write_items
 from halu_tasks.replies.parts.jobs import ScoreParts, SumByCluster
-from halu_tasks.replies.parts.plan import MOST_PARTS, Opened, Plan, Work, opened
+from halu_tasks.replies.parts.plan import MOST_PARTS, ScorePlan, ScoreRun, Work, open_run
+from halu_tasks.replies.parts.records import DifferentScores, check_writable, read_records, write_details
 from halu_tasks.replies.parts.score_part import first_unknown, read_facts
 from halu_tasks.replies.parts.tabulate import Tables, all_metrics
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
+from halu_tasks.replies.reference import check_reference, label_warnings, uncorrected_note
 from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
@@ -173,10 +173,10 @@ def score_file(
         executor.run(ScoreParts(folder, plan.parts), report)
         return finish(folder, request, executor=executor, report=report)
     finally:
-        opened.cache_clear()
+        open_run.cache_clear()
 
 
-def start(task: str, options: Options, request: ScoreRequest, folder: Path, parts: int | None = None) -> Plan:
+def start(task: str, options: Options, request: ScoreRequest, folder: Path, parts: int | None = None) -> ScorePlan:
     """Check what is to be scored, and write the plan and the items to a folder, or continue there.
 
     Args:
@@ -192,14 +192,13 @@ def start(task: str, options: Options, request: ScoreRequest, folder: Path, part
         JudgeError: The judge does not answer.
     """
     built = build(task, options)
-    if not built.task.judged and (options.human or options.judge_sensitivity is not None or options.judge_strong):
-        raise UsageError(f"task {built.task.name} has no judge, so it has no judge's errors to correct")
+    check_reference(built)
     if request.details:
         check_writable(request.details)
     shards = tuple(shards_at(request.predictions))
     # a judge is asked by one process, whose limits on calls and failures then hold for all
     usual = 1 if built.task.judged and options.judge else min(len(shards), MOST_PARTS)
-    plan = Plan(
+    plan = ScorePlan(
         task=task,
         options=options,
         version=built.version,
@@ -210,7 +209,7 @@ def start(task: str, options: Options, request: ScoreRequest, folder: Path, part
         details=request.details,
         parts=parts or usual,
     )
-    opened.cache_clear()
+    open_run.cache_clear()
     work = Work(folder)
     plan = work.start(plan)
     _remove_outdated(work, plan)
@@ -219,7 +218,7 @@ def start(task: str, options: Options, request: ScoreRequest, folder: Path, part
     return plan
 
 
-def _remove_outdated(work: Work, plan: Plan) -> None:
+def _remove_outdated(work: Work, plan: ScorePlan) -> None:
     """Remove parts whose files have changed since, and what was made of them."""
     finished = [rank for rank in range(plan.parts) if work.part(rank).exists()]
     for rank in finished:
@@ -242,7 +241,7 @@ def finish(
     Raises:
         DataError: A part is not finished, an id is unknown or repeated, or the details cannot be written.
     """
-    run = opened(folder)
+    run = open_run(folder)
     work, plan = run.work, run.plan
     if unfinished := [rank for rank in range(plan.parts) if not work.part(rank).exists()]:
         raise DataError(f"{folder}: {len(unfinished)} of {plan.parts} parts are not finished")
@@ -257,12 +256,13 @@ def finish(
     if repeated := [facts.repeated for facts in tables.facts if facts.repeated]:
         raise DataError(min(repeated)[1])
     if request.details:
-        own = [path for rank in range(plan.parts) if (path := work.part(rank) / "details.parquet").exists()]
-        write_details([*own, *tables.details()], request.details, epochs=epochs != (1,))
+        write_details([*work.records(plan.parts), *tables.records()], request.details, epochs=epochs != (1,))
     return _scored(run, request, tables, sum((part.outcomes for part in parts), Counter[Outcome]()), len(epochs))
 
 
-def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counter[Outcome], epochs: int) -> ScoredFile:
+def _scored(
+    run: ScoreRun, request: ScoreRequest, tables: Tables, outcomes: Counter[Outcome], epochs: int
+) -> ScoredFile:
     built, shards = run.built, run.plan.shards
     items, number, missing = (
         sum(getattr(facts, name) for facts in tables.facts) for name in ("items", "replies", "missing")
@@ -274,10 +274,13 @@ def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counte
         values = zip(fixed, figures[after : after + len(fixed)], strict=True)
         references[reply] = {metric.name: figure.value for metric, figure in values if figure}
         after += len(fixed)
-    judged: list[Score] = [score for facts in tables.facts for score in facts.judged]
+    judged: list[Score] = []
+    if built.task.judged:
+        scores, kinds = DifferentScores.of(read_records([*run.work.records(run.plan.parts), *tables.records()]))
+        judged = [scores[kind] for kind in kinds]
     warnings = task_reply_warnings(built.task.name, outcomes, RequestInfo())
     warnings += task_failure_warnings(built.task, built.options.scoring, judged)
-    warnings += label_warnings(built.task, built.human_labels, judged)
+    warnings += label_warnings(built.task, built.reference, judged)
     if missing:
         where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"
         have = "items have no prediction"

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tqdm import tqdm
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import HaluTasksError, JudgeError, UsageError
+from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, READER_OPTIONS, Options
+from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.replies.judge_errors import check_human_labels, with_known_errors
+from halu_tasks.replies.reference import check_reference, with_known_errors
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.reader import UNSURE
-from halu_tasks.scorers.reading.judge import FAILED, Judgement, JudgeSpec
+from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
 
@@ -57,21 +57,15 @@ def prepare_judge(built: Built, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
+    from halu_tasks.judging.blocking import reach_now
+
     if built.reader:
-        from halu_tasks.judging.cascade import reach_now
-
         reach_now(built.options.for_reader, built.reader, costs)
-    if not built.task.judged:
-        return
-    check_human_labels(built)
-    if not built.options.judge:
-        if built.options.judge_strong:
-            raise UsageError("option judge_strong: also name the judge of all replies, judge")
+    check_reference(built)
+    if built.task.judged and built.options.judge:
+        reach_now(built.options, built.task.judged, costs)
+    elif built.task.judged:
         logger.warning(no_judge(built.task))
-        return
-    from halu_tasks.judging.cascade import reach_now
-
-    reach_now(built.options, built.task.judged, costs)
 
 
 def score_replies(
@@ -93,14 +87,14 @@ def score_replies(
             The replies are then saved to a file that the message names, and can be scored again.
     """
     mode = built.options.scoring
-    judgements: Sequence[Judgement | None] = [None] * len(replies)
+    judgements: Sequence[Sequence[Verdict] | None] = [None] * len(replies)
     if built.task.judged and built.options.judge:
         texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
         with _keeping(built, replies, folder):
             judgements = _judge(built, built.options, built.task.judged, texts, costs)
     scores = [
-        with_known_errors(built, built.task.score(mode, item, reply, *(judgement or ())))
-        for (item, reply), judgement in zip(replies, judgements, strict=True)
+        with_known_errors(built, built.task.score(mode, item, reply, verdicts))
+        for (item, reply), verdicts in zip(replies, judgements, strict=True)
     ]
     if built.reader:
         unsure = [number for number, score in enumerate(scores) if score.outcome in UNSURE]
@@ -108,16 +102,16 @@ def score_replies(
         with _keeping(built, replies, folder):
             readings = _judge(built, built.options.for_reader, built.reader, texts, costs)
         for number, reading in zip(unsure, readings, strict=True):
-            scores[number] = replace(scores[number], verdicts=reading.verdicts)
+            scores[number] = replace(scores[number], verdicts=reading)
     return scores
 
 
 def _judge(
-    built: Built, options: Options, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], costs: Path | None
-) -> Sequence[Judgement]:
+    built: Built, options: JudgeOptions, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], costs: Path | None
+) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
-    from halu_tasks.judging.cascade import judge_now
+    from halu_tasks.judging.blocking import judge_now
 
     doing = "judging" if spec is built.task.judged else "reading replies to"
     with tqdm(total=len(texts), desc=f"{doing} {built.task.name}") as bar:
@@ -303,21 +297,12 @@ def task_failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> lis
 
 def score_command(built: Built, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
-    options = built.options
-    flags: dict[str, str | bool | None] = {
-        "--data": options.data,
-        "--data-split": options.data_split,
-        "--data-config": options.data_config,
-        "--columns": ",".join(options.columns),
-        "--scoring": options.scoring if options.scoring != "strict" else None,
-    }
-    changed = options.changed()
-    flags |= {
-        spec.flag: changed[name] if changed[name] is True else redacted(str(changed[name]))
-        for name, spec in Options.specs().items()
-        if name in changed and name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *READER_OPTIONS, *built.task.task_options)
-    }
-    words = [word for flag, value in flags.items() if value for word in ([flag] if value is True else [flag, value])]
+    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *built.task.task_options)
+    words: list[str] = []
+    for option, value in built.options.changed().items():
+        if option in known:
+            text = ",".join(value) if isinstance(value, tuple) else redacted(str(value))
+            words += [Options.specs()[option].flag, *([] if value is True else [text])]
     name = built.task.name if built.task.name in registry()[0] else str(built.task.file.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 

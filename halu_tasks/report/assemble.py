@@ -177,7 +177,7 @@ def _group(mean: Mean) -> ReportGroup:
     about = f"the unweighted mean of {mean.name} over {', '.join(column.task.name for column in mean.columns)}"
     if mean.corrected:
         tasks = ", ".join(column.task.name for column in mean.corrected)
-        about += f"; differences and ranks are of {mean.compared_by[0].name}, in which human labels correct {tasks}"
+        about += f"; differences and ranks are of {mean.compared_by[0].name}, in which labels correct {tasks}"
     return ReportGroup(
         id=mean.id,
         title=mean.group.name if mean.main else f"{mean.group.name}-{mean.scoring}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from halu_tasks.replies.judge_errors import comparison_note, decisive_metric
+from halu_tasks.replies.reference import comparison_note, decisive_metric
 from halu_tasks.results.comparability import asked_otherwise, chosen_metrics, not_paired, reordered
 from halu_tasks.results.entry import Entry, labels_of
 from halu_tasks.results.run import Run
@@ -74,11 +74,7 @@ class Column:
         """Return the options about the judge's errors, and whether the scores of any run have what they add."""
         if not self.task.judged:
             return {}
-        markers = {
-            "human": "human_labels",
-            "judge_strong": "strong_labels",
-            "judge_sensitivity": "assumed_sensitivity_low",
-        }
+        markers = {"reference": "labels", "assume": "assumed_sensitivity_low"}
         scores = [score for run in self.runs.values() for score in run.scores]
         return {option: any(name in score.measurements for score in scores) for option, name in markers.items()}
 

@@ -83,7 +83,7 @@ def _cell(cell: Cell | None, head: Head) -> str:
     if cell is None:
         return NONE if head.is_mean else ""
     lines = [format_estimate(cell.figure)]
-    lines += [f"by human labels {format_estimate(cell.corrected)}"] if cell.corrected else []
+    lines += [f"corrected {format_estimate(cell.corrected)}"] if cell.corrected else []
     if cell.rank:
         low, high = cell.rank
         lines.append(f"#{low}" if low == high else f"#{low}–{high}")

@@ -19,8 +19,8 @@ from halu_tasks.report.page import render
 from halu_tasks.report.records import Report, ReportWarning
 from halu_tasks.results.comparability import not_paired
 from halu_tasks.results.entry import Entry
-from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
+from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
@@ -54,7 +54,7 @@ def write_report(
     title: str,
     warn: Callable[[str], None],
     *,
-    human: str | None = None,
+    reference: str | None = None,
     margin: float | None = None,
     warn_about: Path | None = None,
     warn_unfinished: bool = True,
@@ -67,7 +67,7 @@ def write_report(
         title: The heading of the page.
         warn: Called with a message for each result that is not read, except logs of runs that were continued, and for
             each note and warning of the report.
-        human: A file of people's labels of judged replies, if there is one.
+        reference: A table of better labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
         warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
         warn_unfinished: Whether `warn` is called for unfinished runs.
@@ -86,8 +86,8 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
     runs: Sequence[Run] = results.runs
-    if human:
-        runs, warnings = labelled_runs(runs, human)
+    if reference:
+        runs, warnings = with_reference(runs, reference)
         for text in warnings:
             warn(text)
     arranged = board(runs)

@@ -13,8 +13,8 @@ from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
-from halu_tasks.scorers.human_labels import HumanLabels
 from halu_tasks.scorers.reading.judge import JudgeSpec
+from halu_tasks.scorers.reference import ReferenceLabels
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.asking import (
     check_structured,
@@ -25,9 +25,9 @@ from halu_tasks.tasks.asking import (
     worked_examples,
 )
 from halu_tasks.tasks.derived import TaskReference, task_named
-from halu_tasks.tasks.human_labels import labels_of_task
 from halu_tasks.tasks.provenance import Provenance
 from halu_tasks.tasks.published import published_as
+from halu_tasks.tasks.reference import read_reference
 from halu_tasks.tasks.task import Decoding, Task
 
 if TYPE_CHECKING:
@@ -196,11 +196,8 @@ class Built:
         tags += options.version_tags(self.task.task_options)
         tags += [name for name in ("cot", "structured") if getattr(options, name)]
         if self.task.judged:
-            tags += [f"human_{self.human_labels.hash}"] if self.human_labels else []
-            tags += [self._strong_judge_tag] if options.judge_strong else []
-            for name in ("judge_sensitivity", "judge_specificity"):
-                if (assumed := getattr(options, name)) is not None:
-                    tags.append(f"{name}{assumed}".replace("-", "to"))
+            tags += [f"reference_{self.reference.hash}"] if self.reference else []
+            tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
         if options.fewshot and self.task.data.lacks_training(options):
             tags.append("own_examples")
         if len(self.prompts) > 1 or self.prompt != reference_prompt(self.task, self.options):
@@ -208,29 +205,21 @@ class Built:
         tags += [f"own_{key}" for key in self.task.changed]
         return tuple(tags)
 
-    @property
-    def _strong_judge_tag(self) -> str:
-        """The stronger judge, the share of the items that it judges, and the seed if it is not the default."""
-        options = self.options
-        model = str(options.judge_strong).replace("/", ".")
-        seed = f"_seed{options.judge_strong_seed}" if options.judge_strong_seed else ""
-        return f"judge_strong_{model}_{options.judge_strong_share:g}{seed}"
-
     def _asks_as_published(self) -> bool:
         """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
         asked_as_is = len(self.prompts) == 1 and not self.options.cot
         return asked_as_is and published_as(self.task.reference, self.prompt) is not None
 
     @cached_property
-    def human_labels(self) -> HumanLabels | None:
-        """People's labels of the replies to a judged task, if there are any.
+    def reference(self) -> ReferenceLabels | None:
+        """Better labels of the replies to a judged task, if there are any.
 
         Raises:
             DataError: The file cannot be read, or does not fit the task.
         """
-        if not self.task.judged or not self.options.human:
+        if not self.task.judged or not self.options.reference:
             return None
-        return labels_of_task(self.options.human, self.task.name, {item.id for item in self.stream()})
+        return read_reference(self.options.reference, self.task, {item.id for item in self.stream()})
 
     @property
     def version(self) -> str:
@@ -245,7 +234,7 @@ class Built:
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
-        judges = ["judge", *(["judge_strong"] if self.options.judge_strong else [])] if self.task.judged else []
+        judges = ["judge", *(["assume"] if self.options.assume else [])] if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
         names = (*given, *self.task.task_options, *asked, *judges)
         return Provenance(

@@ -286,7 +286,6 @@ class Task:
         item: Item,
         reply: Reply,
         verdicts: Sequence[Verdict] | None = None,
-        strong: Sequence[Verdict] | None = None,
     ) -> Score:
         """Score a reply.
 
@@ -297,12 +296,9 @@ class Task:
             item: The item.
             reply: The reply.
             verdicts: For a judged task, the judge's verdicts; None if no judge was asked.
-            strong: The verdicts of a stronger judge, which do not change the score; None if it was not asked.
         """
         judged = self.judged is not None
-        score = (
-            self._judged_score(mode, item, reply, verdicts, strong) if judged else self._read_score(mode, item, reply)
-        )
+        score = self._judged_score(mode, item, reply, verdicts) if judged else self._read_score(mode, item, reply)
         if mode == "strict":
             return mark_empty(score, reply.text)
         # in `paper` the authors tell neither these apart, nor empty replies from others
@@ -315,14 +311,13 @@ class Task:
         item: Item,
         reply: Reply,
         verdicts: Sequence[Verdict] | None,
-        strong: Sequence[Verdict] | None,
     ) -> Score:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         text = self.judged_text(mode, item, reply.text)
         score = self.scoring[mode].score(item, text, labels)
         abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
         outcome = "abstained" if abstains else score.outcome
-        return replace(score, outcome=outcome, verdicts=verdicts or (), strong_verdicts=strong or ())
+        return replace(score, outcome=outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply) -> Score:
         from halu_tasks.scorers.statistics.probability import with_probability  # imports numpy, which listings avoid

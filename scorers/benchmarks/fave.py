@@ -128,7 +128,9 @@ JUDGING = JudgeSpec(
     coverage="share_cited",
     positive=UNSUPPORTED,
     measurement="hallucinations",
+    precision=2 / 3,
 )
+"""In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
 
 
 def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
@@ -178,15 +180,15 @@ def _count(name: str, measurement: str, about: str, *, higher_is_better: bool | 
 
 @metric(higher_is_better=False, range=(0.0, math.inf), requires_option="judge")
 def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) -> Terms:
-    """The mean of hallucinations times the adjustment factor."""
+    """Hallucinations_per_summary times the assumed precision."""
     return hallucinations * factor
 
 
 @metric(higher_is_better=False, requires_option="judge")
 def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms:
-    """The mean of 1 - (1 - adjustment factor)^k over summaries with k reported hallucinations.
+    """Mean of 1 - (1 - assumed precision)^k over summaries with k reported hallucinations.
 
-    This is the probability that one of them is real, if each is so independently.
+    This is the probability that one of them is real, if each is so independently of the others.
     """
     return 1 - (1 - factor) ** hallucinations
 
@@ -194,7 +196,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 # it does not vary between summaries
 @metric(higher_is_better=None, requires_option="judge", error=NO_ERROR)
 def adjustment_factor(factor: Column) -> Terms:
-    """Share of reported hallucinations that are taken to be real."""
+    """Assumed precision, the share of reported hallucinations that are taken to be real."""
     return factor
 
 

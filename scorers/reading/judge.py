@@ -33,18 +33,6 @@ class Verdict(NamedTuple):
     about: str = ""
 
 
-class Judgement(NamedTuple):
-    """The verdicts of all judges on one reply.
-
-    Attributes:
-        verdicts: The judge's verdict on each question about the reply.
-        strong: The stronger judge's verdicts on the same questions; None if the item was not drawn for it.
-    """
-
-    verdicts: list[Verdict]
-    strong: list[Verdict] | None = None
-
-
 @dataclass(frozen=True)
 class JudgeSpec:
     """The questions to a judge about a reply, and how the judge's reply is read.
@@ -60,6 +48,7 @@ class JudgeSpec:
         positive: The label that reports a hallucination; None if the judge's errors cannot be corrected.
         measurement: The measurement that counts the hallucinations of a reply: one for each positive verdict, and those
             that are found without a judge.
+        precision: The share of the reported hallucinations that the paper takes to be real, if it says one.
     """
 
     prompt: str
@@ -69,6 +58,7 @@ class JudgeSpec:
     coverage: str | None = None
     positive: str | None = None
     measurement: str = ""
+    precision: float | None = None
 
 
 LONGEST = 8_000

@@ -1,12 +1,10 @@
 """Rates that a judge measures, corrected for the judge's errors, and how large these are.
 
-With people's labels of some verdicts, the rate is the prediction-powered estimate of Angelopoulos, Duchi and Zrnic
-(PPI++, 2023): the labels say how far the judge is off, its verdicts on everything else make the estimate precise, and
-a factor λ, chosen for the least variance, says how much they count. Labels have to be drawn at random. Without labels,
-an assumed sensitivity and specificity give the rate of Rogan and Gladen (1978).
-
-The verdicts of a stronger judge can stand for labels. The estimate is then of what this judge would find in all
-replies, which is not the truth either; its name ends in `_strong`.
+With better labels of some replies, the rate is the prediction-powered estimate of Angelopoulos, Duchi and Zrnic (PPI++,
+2023) of the mean value of an item: the labels say how far the judge is off, its verdicts on everything else make the
+estimate precise, and a factor λ, chosen for the least variance, says how much they count. A reply counts as often as it
+stands for others, 1 / the probability with which it was drawn. Without labels, an assumed sensitivity and specificity
+give the rate of Rogan and Gladen (1978).
 
 Each estimate is a function of sums over clusters, λ included, so its error is that of `metrics.jackknife`.
 """
@@ -19,38 +17,36 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array, Columns
-from halu_tasks.scorers.human_labels import FEWEST, HUMAN, STRONG, Reference
-from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, ratio
+from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.reference import FEWEST
 from halu_tasks.scorers.statistics.jackknife import Value
 
-_VERDICTS = ("verdicts_read", "verdicts_positive")
-"""The measurements, see `human_labels.with_judge_error`, of which all estimates are functions."""
+Column = npt.NDArray[np.float64]
 
 
-def ppi_mean(verdicts: Array, positive: Array, labels: Array, human: Array, judge: Array, both: Array) -> Array:
-    """Compute the prediction-powered share of positives, with the power-tuned λ between 0 and 1 (PPI++).
+def ppi_mean(items: Array, sums: Array, labelled: Array, weighted: Array) -> Array:
+    """Compute the prediction-powered mean, with the power-tuned λ between 0 and 1 (PPI++).
 
     Args:
-        verdicts: The number of verdicts, those with a label included.
-        positive: The number of positive ones among them.
-        labels: The number of labels.
-        human: The number of positive labels.
-        judge: The number of labelled verdicts that are positive.
-        both: The number of those whose label is positive, too.
+        items: The number of items.
+        sums: The sums of the judge's values and of their squares over all items, shape (2, …).
+        labelled: The number of items with a better value, y.
+        weighted: The sums of the weights of these items, and with these weights of y, of the judge's value f, and of
+            y·f, shape (4, …).
 
     Returns:
-        The shares, NaN where there are no labels. They are not confined to 0 to 1.
+        The means, NaN where no item is labelled. They are not confined to the range of the values.
     """
+    weight, y, f, both = weighted
     with np.errstate(divide="ignore", invalid="ignore"):
-        others = verdicts - labels
-        covariance = both / labels - (human / labels) * (judge / labels)
-        share = positive / verdicts
-        variance = share * (1 - share) * verdicts / (verdicts - 1)
-        tuned = np.where(variance > 0, covariance / variance * others / verdicts, 0.0)
-        weight = np.clip(tuned, 0.0, 1.0)
-        elsewhere = np.where(others > 0, (positive - judge) / np.maximum(others, 1), 0.0)
-        value = human / labels + weight * (elsewhere - judge / labels)
-        return np.asarray(np.where(labels > 0, value, np.nan))
+        mean = sums[0] / items
+        variance = (sums[1] / items - mean**2) * items / (items - 1)
+        covariance = both / weight - (y / weight) * (f / weight)
+        others = (items - labelled) / items
+        tuned = np.clip(np.where(variance > 0, covariance / variance * others, 0.0), 0.0, 1.0)
+        # the mean of the other items minus that of the labelled ones
+        difference = np.where(others > 0, (mean - f / weight) / np.where(others > 0, others, 1.0), 0.0)
+        return np.asarray(np.where(labelled > 0, y / weight + tuned * difference, np.nan))
 
 
 def rogan_gladen(share: Array, sensitivity: Array, specificity: Array) -> Array:
@@ -69,82 +65,61 @@ def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[
         top: The highest possible value of the rate; may be infinite.
 
     Returns:
-        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need human labels, the same with
-        `_strong` at the end of their names, which need a stronger judge, and `<rate>_assumed_low` and `…_high`, which
-        need an assumed sensitivity and specificity.
+        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need a reference, and
+        `<rate>_assumed_low` and `…_high`, which need an assumed sensitivity and specificity.
     """
+    # a more sensitive judge misses less, and a less specific one reports more that is not there
+    low, high = (_assumed(rate, measurement, top, *ends) for ends in (("low", "high"), ("high", "low")))
+    return _corrected(rate, measurement, top), judge_sensitivity, judge_specificity, judge_kappa, low, high
 
-    def predicted(sums: Array) -> Array:
-        return ppi_mean(*np.moveaxis(sums[..., :6], -1, 0))
 
-    return (
-        _corrected(
-            f"{rate}_ppi",
-            measurement,
-            predicted,
-            "human",
-            top,
-            f"{rate} corrected by human labels, the prediction-powered estimate (PPI++)",
-        ),
-        *_errors(HUMAN, "human", "", "people call a hallucination", "the human labels"),
-        _corrected(
-            f"{rate}_ppi_strong",
-            measurement,
-            predicted,
-            "judge_strong",
-            top,
-            f"{rate} that the stronger judge would find in all replies, estimated from both judges' verdicts (PPI++)",
-            reference=STRONG,
-        ),
-        *_errors(STRONG, "judge_strong", "_strong", "the stronger judge calls a hallucination", "the stronger judge"),
-        *(
-            _corrected(
-                f"{rate}_assumed_{end}",
-                measurement,
-                lambda sums: rogan_gladen(ratio(sums[..., [1, 0]]), ratio(sums[..., [6, 8]]), ratio(sums[..., [7, 8]])),
-                "judge_sensitivity",
-                top,
-                f"{rate} at the {word} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
-                # a more sensitive judge misses less, and a less specific one reports more that is not there
-                assumed=("high", "low") if end == "low" else ("low", "high"),
-            )
-            for end, word in (("low", "lower"), ("high", "upper"))
+def _corrected(rate: str, measurement: str, top: float) -> Metric:
+    def judged(columns: Columns) -> npt.NDArray[np.bool_]:
+        return _known(columns, measurement, "labels") & (columns["verdicts"] > 0)
+
+    def terms(columns: Columns) -> Terms:
+        items, own = _known(columns, measurement, "labels"), judged(columns)
+        labelled = own & _known(columns, "reference")
+        f, y, weight = columns[measurement], columns["reference"], columns["reference_weight"]
+        return (
+            np.where(own, columns["labels"], 0.0),
+            items,
+            np.where(items & ~own, f, 0.0),
+            own,
+            *(np.where(own, term, 0.0) for term in (f, f**2)),
+            labelled,
+            *(np.where(labelled, term, 0.0) for term in (weight, weight * y, weight * f, weight * y * f)),
+        )
+
+    def uncut(sums: Array) -> Array:
+        _, items, without_judge, judged, *others = np.moveaxis(sums, -1, 0)
+        corrected = ppi_mean(judged, np.array(others[:2]), others[2], np.array(others[3:]))
+        return ratio(np.stack([without_judge + corrected * judged, items], axis=-1))
+
+    return Metric(
+        f"{rate}_ppi",
+        terms,
+        f"{rate} corrected by the reference's labels, the prediction-powered estimate (PPI++)",
+        higher_is_better=False,
+        range=(0.0, top),
+        value=lambda sums: np.clip(uncut(sums), 0.0, top),
+        requires_option="reference",
+        error=ErrorModel(
+            lambda columns: [judged(columns) & (columns["labels"] > 0)],
+            supported=lambda total: bool(total[0] >= FEWEST) and _within(uncut, total, top),
         ),
     )
 
 
-def _corrected(
-    name: str,
-    measurement: str,
-    share: Value,
-    option: str,
-    top: float,
-    about: str,
-    assumed: tuple[str, str] | None = None,
-    reference: Reference = HUMAN,
-) -> Metric:
-    """Create a mean number of hallucinations of a reply, in which the share of positive verdicts is corrected.
-
-    Args:
-        name: The metric's name.
-        measurement: As in `judge_error_metrics`.
-        share: Computes the corrected share of positive verdicts.
-        option: The option that the metric requires.
-        top: The highest possible value.
-        about: One line that explains the metric.
-        assumed: Which ends of the assumed sensitivity and specificity count; None if the correction rests on human
-            labels, of which an interval needs `FEWEST`.
-        reference: Where the labels are from.
-    """
-    names = [*_VERDICTS, *reference]
-    if assumed:
-        names += [f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"]
-    marker = names[6] if assumed else reference.labels
+def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specificity: str) -> Metric:
+    """Create the rate at one end of what an assumption allows; the end of the rate is that of the specificity."""
+    end = "low" if specificity == "low" else "high"
+    names = [f"assumed_sensitivity_{sensitivity}", f"assumed_specificity_{specificity}"]
 
     def terms(columns: Columns) -> Terms:
-        known, counted = ~np.isnan(columns[marker]), ~np.isnan(columns[marker]) & ~np.isnan(columns[measurement])
+        known, counted = _known(columns, names[0]), _known(columns, names[0], measurement)
         return (
-            *(np.where(known, columns[name], 0.0) for name in names),
+            *(np.where(known, columns[name], 0.0) for name in ("verdicts_positive", "verdicts_read", *names)),
             known,
             np.where(counted, columns[measurement] - columns["verdicts_positive"], 0.0),
             np.where(counted, columns["verdicts"], 0.0),
@@ -153,80 +128,70 @@ def _corrected(
 
     def uncut(sums: Array) -> Array:
         without_judge, verdicts, replies = np.moveaxis(sums[..., -3:], -1, 0)
-        # without any verdict, labels correct nothing, but assumptions leave what needs no judge
-        judged = np.where(verdicts > 0, share(sums) * verdicts, 0.0 if assumed else np.nan)
+        share = rogan_gladen(ratio(sums), ratio(sums[..., [2, 4]]), ratio(sums[..., [3, 4]]))
+        # without any verdict, there is still what needs no judge
+        judged = np.where(verdicts > 0, share * verdicts, 0.0)
         return ratio(np.stack([without_judge + judged, replies], axis=-1))
 
-    def supported(total: Array) -> bool:
-        # the jackknife of a value that is cut says nothing
-        return 0 <= float(uncut(total)) <= top and (assumed is not None or bool(total[2] >= FEWEST))
-
     return Metric(
-        name,
+        f"{rate}_assumed_{end}",
         terms,
-        about,
+        f"{rate} at the {end} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
         higher_is_better=False,
         range=(0.0, top),
         value=lambda sums: np.clip(uncut(sums), 0.0, top),
-        requires_option=option,
-        error=ErrorModel(lambda columns: [columns[marker] > (-1 if assumed else 0)], supported=supported),
-    )
-
-
-def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: str) -> tuple[Metric, ...]:
-    """Create the metrics of how far the judge agrees with a reference.
-
-    Args:
-        reference: The measurements that compare both.
-        option: The option that the metrics require.
-        suffix: The end of their names.
-        calls: What is positive, for the explanations: "people call a hallucination".
-        whose: The reference, for the explanation of kappa.
-    """
-
-    def cells(columns: Columns) -> tuple[Array, ...]:
-        return tuple(np.nan_to_num(np.asarray(columns[name], dtype=np.float64)) for name in reference)
-
-    def hits(columns: Columns) -> Terms:
-        _, positive, _, both = cells(columns)
-        return both, positive
-
-    def rejections(columns: Columns) -> Terms:
-        labels, positive, judge, both = cells(columns)
-        return labels - positive - judge + both, labels - positive
-
-    def classes(columns: Columns) -> list[npt.ArrayLike]:
-        labels, positive, *_ = cells(columns)
-        return [positive > 0, labels > positive]
-
-    return (
-        Metric(
-            f"judge_sensitivity{suffix}",
-            hits,
-            f"of what {calls}, the share that the judge calls one",
-            requires_option=option,
-        ),
-        Metric(
-            f"judge_specificity{suffix}",
-            rejections,
-            f"of everything except what {calls}, the share that the judge does not call one",
-            requires_option=option,
-        ),
-        Metric(
-            f"judge_kappa{suffix}",
-            cells,
-            f"Cohen's kappa of the judge and {whose}",
-            range=(-1.0, 1.0),
-            value=_kappa,
-            requires_option=option,
-            error=ErrorModel(classes, supported=lambda total: bool(total[0] >= FEWEST)),
+        requires_option="assume",
+        error=ErrorModel(
+            lambda columns: [_known(columns, names[0])], supported=lambda total: _within(uncut, total, top)
         ),
     )
+
+
+def _known(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
+    """Return which items have all of some measurements."""
+    return np.asarray(np.all([~np.isnan(columns[name]) for name in names], axis=0), dtype=bool)
+
+
+def _within(uncut: Value, total: Array, top: float) -> bool:
+    """Return whether a value is not cut at 0 or `top`; the jackknife of one that is cut says nothing."""
+    return 0 <= float(uncut(total)) <= top
+
+
+@metric(requires_option="reference")
+def judge_sensitivity(both_positive: Column, label_positive: Column) -> Terms:
+    """Of what the reference calls a hallucination, the share that the judge calls one."""
+    return both_positive, label_positive
+
+
+@metric(requires_option="reference")
+def judge_specificity(
+    label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column
+) -> Terms:
+    """Of everything else, the share that the judge does not call a hallucination."""
+    return label_weight - label_positive - labelled_positive + both_positive, label_weight - label_positive
 
 
 def _kappa(sums: Array) -> Array:
-    labels, human, judge, both = np.moveaxis(sums, -1, 0)
+    weight, positive, judge, both, _ = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (labels - human - judge + 2 * both) / labels
-        expected = (human * judge + (labels - human) * (labels - judge)) / labels**2
+        observed = (weight - positive - judge + 2 * both) / weight
+        expected = (positive * judge + (weight - positive) * (weight - judge)) / weight**2
         return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), math.nan))
+
+
+@of_columns
+def _both_classes(label_weight: Column, label_positive: Column) -> list[npt.ArrayLike]:
+    return [label_positive > 0, label_weight > label_positive]
+
+
+@metric(
+    requires_option="reference",
+    range=(-1.0, 1.0),
+    value=_kappa,
+    error=ErrorModel(_both_classes, supported=lambda total: bool(total[4] >= FEWEST)),
+)
+def judge_kappa(
+    label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column
+) -> Terms:
+    """Cohen's kappa of the judge and the reference."""
+    return label_weight, label_positive, labelled_positive, both_positive, labels

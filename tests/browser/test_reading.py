@@ -162,7 +162,7 @@ def test_a_mean_that_labels_correct_shows_what_its_rank_is_of(opened: Any) -> No
     report = model(3, 4)
     means = [mean._replace(corrected=mean.figure._replace(value=0.123)) for mean in report.group_results]
     cell = opened(replace(report, group_results=means)).page.locator("#leaderboard tr.entry td.mean").first.inner_text()
-    assert "0.123" in cell and "rank 1 by human labels" in cell
+    assert "0.123" in cell and "rank 1 by corrected figures" in cell
 
 
 def test_strict_is_drawn_against_paper_where_they_differ(opened: Any) -> None:

@@ -87,7 +87,7 @@ def test_a_choice_that_is_none_lists_the_choices(name: str, value: Any, allowed:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("fewshot", -1, "expected 0 or more, got -1"),
+        ("fewshot", -1, "expected an integer, 0 or more, got -1"),
         ("judge_max_failures", -0.1, "expected a number from 0 to 1, got "),
         ("judge_max_failures", 1.01, "expected a number from 0 to 1, got "),
         ("judge_max_failures", float("nan"), "expected a number from 0 to 1, got "),

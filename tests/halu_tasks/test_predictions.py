@@ -118,3 +118,17 @@ def test_a_reply_to_another_order_is_scored_against_its_own_target() -> None:
     item = Item("a", "c", "A", "", "prompt", {}, {})
     assert with_target(item, None) is item
     assert with_target(item, "B").target == "B" and with_target(item, "B").id == "a"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_a_table_of_drawn_verdicts_has_one_prediction_for_each_reply(suffix: str, tmp_path: Path) -> None:
+    names = ("id", "reply", "claim")
+    rows = [("1", "A. B.", "A."), ("1", "A. B.", "B."), ("2", "C.", "C.")]
+    path = tmp_path / f"drawn{suffix}"
+    if suffix == ".csv":
+        path.write_text(",".join(names) + "\n" + "".join(",".join(row) + "\n" for row in rows))
+    else:
+        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+    assert [(id, each.reply.text) for id, each in read_predictions(path, output_field="reply").items()] == [
+        ("1", "A. B."), ("2", "C."),
+    ]  # fmt: skip

@@ -26,7 +26,6 @@ from halu_tasks.report.markdown import markdown
 from halu_tasks.report.page import render
 from halu_tasks.report.records import Report
 from halu_tasks.report.write import compare
-from halu_tasks.results.adjustment import adjustment_of, read_checks
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
@@ -622,17 +621,6 @@ def test_tasks_are_compared_one_by_one_and_what_one_side_lacks_is_named() -> Non
 def test_options_of_a_run_are_those_that_differ_from_their_defaults() -> None:
     assert run_of().options == {}
     assert run_of("refact_judgment_independent", fewshot=1, seed=3).options == {"seed": 3}
-
-
-def test_the_adjustment_factor_is_the_share_of_confirmed_reports(tmp_path: Path) -> None:
-    path = tmp_path / "checks.csv"
-    path.write_text("id,confirmed\na#1,yes\na#2,no\nb#1,yes\nc#1,yes\nd#1,\n")
-    checks = read_checks(path)
-    assert [check.summary for check in checks] == ["a", "a", "b", "c", "d"]
-    found = adjustment_of(checks)
-    assert (found.confirmed, found.checked, found.unlabelled, found.summaries) == (3, 4, 1, 3)
-    assert found.factor.value == 0.75 and found.factor.low is not None and found.factor.high is not None
-    assert found.error == pytest.approx((found.factor.high - found.factor.low) / (2 * 1.959964))
 
 
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:

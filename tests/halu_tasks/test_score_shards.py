@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.replies import score_file as scoring
 from halu_tasks.replies.parts import score_part
-from halu_tasks.replies.parts.item_store import ItemStore, write_items
+from halu_tasks.replies.parts.items import write_items
 from halu_tasks.replies.parts.jobs import ScoreParts
 from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, start
 from halu_tasks.results.readers.predictions import read_run
@@ -272,14 +273,12 @@ def test_items_are_found_by_id(tmp_path: Path) -> None:
     built = build(INDEPENDENT, SAMPLE)
     store = write_items(built, tmp_path / "items")
     ids = [item.id for item in built.items]
-    found = store.find(["nobody", *reversed(ids)])
-    assert len(store) == len(ids) and found[0] is None
-    assert [stored.item.id for stored in found[1:] if stored] == ids[::-1]
-    assert {(s.item.cluster, s.cluster) for s in found[1:] if s} == {
-        (item.cluster, stored.cluster) for item, stored in zip(reversed(built.items), found[1:], strict=True) if stored
-    }
-    numbers = [n for bucket in range(128) for n in ItemStore(tmp_path / "items").of_bucket(bucket)[0]]
-    assert sorted(numbers) == list(range(len(ids)))
+    assert len(store) == len(ids) and store.find("nobody") is None
+    found = [store.find(id) for id in ids]
+    assert [(each.number, each.item) for each in found if each] == [
+        (number, replace(item, system="", prompt="")) for number, item in enumerate(built.items)
+    ]
+    assert sorted(each.number for each in store.of_buckets(range(128))) == list(range(len(ids)))
 
 
 def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:

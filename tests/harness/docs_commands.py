@@ -174,7 +174,6 @@ class Ending(NamedTuple):
 
 ENDINGS: tuple[Ending, ...] = (
     Ending("docs/builders.md", r"halu-tasks build quality out/ --strict", 1, "flagged"),
-    Ending("docs/builders.md", r"halu-tasks label parts ", 3, "there are fewer than 300 of some"),
     Ending("docs/judges.md", r"halu-tasks score .* --judge gpt-4o$", 2, ""),
     Ending("docs/judges.md", r".* http://localhost:9/v1$", 2, ""),
     # nothing is cached, as nothing was fetched

@@ -311,11 +311,6 @@ def _annotated(reader: Reader, command: str) -> None:
     _label(reader.folder, reader.folder / "tasks.jsonl", "export.zip")
 
 
-def _annotated_parts(reader: Reader, command: str) -> None:
-    for name in ("answer", "response", "label"):
-        _label(reader.folder, reader.folder / f"parts/{name}.jsonl", f"{name}.zip")
-
-
 def _label(folder: Path, path: Path, archive: str) -> None:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with zipfile.ZipFile(folder / archive, "w") as export:
@@ -386,7 +381,6 @@ BEFORE = (
     Step(None, r"halu-tasks build (collect )?.*-o out\b|export eee .*-o out\b", _removed("out")),
     Step(None, r"-o shared/out", _removed("shared/out")),
     Step("docs/exports.md", r"export hub out/", _removed("out")),
-    Step("docs/judges.md", r"label reports logs", _removed("logs")),
     Step(None, r"build halluverse25_pipeline biographies", _documents, "biographies/en.jsonl"),
     Step(None, r"documents\.jsonl", _documents, "documents.jsonl"),
     Step(None, r"answers\.jsonl", _answers, "answers.jsonl"),
@@ -419,14 +413,11 @@ BEFORE = (
     Step(None, r"report --pairs results logs", ORACLE, "results"),
     Step(None, r"report --pairs results logs", "inspect eval halu_tasks/refact_judgment", "logs"),
     Step("docs/scanners.md", r" \./logs", "inspect eval rag.py --model openai/gpt-4o-mini", "logs"),
-    Step("docs/judges.md", r"label reports logs", "inspect eval halu_tasks/fave -T judge=openai/gpt-4o", "logs"),
 )
 
 AFTER = (
-    Step(None, r"label verdicts .*-o labels\.csv", _column("labels.csv", "hallucinated")),
-    Step(None, r"label reports .*-o checks\.csv", _column("checks.csv", "confirmed")),
+    Step(None, r"label verdicts .*-o labels\.csv", _column("labels.csv", "label")),
     Step(None, r"label items ", _annotated),
-    Step(None, r"label parts ", _annotated_parts),
     Step("README.md", r"report results logs", _reports("report", QWEN, "openai/gpt-4o-mini")),
     Step(
         "docs/getting-started.md",

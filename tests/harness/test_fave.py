@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -98,7 +97,7 @@ def test_a_judge_counts_the_sentences_that_their_abstracts_do_not_support(judged
     assert found["sentences"] == 7 and found["sentences_cited"] == 6 and found["citations_unknown"] == 1
     assert found["share_cited"] == pytest.approx(5 / 7)
     assert found["judge_failed"] == 0
-    none = figures(judged(Lab(false=0), adjustment=0.5))
+    none = figures(judged(Lab(false=0), assume="precision:0.5"))
     assert none["hallucinations_per_summary"] == none["summaries_with_any"] == 0
     assert none["adjustment_factor"] == 0.5
 
@@ -203,51 +202,6 @@ def test_all_harnesses_count_alike(
     assert Counter(check_items(BUILT.task, log, run)) == {0: 23, 1: 1}
     # every sentence was judged once for all three
     assert len(server.asked) - sum("ready" in str(r["messages"]) for r in server.asked) == 23 * 4 - 1
-
-
-@pytest.mark.slow
-def test_peoples_labels_of_reports_give_the_factor_that_adjusted_figures_carry_on_with_its_error(
-    judged: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = judged(Lab(false=2, unknown=1), limit=10)
-    checks = tmp_path / "checks.csv"
-    assert main(["label", "reports", log.location, "--sample", "15", "-o", str(checks)]) == 0
-    # sentences of unknown papers are no verdicts of the judge
-    assert "15 of 20 reported hallucinations" in capsys.readouterr().out
-    with checks.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert all(FALSE in row["claim"] and row["papers"] and row["critique"] == "Checked." for row in rows)
-    for number, row in enumerate(rows):
-        row["confirmed"] = "" if number >= 12 else "yes" if number % 4 else "No"
-    with checks.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    assert main(["label", "factor", str(checks), "--json"]) == 3
-    printed = capsys.readouterr()
-    told = json.loads(printed.out)
-    assert "3 of 15 reports have no label" in printed.err
-    assert (told["confirmed"], told["checked"], told["unlabelled"], told["adjustment"]) == (9, 12, 3, 0.75)
-    low, high = told["interval"]
-    assert told["adjustment_error"] == pytest.approx((high - low) / 2 / 1.96, rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("id,confirmed\na#1,maybe\n", ":2: confirmed is 'maybe', expected yes or no"),
-        ("id,confirmed\na#1,yes\na#1,no\n", ":3: report 'a#1' occurs twice"),
-        ("id,confirmed\na#1,yes\na#2,no\n", "2 of 2 reports have a label, from 1 summary; label reports of two"),
-        ("id,label\na#1,yes\n", "column 'confirmed' is missing"),
-        ("id,confirmed\n", "contains no rows"),
-    ],
-)
-def test_labels_that_cannot_be_used_are_named(
-    rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "checks.csv").write_text(rows)
-    assert main(["label", "factor", str(tmp_path / "checks.csv")]) == 2
-    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -20,10 +20,10 @@ from test_judge import ITEMS, asked_text, by_rule
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import JudgeOptions, Options
 from halu_tasks.judging.budget import Budget, Price, dollars, open_budget
-from halu_tasks.judging.judge import Judge, Spending
-from halu_tasks.judging.ledger import Ledger, budget_variables
+from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.shared_budget import budget_variables
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.scorers.benchmarks.cfaith import JUDGING
 
@@ -167,8 +167,8 @@ def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_onc
 def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_path: Path) -> None:
     server = serve(priced, delay=0.05)
     model = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
-    budget = Budget(5.0)
-    asked = Judge(model, JUDGING, store=tmp_path / "verdicts", spending=Spending(budget, PRICE))
+    options = JudgeOptions(judge_max_cost=5.0, judge_price="2.5/10")
+    asked = Judge(model, JUDGING, options, store=tmp_path / "verdicts")
     labels: list[str] = []
 
     async def ask(scope: anyio.CancelScope) -> None:
@@ -185,7 +185,7 @@ def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_
 
     anyio.run(run)
     # the cancelled call may be charged; one of the others asked again, and shared its verdict
-    assert labels == ["consistent"] * 2 and budget.calls == 2
+    assert labels == ["consistent"] * 2 and asked.budget and asked.budget.calls == 2
 
 
 def test_an_unknown_price_is_an_error_before_anything_is_asked(serve: Serve, replies: Path, capsys: Capture) -> None:
@@ -242,14 +242,15 @@ def test_whatever_calls_cost_the_limit_holds_and_none_is_on_its_way_when_it_stop
         async def one(attempt: float, share: float, attempts: int) -> None:
             nonlocal under_way, stopped
             try:
-                async with budget.call(attempt, attempts) as call:
-                    under_way += 1
-                    await anyio.sleep(0)
-                    call.cost = attempt * attempts * share
-                    under_way -= 1
+                number = await budget.reserve(attempt * attempts)
             except BudgetError:
                 stopped += 1
                 assert under_way == 0
+                return
+            under_way += 1
+            await anyio.sleep(0)
+            under_way -= 1
+            budget.settle(number, attempt * attempts * share)
 
         async with anyio.create_task_group() as group:
             for call in calls:
@@ -264,8 +265,9 @@ def test_whatever_calls_cost_the_limit_holds_and_none_is_on_its_way_when_it_stop
 SHARED = """
 import sys
 from pathlib import Path
-from halu_tasks.judging.ledger import Ledger
-print(Ledger(Path(sys.argv[1])).reserve(0.6, 1.0), flush=True)
+import anyio
+from halu_tasks.judging.budget import Budget
+print(anyio.run(Budget(1.0, Path(sys.argv[1])).reserve, 0.6), flush=True)
 sys.stdin.read()
 """
 
@@ -274,8 +276,7 @@ sys.stdin.read()
 def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 1.0)
-    monkeypatch.setattr("halu_tasks.judging.budget._POLL", 0.05)
+    monkeypatch.setattr("halu_tasks.judging.budget._PATIENCE", 1.0)
     path = tmp_path / "costs.sqlite3"
     other = subprocess.Popen(
         [sys.executable, "-c", SHARED, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -285,8 +286,8 @@ def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
     other.communicate()
 
     async def ask(limit: float, most: float, cost: float) -> None:
-        async with Budget(limit, Ledger(path)).call(most, 1) as call:
-            call.cost = cost
+        budget = Budget(limit, path)
+        budget.settle(await budget.reserve(most), cost)
 
     anyio.run(ask, 1.0, 0.4, 0.1)
     with pytest.raises(
@@ -294,36 +295,33 @@ def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
     ):
         anyio.run(ask, 1.0, 0.4, 0.1)
     # nobody waits for them a second time
-    monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 600.0)
+    monkeypatch.setattr("halu_tasks.judging.budget._PATIENCE", 600.0)
     with pytest.raises(BudgetError):
         anyio.run(ask, 1.0, 0.4, 0.1)
     anyio.run(ask, 1.5, 0.4, 0.1)
-    assert Ledger(path).costs() == pytest.approx((0.2, 0.6))
+    assert Budget(1.0, path).costs() == pytest.approx((0.2, 0.6, 0))
 
 
 @pytest.mark.slow
 def test_a_call_waits_for_those_of_a_process_that_still_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halu_tasks.judging.ledger._BEAT", 0.05)
-    monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 1.0)
-    monkeypatch.setattr("halu_tasks.judging.budget._POLL", 0.05)
     path = tmp_path / "costs.sqlite3"
     order = []
 
     async def call(budget: Budget, seconds: float, name: str) -> None:
-        async with budget.call(0.6, 1) as call:
-            await anyio.sleep(seconds)
-            call.cost = 0.2
+        number = await budget.reserve(0.6)
+        await anyio.sleep(seconds)
+        budget.settle(number, 0.2)
         order.append(name)
 
     async def run() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(call, Budget(1.0, Ledger(path)), 2.0, "first")
+            group.start_soon(call, Budget(1.0, path), 2.0, "first")
             await anyio.sleep(0.1)
-            group.start_soon(call, Budget(1.0, Ledger(path)), 0.0, "second")
+            group.start_soon(call, Budget(1.0, path), 0.0, "second")
 
     anyio.run(run)
     assert order == ["first", "second"]
-    assert Ledger(path).costs() == pytest.approx((0.4, 0.0))
+    assert Budget(1.0, path).costs() == pytest.approx((0.4, 0.0, 0))
 
 
 def test_a_file_of_costs_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
@@ -331,7 +329,7 @@ def test_a_file_of_costs_that_cannot_be_written_stops_the_run(tmp_path: Path) ->
     with pytest.raises(
         BudgetError, match=r"costs\.sqlite3: what judges cost cannot be recorded \(file is not a database"
     ):
-        Ledger(tmp_path / "costs.sqlite3")
+        Budget(1.0, tmp_path / "costs.sqlite3")
 
 
 def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -346,7 +344,7 @@ def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPat
     stated, _ = open_budget(Options(judge_max_cost=2.0, judge_price="1/1"), None)
     assert stated and stated.limit == 2.0
     monkeypatch.setenv("HALU_TASKS_JUDGE_MAX_COST", "much")
-    with pytest.raises(UsageError, match="HALU_TASKS_JUDGE_MAX_COST: expected a number, got 'much'"):
+    with pytest.raises(UsageError, match="HALU_TASKS_JUDGE_MAX_COST: expected dollars, more than 0, got 'much'"):
         open_budget(Options(), None)
 
 

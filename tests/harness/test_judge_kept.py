@@ -104,24 +104,6 @@ def test_each_verdict_of_a_summary_names_its_sentence(serve: Serve, openai: Any,
         assert repr(verdict["about"]) in sample.scores["halu_score"].explanation
 
 
-def test_verdicts_of_an_earlier_version_are_taken_over(
-    serve: Serve, score: Callable[..., Any], halu_cache: Path
-) -> None:
-    server = serve(lambda request: '{"reason": "why", "verdict": "conflict"}')
-    score(server)
-    path = halu_cache / "verdicts.sqlite3"
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE old (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
-        db.execute("INSERT INTO old SELECT key, label FROM verdicts")
-        db.execute("DROP TABLE verdicts")
-        db.execute("ALTER TABLE old RENAME TO verdicts")
-    db.close()
-    before = len(server.asked)
-    _, _, _, rows = score(server)
-    assert len(server.asked) == before + 1  # is it there
-    assert [row["verdicts"][0] for row in rows] == [{"label": "conflict", "reason": "", "about": ""}] * 4
-
-
 def test_a_stored_word_that_is_no_label_is_asked_again(
     serve: Serve, score: Callable[..., Any], halu_cache: Path
 ) -> None:

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
+from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.scorers.benchmarks.cfaith import JUDGING
-from halu_tasks.scorers.human_labels import AssumedJudge, HumanLabel, labels_by_part, with_judge_error
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
 from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, FAILED, Verdict
+from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, with_known_error
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics, ppi_mean
 
@@ -26,17 +27,18 @@ Row = tuple[bool, bool | None]
 
 
 def figures(
-    rows: Sequence[Row], assumed: AssumedJudge | None = None, empty: int = 0, failed: int = 0
+    rows: Sequence[Row], assumed: Assumption | None = None, empty: int = 0, failed: int = 0
 ) -> dict[str, Estimate]:
     """Return the figures of replies, of which some are empty and on some of which the judge failed."""
-    labels = labels_by_part("", (HumanLabel(str(at), "", None, y) for at, (_, y) in enumerate(rows) if y is not None))
+    labels = (VerdictLabel(str(at), "", None, float(y)) for at, (_, y) in enumerate(rows) if y is not None)
+    reference = ReferenceLabels.of("", labels)
     scores = [
         Score(str(at), str(at), "a", "", {"hallucinated": float(judge)}, verdicts=[VERDICTS[judge]])
         for at, (judge, _) in enumerate(rows)
     ]
     scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
     scores += [Score(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
-    return estimates(METRICS, (with_judge_error(score, JUDGING, labels, assumed) for score in scores))
+    return estimates(METRICS, (with_known_error(score, JUDGING, reference, assumed) for score in scores))
 
 
 def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: float = 0.92) -> list[Row]:
@@ -48,9 +50,11 @@ def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: flo
 
 def test_the_power_tuned_estimate_worked_out_by_hand() -> None:
     # 10 verdicts, 4 of them positive; 5 labels, 2 of them positive, where the judge has 3, these 2 among them
-    numbers = (np.array([float(n)]) for n in (10, 4, 5, 2, 3, 2))
+    items, sums, labelled, weighted = np.array(10.0), np.array([4.0, 4.0]), np.array(5.0), np.array([5.0, 2, 3, 2])
     # λ is 0.16 / (0.24 · 10/9) · 5/10 = 0.3
-    assert ppi_mean(*numbers) == pytest.approx(0.4 + 0.3 * (0.2 - 0.6))
+    assert ppi_mean(items, sums, labelled, weighted) == pytest.approx(0.4 + 0.3 * (0.2 - 0.6))
+    # weights that are all the same change nothing
+    assert ppi_mean(items, sums, labelled, 2 * weighted) == pytest.approx(0.4 + 0.3 * (0.2 - 0.6))
 
 
 @pytest.mark.slow
@@ -105,55 +109,95 @@ def test_replies_without_an_answer_stay_hallucinations_and_failures_stay_out() -
 
 def test_an_assumed_judge_gives_the_rate_of_rogan_and_gladen() -> None:
     rows = [(at < 310, None) for at in range(1000)]
-    exact = figures(rows, AssumedJudge((0.85, 0.85), (0.92, 0.92)))
+    exact = figures(rows, Assumption((0.85, 0.85), (0.92, 0.92)))
     assert exact["hallucination_rate_assumed_low"] == exact["hallucination_rate_assumed_high"]
     assert exact["hallucination_rate_assumed_low"].value == pytest.approx((0.31 + 0.92 - 1) / (0.85 + 0.92 - 1))
-    band = figures(rows, AssumedJudge((0.8, 0.9), (0.9, 0.95)))
+    band = figures(rows, Assumption((0.8, 0.9), (0.9, 0.95)))
     assert band["hallucination_rate_assumed_low"].value == pytest.approx((0.31 + 0.9 - 1) / (0.9 + 0.9 - 1))
     assert band["hallucination_rate_assumed_high"].value == pytest.approx((0.31 + 0.95 - 1) / (0.8 + 0.95 - 1))
     assert "hallucination_rate_ppi" not in band
 
 
 def test_a_rate_that_the_assumption_cannot_explain_is_cut_and_has_no_interval() -> None:
-    rare = figures([(at < 5, None) for at in range(1000)], AssumedJudge((0.85, 0.85), (0.92, 0.92)))
+    rare = figures([(at < 5, None) for at in range(1000)], Assumption((0.85, 0.85), (0.92, 0.92)))
     assert rare["hallucination_rate_assumed_low"] == Estimate(0.0, None, None, None)
 
 
-def test_a_label_is_of_the_reply_that_people_saw() -> None:
-    labels = labels_by_part("", [HumanLabel("1", "", "Paris  is\r\nnot", True), HumanLabel("1", "", "other", False)])
+def test_a_label_is_of_the_reply_that_was_labelled() -> None:
+    labels = ReferenceLabels.of(
+        "", [VerdictLabel("1", "", "Paris  is\r\nnot", 1.0), VerdictLabel("1", "", "other", 0.0)]
+    )
     seen, other, unseen = (
-        with_judge_error(
+        with_known_error(
             Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), JUDGING, labels, None
         ).measurements
         for answer in ("Paris is not", "other", "neither")
     )
-    assert (seen["human_labels"], seen["human_positive"]) == (1, 1)
-    assert (other["human_labels"], other["human_positive"]) == (1, 0)
-    assert unseen["human_labels"] == 0
+    assert (seen["labels"], seen["reference"]) == (1, 1)
+    assert (other["labels"], other["reference"]) == (1, 0)
+    assert unseen["labels"] == 0 and "reference" not in unseen
 
 
-def test_a_mean_of_sentences_is_corrected_sentence_by_sentence() -> None:
+def test_replies_count_as_often_as_they_stand_for_others() -> None:
+    """Half of the labels are of replies that the judge reports, which are one in ten: with weights, nothing is off."""
+    generator = np.random.default_rng(3)
+    true = generator.random(4000) < 0.1
+    judge = generator.random(4000) < np.where(true, 0.8, 0.04)
+    reported, others = (generator.permutation(np.flatnonzero(judge == said)) for said in (True, False))
+    stands_for = {int(at): len(part) / 150 for part in (reported, others) for at in part[:150]}
+
+    def rate(weights: dict[int, float]) -> Estimate:
+        labels = [VerdictLabel(str(at), "", None, float(true[at]), "a", weight) for at, weight in weights.items()]
+        reference = ReferenceLabels.of("", labels)
+        scores = (
+            Score(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
+            for at, said in enumerate(judge)
+        )
+        judged = [with_known_error(score, JUDGING, reference, None) for score in scores]
+        return estimates(METRICS, judged)["hallucination_rate_ppi"]
+
+    weighted = rate(stands_for)
+    assert weighted.value == pytest.approx(true.mean(), abs=0.02) and weighted.low is not None
+    assert abs(rate(dict.fromkeys(stands_for, 1.0)).value - true.mean()) > 0.05
+
+
+@pytest.mark.parametrize("top", [1.0, 0.5])
+def test_labels_may_lie_between_yes_and_no(top: float) -> None:
+    labels = ReferenceLabels.of("", [VerdictLabel(str(at), "", None, top * (at % 2)) for at in range(40)])
+    scores = [
+        Score(str(at), str(at), "a", "", {"hallucinated": float(at % 2)}, verdicts=[VERDICTS[bool(at % 2)]])
+        for at in range(40)
+    ]
+    judged = [with_known_error(score, JUDGING, labels, None) for score in scores]
+    assert estimates(METRICS, judged)["hallucination_rate_ppi"].value == pytest.approx(top / 2)
+
+
+def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
     generator = np.random.default_rng(1)
     scores, labels, real = [], [], 0
-    for summary in range(40):
+    for summary in range(120):
         verdicts = [
             Verdict((SUPPORTED, UNSUPPORTED)[generator.random() < 0.4], about=f"Sentence {n}.") for n in range(5)
         ]
-        people = [(verdict.label == UNSUPPORTED) != (generator.random() < 0.2) for verdict in verdicts]
-        real += sum(people) + 1
+        better = [(verdict.label == UNSUPPORTED) != (generator.random() < 0.2) for verdict in verdicts]
+        real += sum(better) + 1
         reported = sum(verdict.label == UNSUPPORTED for verdict in verdicts)
         # one more sentence only cites unknown papers, and so is a hallucination without a judge
         measurements = {"hallucinations": reported + 1.0}
         scores.append(Score(str(summary), str(summary), "a", "", measurements, verdicts=verdicts))
-        labels += [HumanLabel(str(summary), v.about, None, y) for v, y in zip(verdicts, people, strict=True)]
+        labels += [VerdictLabel(str(summary), v.about, None, float(y)) for v, y in zip(verdicts, better, strict=True)]
     metrics = judge_error_metrics("hallucinations_per_summary", "hallucinations", np.inf)
 
-    def estimate(labelled: list[HumanLabel]) -> Estimate:
-        by_part = labels_by_part("", labelled)
-        judged = [with_judge_error(score, fave.JUDGING, by_part, None) for score in scores]
+    def corrected(labelled: list[VerdictLabel]) -> Estimate:
+        reference = ReferenceLabels.of("", labelled)
+        judged = [with_known_error(score, fave.JUDGING, reference, None) for score in scores]
         return estimates(metrics, judged)["hallucinations_per_summary_ppi"]
 
-    assert estimate(labels).value == pytest.approx(real / 40)
-    half = estimate([label for label in labels if int(label.about[9]) % 2])
-    assert half.low is not None and half.high is not None
-    assert half.low < real / 40 < half.high
+    assert corrected(labels).value == pytest.approx(real / 120)
+    for some in (
+        [label for label in labels if int(label.id) % 3 == 0],  # all sentences of some summaries
+        [label for label in labels if int(label.claim[9]) % 2],  # some sentences of all summaries
+    ):
+        estimate = corrected(some)
+        assert estimate.low is not None and estimate.high is not None
+        assert estimate.low < real / 120 < estimate.high

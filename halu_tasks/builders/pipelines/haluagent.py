@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import (
@@ -18,7 +18,6 @@ from halu_tasks.builders.pipeline import (
     VERIFIER,
     Ask,
     Draft,
-    DraftPart,
     Fault,
     Pipeline,
     Row,
@@ -71,7 +70,6 @@ class HaluAgent(Pipeline):
         *("types", "question", "hallucinate", "label"),
         *("check_answer", "check_hallucination", "check_label", "choice"),
     )
-    parts: ClassVar[tuple[str, ...]] = ("answer", "response", "label")
     generating: ClassVar[tuple[str, ...]] = ("question", "hallucinate", "label")
 
     language: str = option("zh", "language of the documents and the prompts (ISO 639-1)")
@@ -152,7 +150,7 @@ class HaluAgent(Pipeline):
         )
         faults = objections(ANSWER, right, "not supported by the knowledge", detail)
         supported = not faults
-        responses: list[dict[str, Any]] = []
+        kept: list[dict[str, str]] = []
         for text, label, is_wrong, fit in zip(texts.value, labels.value, wrong, fits, strict=True):
             own = f"{detail}\nhallucinated: {text}"
             same = _plain(text) == _plain(row["answer"])
@@ -162,8 +160,8 @@ class HaluAgent(Pipeline):
                 *objections(LABEL, fit, "type does not fit", f"{own}\nlabel: {label}"),
             )
             faults += found
-            responses.append({"text": text, "type": label, "kept": supported and not found})
-        kept = [{"text": each["text"], "type": each["type"]} for each in responses if each["kept"]]
+            if supported and not found:
+                kept.append({"text": text, "type": label})
         title = str(document.fields.get("title") or document.id)
         return Draft.of(
             document,
@@ -173,7 +171,6 @@ class HaluAgent(Pipeline):
             checks=self.checks,
             faults=faults,
             row={**row, "title": title, "hallucinated": kept} if kept else {},
-            drafted={**row, "responses": responses},
         )
 
     def _labels(self, reply: str) -> Answer[list[str]]:
@@ -186,19 +183,6 @@ class HaluAgent(Pipeline):
         }
         names = [spellings.get(fold(text), "") for text in texts.value]
         return Answer(names) if all(names) else Answer(None, "an unknown type")
-
-    def parts_of(self, draft: Draft) -> Iterator[DraftPart]:
-        """Yield the answer, each hallucinated answer, and the label of each."""
-        if not draft.drafted:
-            return
-        texts = {"knowledge": draft.drafted["support"], "question": draft.drafted["question"]}
-        texts["correct answer"] = draft.drafted["answer"]
-        yield DraftPart("answer", draft.id, draft.document, texts, bool(draft.row))
-        for number, response in enumerate(draft.drafted["responses"]):
-            id, hallucinated = f"{draft.id}-{number}", {**texts, "hallucinated answer": response["text"]}
-            yield DraftPart("response", id, draft.document, hallucinated, response["kept"])
-            labelled = {**hallucinated, "label": f"{response['type']} ({self.kinds[response['type']].name})"}
-            yield DraftPart("label", id, draft.document, labelled, response["kept"])
 
     def blamed(self, fault: Fault, draft: Draft) -> str | None:
         """Return the prompt whose reply failed the check; None if none did."""

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import dataclass, fields
+import json
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks import __version__
-from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_path
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.data.shards import Shard
-from halu_tasks.judging.ledger import FILE_NAME
-from halu_tasks.replies.parts.item_store import ItemStore
+from halu_tasks.judging.shared_budget import FILE_NAME
+from halu_tasks.replies.parts.items import ItemStore
 from halu_tasks.replies.predictions import DEFAULT_FIELDS, Fields
 from halu_tasks.tasks import Built, build
 
+RECORDS = "records.parquet"
+"""The file of a part, and of a table with the items that have no reply."""
+_PLAN = "plan.json"
 MOST_PARTS = 64
 """The number of parts that files are divided into, at most, unless another number is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ScorePlan:
     """What is scored, and in how many parts.
 
     Attributes:
@@ -55,6 +58,16 @@ class Plan:
         """The folder of the results, if they are written."""
         return Path(self.details).parent if self.details else None
 
+    def as_json(self) -> dict[str, Any]:
+        """Convert to JSON values; `from_json` restores it."""
+        return {**vars(self), "options": self.options.changed()}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> ScorePlan:
+        """Restore a plan."""
+        options, shards, fields = Options(**record["options"]), record["shards"], Fields(*record["fields"])
+        return cls(**{**record, "options": options, "shards": tuple(Shard(*s) for s in shards), "fields": fields})
+
     def of_part(self, rank: int) -> tuple[tuple[int, Shard], ...]:
         """Return the files of a part, each with its number."""
         return tuple(enumerate(self.shards))[rank :: self.parts]
@@ -78,6 +91,11 @@ class Work(NamedTuple):
         """The folder of a part; it exists once the part is finished."""
         return self.folder / "parts" / f"{rank:05d}"
 
+    def records(self, parts: int) -> list[Path]:
+        """The records of the finished parts; a part without any has no file."""
+        paths = (self.part(rank) / RECORDS for rank in range(parts))
+        return [path for path in paths if path.exists()]
+
     def table(self, number: int) -> Path:
         """The folder of a table of sums by cluster; it exists once the table is finished."""
         return self.folder / "tables" / f"{number:05d}"
@@ -87,7 +105,7 @@ class Work(NamedTuple):
         """The file in which the costs of judges are recorded, if they are limited."""
         return self.folder / FILE_NAME
 
-    def plan(self) -> Plan:
+    def plan(self) -> ScorePlan:
         """Read the plan.
 
         Raises:
@@ -98,7 +116,7 @@ class Work(NamedTuple):
             raise DataError(f"{self.folder}: contains no plan of halu-tasks score")
         return plan
 
-    def start(self, plan: Plan) -> Plan:
+    def start(self, plan: ScorePlan) -> ScorePlan:
         """Write the plan, or continue with the one that the folder has.
 
         The number of parts stays as it was. Files that have changed are scored again.
@@ -114,39 +132,36 @@ class Work(NamedTuple):
         if before is not None:
             plan = _continued(self.folder, before, plan)
         self.folder.mkdir(parents=True, exist_ok=True)
-        with atomic_path(self.folder / "plan", "plan") as partial:
-            partial.write_bytes(pickle.dumps(plan))
+        atomic_write_text(self.folder / _PLAN, json.dumps(plan.as_json(), indent=1) + "\n", "plan")
         return plan
 
-    def _read_plan(self) -> Plan | None:
-        path = self.folder / "plan"
+    def _read_plan(self) -> ScorePlan | None:
+        path = self.folder / _PLAN
         if not path.is_file():
             return None
         try:
-            content = pickle.loads(path.read_bytes())
-        except Exception:
-            # a pickle of another version can fail in any way
-            content = None
-        if not isinstance(content, Plan):
-            raise DataError(f"{path}: damaged, or written by another version of this package; use another folder")
-        return content
+            return ScorePlan.from_json(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError, HaluTasksError):
+            raise DataError(
+                f"{path}: damaged, or written by another version of this package; use another folder"
+            ) from None
 
 
-def _continued(folder: Path, before: Plan, plan: Plan) -> Plan:
+def _continued(folder: Path, before: ScorePlan, plan: ScorePlan) -> ScorePlan:
     """Return the plan of a folder with the current versions of its files."""
-    for field in fields(Plan):
-        old, new = getattr(before, field.name), getattr(plan, field.name)
-        if field.name == "options":
-            old, new = old.without_costs(), new.without_costs()
-        if field.name == "shards":
-            old, new = ([shard.address for shard in shards] for shards in (old, new))
-        if field.name != "parts" and old != new:
-            raise UsageError(f"{folder}: continues another run, whose {field.name} differ; use another folder")
-    values: dict[str, Any] = {field.name: getattr(plan, field.name) for field in fields(Plan)}
-    return Plan(**values | {"parts": before.parts})
+
+    def comparable(plan: ScorePlan) -> dict[str, Any]:
+        addresses = [shard.address for shard in plan.shards]
+        return {**vars(plan), "options": plan.options.without_costs(), "shards": addresses, "parts": 0}
+
+    old = comparable(before)
+    for name, value in comparable(plan).items():
+        if value != old[name]:
+            raise UsageError(f"{folder}: continues another run, whose {name} differ; use another folder")
+    return replace(plan, parts=before.parts)
 
 
-class Opened(NamedTuple):
+class ScoreRun(NamedTuple):
     """A plan with what its parts need.
 
     Attributes:
@@ -157,13 +172,13 @@ class Opened(NamedTuple):
     """
 
     work: Work
-    plan: Plan
+    plan: ScorePlan
     built: Built
     items: ItemStore
 
 
 @lru_cache(1)
-def opened(folder: Path) -> Opened:
+def open_run(folder: Path) -> ScoreRun:
     """Open a run; once in each process, as long as its plan does not change.
 
     Raises:
@@ -174,4 +189,4 @@ def opened(folder: Path) -> Opened:
     built = build(plan.task, plan.options)
     if built.located.sha256 != plan.data:
         raise DataError(f"{built.located}: changed while its replies were being scored; start again in another folder")
-    return Opened(work, plan, built, ItemStore(work.items))
+    return ScoreRun(work, plan, built, ItemStore(work.items))

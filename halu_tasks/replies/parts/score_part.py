@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +10,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.data.shards import Shard
-from halu_tasks.replies.parts.details import DetailsFile
-from halu_tasks.replies.parts.item_store import BUCKETS, StoredItem, id_hash
-from halu_tasks.replies.parts.plan import Opened, Plan, Work, opened
+from halu_tasks.replies.parts.items import StoredItem
+from halu_tasks.replies.parts.plan import RECORDS, ScorePlan, ScoreRun, Work, open_run
+from halu_tasks.replies.parts.records import Place, RecordWriter
 from halu_tasks.replies.predictions import (
     PredictionRow,
     ReplyCheck,
@@ -29,37 +26,11 @@ from halu_tasks.replies.predictions import (
 )
 from halu_tasks.replies.scoring import outcome_of, score_replies
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.tables import IdParts
 
 _BATCH = 1_000
 """The number of replies that are scored at a time."""
-_KEPT = 50_000
-"""The number of records that are kept before they are written."""
+_FACTS = "facts.json"
 _T = TypeVar("_T")
-
-RECORD = np.dtype([("item", "i8"), ("epoch", "i4"), ("kind", "i4"), ("row", "i8"), ("shard", "i4"), ("line", "i8")])
-"""The record of a reply: its item, its epoch, the number of its score among those of the chunk, the hash of its item's
-row, and its place."""
-
-
-class Records(NamedTuple):
-    """Records of replies to items of one group of clusters.
-
-    Attributes:
-        records: The records (`RECORD`), shape (N,).
-        scores: The different scores that they have, without their items.
-    """
-
-    records: npt.NDArray[np.void]
-    scores: list[Score]
-
-
-class Place(NamedTuple):
-    """Where a reply stands: the number of its file, and its line."""
-
-    shard: int
-    line: int
 
 
 @dataclass
@@ -104,24 +75,29 @@ def score_part(folder: Path, rank: int) -> None:
     """
     if Work(folder).part(rank).exists():
         return
-    run = opened(folder)
+    run = open_run(folder)
     plan = run.plan
     with atomic_folder(run.work.part(rank), "part") as partial:
         facts = PartFacts(plan.of_part(rank))
-        writer = RecordWriter(partial, IdParts(run.built.all_metrics))
-        details = DetailsFile(partial / "details.parquet") if plan.details else None
+        writer = RecordWriter(partial / RECORDS, run.built.all_metrics)
         for batch in _batches(run, facts):
-            _score_batch(run, batch, facts, writer, details)
-        writer.flush()
-        if details:
-            details.close()
-        (partial / "facts").write_bytes(pickle.dumps(facts))
+            _score_batch(run, batch, facts, writer)
+        writer.close()
+        (partial / _FACTS).write_text(json.dumps(vars(facts) | {"epochs": sorted(facts.epochs)}), encoding="utf-8")
 
 
 def read_facts(work: Work, rank: int) -> PartFacts:
     """Read what is known of a finished part."""
-    facts: PartFacts = pickle.loads((work.part(rank) / "facts").read_bytes())
-    return facts
+    record = json.loads((work.part(rank) / _FACTS).read_text(encoding="utf-8"))
+    first = record["first_unknown"]
+    return PartFacts(
+        shards=tuple((number, Shard(*shard)) for number, shard in record["shards"]),
+        replies=record["replies"],
+        epochs=set(record["epochs"]),
+        outcomes=Counter(record["outcomes"]),
+        unknown=record["unknown"],
+        first_unknown=(Place(*first[0]), first[1]) if first else None,
+    )
 
 
 class _Paired(NamedTuple):
@@ -132,7 +108,7 @@ class _Paired(NamedTuple):
     shard: int
 
 
-def _batches(run: Opened, facts: PartFacts) -> Iterator[list[_Paired]]:
+def _batches(run: ScoreRun, facts: PartFacts) -> Iterator[list[_Paired]]:
     """Read the replies of a part with their items.
 
     A judge is asked about all replies at once, and only when every id is known to be valid.
@@ -149,7 +125,7 @@ def _batches(run: Opened, facts: PartFacts) -> Iterator[list[_Paired]]:
         yield everything
 
 
-def _rows(run: Opened, facts: PartFacts) -> Iterator[tuple[int, PredictionRow]]:
+def _rows(run: ScoreRun, facts: PartFacts) -> Iterator[tuple[int, PredictionRow]]:
     """Read the replies of a part, each with the number of its file.
 
     Raises:
@@ -170,9 +146,9 @@ def _batched(rows: Iterable[_T], size: int) -> Iterator[list[_T]]:
         yield batch
 
 
-def _pairs(run: Opened, rows: Sequence[tuple[int, PredictionRow]], facts: PartFacts) -> Iterator[_Paired]:
-    items = run.items.find([row.id for _, row in rows])
-    for stored, (shard, row) in zip(items, rows, strict=True):
+def _pairs(run: ScoreRun, rows: Sequence[tuple[int, PredictionRow]], facts: PartFacts) -> Iterator[_Paired]:
+    for shard, row in rows:
+        stored = run.items.find(row.id)
         facts.replies += 1
         if stored is None:
             facts.count_unknown(Place(shard, row.line), row.id)
@@ -180,7 +156,7 @@ def _pairs(run: Opened, rows: Sequence[tuple[int, PredictionRow]], facts: PartFa
             yield _Paired(stored, row, shard)
 
 
-def first_unknown(run: Opened, parts: Iterable[PartFacts]) -> DataError | None:
+def first_unknown(run: ScoreRun, parts: Iterable[PartFacts]) -> DataError | None:
     """Return the error for replies whose ids no item has; None if there are none."""
     unknown = [facts for facts in parts if facts.first_unknown]
     if not unknown:
@@ -190,7 +166,7 @@ def first_unknown(run: Opened, parts: Iterable[PartFacts]) -> DataError | None:
     return unknown_id(where, id, sum(facts.unknown for facts in unknown), run.built.task)
 
 
-def repeated_id(plan: Plan, id: str, epoch: int, first: Place, place: Place) -> DataError:
+def repeated_id(plan: ScorePlan, id: str, epoch: int, first: Place, place: Place) -> DataError:
     """Make the error for two replies to the same item in the same epoch."""
     name = plan.shards[place.shard].address
     in_file = "" if first.shard == place.shard else f" of {plan.shards[first.shard].address}"
@@ -198,7 +174,7 @@ def repeated_id(plan: Plan, id: str, epoch: int, first: Place, place: Place) -> 
     return DataError(f"{name}:{place.line}: duplicate id {id!r}{in_epoch} (first in line {first.line}{in_file})")
 
 
-def _check_unique(plan: Plan, pairs: Iterable[_Paired]) -> None:
+def _check_unique(plan: ScorePlan, pairs: Iterable[_Paired]) -> None:
     seen: dict[tuple[int, int], Place] = {}
     for stored, row, shard in pairs:
         place = Place(shard, row.line)
@@ -207,9 +183,7 @@ def _check_unique(plan: Plan, pairs: Iterable[_Paired]) -> None:
             raise repeated_id(plan, row.id, row.epoch, first, place)
 
 
-def _score_batch(
-    run: Opened, batch: Sequence[_Paired], facts: PartFacts, writer: RecordWriter, details: DetailsFile | None
-) -> None:
+def _score_batch(run: ScoreRun, batch: Sequence[_Paired], facts: PartFacts, writer: RecordWriter) -> None:
     replies = [(with_target(stored.item, row.reply.target), row.reply) for stored, row, _ in batch]
     scores = score_replies(run.built, replies, run.plan.results, run.work.judge_costs)
     mode = run.built.options.scoring
@@ -217,104 +191,3 @@ def _score_batch(
         facts.epochs.add(row.epoch)
         facts.outcomes[outcome_of(row.reply.text, score, mode)] += 1
         writer.add(stored, row.epoch, score, Place(shard, row.line))
-    if details:
-        details.add([(pair.stored.number, pair.row.epoch, score) for pair, score in zip(batch, scores, strict=True)])
-
-
-class RecordWriter:
-    """Writes the records of a part, those of each group of clusters to a file of its own.
-
-    Args:
-        folder: The folder of the part.
-        id_parts: What is kept of ids.
-    """
-
-    def __init__(self, folder: Path, id_parts: IdParts) -> None:
-        self._folder = folder
-        self._kinds = Kinds(id_parts)
-        self._rows: dict[int, list[tuple[int, ...]]] = {}
-        self._number = 0
-
-    def add(self, stored: StoredItem, epoch: int, score: Score, place: Place) -> None:
-        """Add the score of a reply."""
-        row = (stored.number, epoch, *self._kinds.number_of(score), *place)
-        self._rows.setdefault(stored.bucket, []).append(row)
-        self._number += 1
-        if self._number >= _KEPT:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what was added."""
-        for bucket, rows in self._rows.items():
-            records = np.array(rows, dtype=RECORD)
-            used, records["kind"] = np.unique(records["kind"], return_inverse=True)
-            chunk = Records(records, [self._kinds.scores[kind] for kind in used])
-            with (self._folder / f"bucket-{bucket:03d}").open("ab") as file:
-                pickle.dump(chunk, file, pickle.HIGHEST_PROTOCOL)
-        self._rows.clear()
-        self._kinds.clear()
-        self._number = 0
-
-
-class Kinds:
-    """The different scores among many, which metrics do not have to count one by one.
-
-    Args:
-        id_parts: What is kept of ids.
-    """
-
-    def __init__(self, id_parts: IdParts) -> None:
-        self._id_parts = id_parts
-        self._numbers: dict[object, int] = {}
-        self.scores: list[Score] = []
-
-    def number_of(self, score: Score) -> tuple[int, int]:
-        """Return the number of a score among the different ones, and the hash of its item's row."""
-        id, row = self._id_parts.split(score.id)
-        return self.number(score, id), id_hash(row) >> 1 if row else 0
-
-    def number(self, score: Score, id: str) -> int:
-        """Return the number of a score among the different ones.
-
-        Args:
-            score: The score.
-            id: What is kept of its id.
-        """
-        key = (
-            id,
-            _hashable(score.answer),
-            _hashable(score.target),
-            score.outcome,
-            tuple(score.measurements.items()),
-            tuple(score.tags.items()),
-            tuple(score.verdicts),
-            tuple(score.strong_verdicts),
-        )
-        number = self._numbers.setdefault(key, len(self.scores))
-        if number == len(self.scores):
-            parts = (score.answer, score.target, score.measurements, score.tags, "", score.outcome, score.verdicts)
-            self.scores.append(Score(id, "", *parts, strong_verdicts=score.strong_verdicts))
-        return number
-
-    def clear(self) -> None:
-        """Forget all scores."""
-        self._numbers.clear()
-        self.scores = []
-
-
-def _hashable(answer: str | list[str] | None) -> object:
-    return tuple(answer) if isinstance(answer, list) else answer
-
-
-def read_records(work: Work, plan: Plan, buckets: range) -> Iterator[Records]:
-    """Read the records of some groups of clusters from all parts."""
-    assert buckets.stop <= BUCKETS
-    for rank in range(plan.parts):
-        for bucket in buckets:
-            path = work.part(rank) / f"bucket-{bucket:03d}"
-            if not path.exists():
-                continue
-            with path.open("rb") as file:
-                while file.peek(1):
-                    chunk: Records = pickle.load(file)
-                    yield chunk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,30 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Reply
-from halu_tasks.replies.parts.details import DetailsFile
-from halu_tasks.replies.parts.item_store import BUCKETS, Numbers
-from halu_tasks.replies.parts.plan import Opened, Work, opened
-from halu_tasks.replies.parts.score_part import (
-    RECORD,
-    Kinds,
-    Place,
-    read_records,
-    repeated_id,
-)
+from halu_tasks.replies.parts.items import BUCKETS
+from halu_tasks.replies.parts.plan import RECORDS, ScoreRun, Work, open_run
+from halu_tasks.replies.parts.records import MISSING, DifferentScores, Place, RecordWriter, read_records
+from halu_tasks.replies.parts.score_part import repeated_id
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
 from halu_tasks.scorers.statistics.jackknife import Chunk
-from halu_tasks.scorers.tables import ClusteredScores, IdParts, metric_table
+from halu_tasks.scorers.tables import ClusteredScores, metric_table
 from halu_tasks.tasks import Built
 
-_MISSING = Place(-1, 0)
+_FACTS = "facts.json"
+_BATCH = 1_000
+"""The number of items without a reply that are scored at a time."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,6 @@ class TableFacts:
         missing: The number of items without a reply, in any epoch.
         repeated: The first reply, by its place, whose item has another reply in the same epoch; with its error.
         totals: The sums over the clusters of each metric, in order; None for one that compares items across clusters.
-        judged: The scores of a judged task.
     """
 
     clusters: int
@@ -55,8 +50,7 @@ class TableFacts:
     replies: int
     missing: int
     repeated: tuple[Place, str] | None
-    totals: Sequence[ExactSums | None]
-    judged: Sequence[Score]
+    totals: Sequence[list[int] | None]
 
 
 class TableRange(NamedTuple):
@@ -89,127 +83,91 @@ def tabulate(folder: Path, table: TableRange, epochs: Sequence[int]) -> None:
     """
     if Work(folder).table(table.number).exists():
         return
-    run = opened(folder)
-    metrics = all_metrics(run.built)
+    run = open_run(folder)
+    files = run.work.records(run.plan.parts)
     with atomic_folder(run.work.table(table.number), "table") as partial:
-        records, scores = _read(run, table)
-        details = DetailsFile(partial / "details.parquet") if run.plan.details else None
-        records, missing = _with_missing(run, table, records, scores, epochs, details)
-        if details:
-            details.close()
-        ordered, begins = _by_cluster(run, table, records)
-        repeated = _repeated(run, ordered)
-        totals = []
-        kinds, rows = (ordered[name].astype(np.int64) for name in ("kind", "row"))
-        clusters = ClusteredScores(scores.scores, kinds, rows, begins)
-        for number, metric in enumerate(metrics if len(ordered) else ()):
-            totals.append(_write_metric(partial / f"metric-{number:03d}", metric, clusters))
-        judged = [scores.scores[kind] for kind in ordered["kind"]] if run.built.task.judged else []
+        records = read_records(files, table.buckets)
+        missing = 0
+        if not run.plan.partial and (missing := _write_missing(run, table, records, epochs, partial / RECORDS)):
+            records = read_records([*files, partial / RECORDS], table.buckets)
+        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
+        begins = _begins(records)
+        scores, kind = DifferentScores.of(records)
+        clusters = ClusteredScores(scores, kind.astype(np.int64), records["row"].to_numpy(), begins)
+        metrics = all_metrics(run.built) if len(records) else []
+        totals = [_write_metric(partial / f"metric-{n:03d}", metric, clusters) for n, metric in enumerate(metrics)]
         facts = TableFacts(
             clusters=len(begins),
-            items=len(np.unique(ordered["item"])),
-            replies=len(ordered),
+            items=len(np.unique(records["item"].to_numpy())),
+            replies=len(records),
             missing=missing,
-            repeated=repeated,
+            repeated=_repeated(run, records),
             totals=totals,
-            judged=judged,
         )
-        (partial / "facts").write_bytes(pickle.dumps(facts))
+        (partial / _FACTS).write_text(json.dumps(vars(facts)), encoding="utf-8")
 
 
-def _read(run: Opened, table: TableRange) -> tuple[npt.NDArray[np.void], Kinds]:
-    """Read the records of all parts, with their different scores."""
-    kinds, parts = Kinds(IdParts(run.built.all_metrics)), [np.zeros(0, dtype=RECORD)]
-    for records, scores in read_records(run.work, run.plan, table.buckets):
-        numbers = np.array([kinds.number(score, score.id) for score in scores], dtype=np.int32)
-        records["kind"] = numbers[records["kind"]]
-        parts.append(records)
-    return np.concatenate(parts), kinds
+def _write_missing(run: ScoreRun, table: TableRange, records: pyarrow.Table, epochs: Sequence[int], path: Path) -> int:
+    """Score an empty reply of each item to each epoch in which it has none; return their number."""
+    replied = set(zip(records["item"].to_pylist(), records["epoch"].to_pylist(), strict=True))
+    if len(replied) == sum(1 for _ in run.items.numbers(table.buckets)) * len(epochs):
+        return 0
+    waiting = [
+        (stored, epoch)
+        for stored in run.items.of_buckets(table.buckets)
+        for epoch in epochs
+        if (stored.number, epoch) not in replied
+    ]
+    writer = RecordWriter(path, run.built.all_metrics)
+    for begin in range(0, len(waiting), _BATCH):
+        batch = waiting[begin : begin + _BATCH]
+        replies = [(stored.item, Reply("")) for stored, _ in batch]
+        scores = score_replies(run.built, replies, run.plan.results, run.work.judge_costs)
+        for (stored, epoch), score in zip(batch, scores, strict=True):
+            writer.add(stored, epoch, score, MISSING)
+    writer.close()
+    return len(waiting)
 
 
-def _items_of(run: Opened, table: TableRange) -> tuple[Numbers, npt.NDArray[np.uint64]]:
-    """Return the numbers of a table's items, ascending, and the hashes of their clusters."""
-    parts = [run.items.of_bucket(bucket) for bucket in table.buckets]
-    numbers, clusters = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    order = np.argsort(numbers)
-    return numbers[order], clusters[order]
+def _begins(records: pyarrow.Table) -> Any:
+    """Return the first record of each cluster, of records that are ordered by cluster."""
+    codes = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else np.zeros(0, dtype=np.int64)
 
 
-def _with_missing(
-    run: Opened,
-    table: TableRange,
-    records: npt.NDArray[np.void],
-    kinds: Kinds,
-    epochs: Sequence[int],
-    details: DetailsFile | None,
-) -> tuple[npt.NDArray[np.void], int]:
-    """Add an empty reply of each item to each epoch in which it has none, unless missing replies are left out.
-
-    Returns:
-        The records, and the number of items without a reply, once for each epoch.
-    """
-    if run.plan.partial:
-        return records, 0
-    numbers, _ = _items_of(run, table)
-    rows = []
-    for epoch in epochs:
-        known = np.zeros(len(numbers), dtype=bool)
-        known[np.searchsorted(numbers, records["item"][records["epoch"] == epoch])] = True
-        missing = numbers[~known]
-        for number, score in _empty_scores(run, missing):
-            rows.append((number, epoch, *kinds.number_of(score), *_MISSING))
-            if details:
-                details.add([(number, epoch, score)], missing=True)
-    return np.concatenate([records, np.array(rows, dtype=RECORD)]), len(rows)
-
-
-def _empty_scores(run: Opened, numbers: Numbers) -> Iterator[tuple[int, Score]]:
-    for begin in range(0, len(numbers), 1_000):
-        some = [int(number) for number in numbers[begin : begin + 1_000]]
-        replies = [(run.items.item(number).item, Reply("")) for number in some]
-        yield from zip(some, score_replies(run.built, replies, run.plan.results, run.work.judge_costs), strict=True)
-
-
-def _by_cluster(run: Opened, table: TableRange, records: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.void], Numbers]:
-    """Order records by cluster, item and epoch.
-
-    Returns:
-        The records, and the first one of each cluster.
-    """
-    numbers, of_items = _items_of(run, table)
-    clusters = of_items[np.searchsorted(numbers, records["item"])]
-    places = (records["line"], records["shard"], records["epoch"], records["item"])
-    order = np.lexsort((*places, clusters[:, 1], clusters[:, 0]))
-    clusters = clusters[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (clusters[1:] != clusters[:-1]).any(axis=1)
-    return records[order], np.flatnonzero(first)
-
-
-def _repeated(run: Opened, records: npt.NDArray[np.void]) -> tuple[Place, str] | None:
+def _repeated(run: ScoreRun, records: pyarrow.Table) -> tuple[Place, str] | None:
     """Return the first place of a repeated reply, and the error."""
-    same = (records["item"][1:] == records["item"][:-1]) & (records["epoch"][1:] == records["epoch"][:-1])
-    seconds = np.flatnonzero(same) + 1
+    item, epoch, shard, line = (records[name].to_numpy() for name in ("item", "epoch", "shard", "line"))
+    seconds = np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])) + 1
     if not len(seconds):
         return None
-    places = [Place(int(records["shard"][second]), int(records["line"][second])) for second in seconds]
-    place, second = min(zip(places, seconds, strict=True))
-    before = records[second - 1]
-    id = run.items.item(int(before["item"])).item.id
-    first = Place(int(before["shard"]), int(before["line"]))
-    return place, str(repeated_id(run.plan, id, int(before["epoch"]), first, place))
+    place, second = min((Place(int(shard[second]), int(line[second])), int(second)) for second in seconds)
+    first = Place(int(shard[second - 1]), int(line[second - 1]))
+    id = json.loads(records["id"][second].as_py())
+    return place, str(repeated_id(run.plan, id, int(epoch[second]), first, place))
 
 
-def _write_metric(path: Path, metric: Metric, clusters: ClusteredScores) -> ExactSums | None:
+def _write_metric(path: Path, metric: Metric, clusters: ClusteredScores) -> list[int] | None:
     """Write what the jackknife of a metric reads again; return its sums."""
     if not metric.has_sums:
         columns = clusters.columns()
-        own: dict[str, Any] = {name: columns[name] for name in metric.columns}
+        own: dict[str, Any] = {name: _encoded(columns[name]) for name in metric.columns}
         np.savez(path, cluster=columns.cluster, **own)
         return None
     total, rows = metric_table(metric, clusters)
     np.savez(path, terms=rows.terms, classes=rows.classes, times=np.asarray(rows.times))
-    return total
+    return total.units
+
+
+def _encoded(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a column without objects, which only a pickle could hold: each as JSON."""
+    return np.array([json.dumps(value) for value in column], dtype=np.str_) if column.dtype == object else column
+
+
+def _decoded(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if column.dtype.kind != "U":
+        return column
+    return np.fromiter(map(json.loads, column.tolist()), dtype=object, count=len(column))
 
 
 class Tables:
@@ -222,20 +180,20 @@ class Tables:
 
     def __init__(self, work: Work, number: int) -> None:
         self._folders = [work.table(each) for each in range(number)]
-        self.facts: list[TableFacts] = [pickle.loads((folder / "facts").read_bytes()) for folder in self._folders]
+        self.facts = [_read_facts(folder / _FACTS) for folder in self._folders]
 
-    def details(self) -> list[Path]:
-        """Return the files with the scores of missing replies."""
-        return [path for folder in self._folders if (path := folder / "details.parquet").exists()]
+    def records(self) -> list[Path]:
+        """Return the files with the records of items without a reply."""
+        return [path for folder in self._folders if (path := folder / RECORDS).exists()]
 
     def total(self, metric: int) -> ExactSums:
         """Add up the sums of a metric."""
         parts = [facts.totals[metric] for facts in self.facts if facts.clusters]
-        total = ExactSums([0] * max(len(part.units) for part in parts if part))
+        total = ExactSums([0] * max(len(part) for part in parts if part))
         for part in parts:
             if part is None:
                 raise DataError("a table is damaged")
-            total.add(part)
+            total.add(ExactSums(part))
         return total
 
     def chunks(self, metric: int) -> Iterator[Chunk]:
@@ -255,5 +213,11 @@ class Tables:
     def _columns(self, metric: int) -> Iterator[dict[str, Any]]:
         for folder, facts in zip(self._folders, self.facts, strict=True):
             if facts.clusters:
-                with np.load(folder / f"metric-{metric:03d}.npz", allow_pickle=True) as arrays:
-                    yield dict(arrays)
+                with np.load(folder / f"metric-{metric:03d}.npz") as arrays:
+                    yield {name: _decoded(column) for name, column in arrays.items()}
+
+
+def _read_facts(path: Path) -> TableFacts:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    repeated = record["repeated"]
+    return TableFacts(**{**record, "repeated": (Place(*repeated[0]), repeated[1]) if repeated else None})

@@ -99,7 +99,9 @@ def test_export_and_import_keep_what_annotators_keep(
     assert (kept / "build.json").read_text() == (folder / "build.json").read_text()
     report = json.loads((kept / "dataset" / "annotation.json").read_text())
     assert report["dropped"] == {"voted invalid": {"other": 20}} and report["kept"] == 20
-    assert "rule: two" in result.stdout and "kept: 20" in result.stdout and "voted invalid: {other: 20}" in result.stdout
+    assert (
+        "rule: two" in result.stdout and "kept: 20" in result.stdout and "voted invalid: {other: 20}" in result.stdout
+    )
     # nothing is overwritten, and without a folder nothing is written
     again = here("label", "import", folder, *files, "-o", kept)
     assert again.returncode == 2 and "nothing is overwritten" in again.stderr

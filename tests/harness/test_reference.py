@@ -1,4 +1,4 @@
-"""Human labels of judged replies: drawn, labelled, and used alike by all commands and both harnesses."""
+"""Better labels of judged replies: drawn, labelled, and used alike by all commands and both harnesses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_judge import by_rule
+from test_judge import asked_text, by_rule
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -42,7 +42,7 @@ def replies(tmp_path: Path) -> Path:
 def labels(folder: Path, number: int, **columns: str) -> Path:
     """Write labels of the first items; people disagree with the judge on every sixth."""
     rows = [
-        {"id": item.id, "hallucinated": "yes" if n % 3 == 1 or n % 6 == 5 else "no", **columns}
+        {"id": item.id, "label": "yes" if n % 3 == 1 or n % 6 == 5 else "no", **columns}
         for n, item in enumerate(ITEMS[:number])
     ]
     path = folder / f"labels{number}.jsonl"
@@ -64,23 +64,23 @@ def test_all_harnesses_and_the_report_correct_alike(
     run_lm_eval: Callable[..., dict[str, Any]],
     run_inspect: Callable[..., Any],
 ) -> None:
-    human = labels(tmp_path, 30)
+    reference = labels(tmp_path, 30)
     plain = score(capsys, str(replies), *judge)
-    scored = score(capsys, str(replies), *judge, "--human", str(human))
+    scored = score(capsys, str(replies), *judge, "--reference", str(reference))
     assert not plain["metrics"].keys() & set(CORRECTED)
     assert plain["metrics"].items() <= scored["metrics"].items()
     # of 30 labelled, people call 15 a hallucination, of which the judge finds all, and the judge calls 20 so
     assert scored["metrics"]["judge_sensitivity"] == 1.0
     assert scored["metrics"]["judge_specificity"] == pytest.approx(10 / 15)
     assert set(CORRECTED) <= scored["intervals"].keys()
-    assert "human_" in scored["version"] and "human_" not in plain["version"]
+    assert "reference_" in scored["version"] and "reference_" not in plain["version"]
 
-    options = {"halu_judge": judge[3], "halu_judge_base_url": judge[5], "halu_human": str(human)}
+    options = {"halu_judge": judge[3], "halu_judge_base_url": judge[5], "halu_reference": str(reference)}
     found = run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), options)["results"]["cfaith_gen"]
     log = run_inspect(
         "cfaith_gen",
         "halu/replay",
-        {"judge": judge[3], "judge_base_url": judge[5], "human": str(human)},
+        {"judge": judge[3], "judge_base_url": judge[5], "reference": str(reference)},
         model_args={"predictions": str(replies)},
     )
     in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
@@ -91,13 +91,13 @@ def test_all_harnesses_and_the_report_correct_alike(
     results.write_text(json.dumps(score(capsys, str(replies), *judge, "--model", "m", "--details", str(details))))
     assert main(["report", str(results), "-o", str(report)]) == 0
     assert "is what the judge says" in (report / "report.md").read_text()
-    assert main(["report", str(results), "-o", str(report), "--human", str(human)]) == 0
+    assert main(["report", str(results), "-o", str(report), "--reference", str(reference)]) == 0
     assert "is what the judge says" not in (report / "report.md").read_text()
-    assert "by human labels 0." in (report / "report.md").read_text()
-    assert "by human labels:" in (report / "index.html").read_text()
+    assert "corrected 0." in (report / "report.md").read_text()
+    assert "corrected:" in (report / "index.html").read_text()
     (result,) = json.loads((report / "report.json").read_text())["results"]
     assert "hallucination_rate_ppi" in json.dumps(result)
-    assert "human_" in result["version"]
+    assert "reference_" in result["version"]
 
 
 @pytest.mark.slow
@@ -105,13 +105,13 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     judge: list[str], tmp_path: Path, capsys: Capture
 ) -> None:
     """The judge calls all replies of one model hallucinations and none of the other's; most people see the opposite."""
-    human = tmp_path / "both.jsonl"
+    reference = tmp_path / "both.jsonl"
     rows = [
-        {"id": item.id, "reply": reply, "hallucinated": "yes" if (n % 12 == 0) != right else "no"}
+        {"id": item.id, "reply": reply, "label": "yes" if (n % 12 == 0) != right else "no"}
         for n, item in enumerate(ITEMS[:32])
         for reply, right in ((item.target, True), (f"不知道{n}", False))
     ]
-    human.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reference.write_text("".join(json.dumps(row) + "\n" for row in rows))
     strange, right = tmp_path / "strange.jsonl", tmp_path / "right.jsonl"
     for path, outputs in ((strange, [f"不知道{n}" for n in range(len(ITEMS))]), (right, [i.target for i in ITEMS])):
         rows = [{"id": item.id, "output": output} for item, output in zip(ITEMS, outputs, strict=True)]
@@ -130,7 +130,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
         assert main(["report", "--pairs", *files, "--json"]) == 0
         return report, json.loads(capsys.readouterr().out)
 
-    half = [results("one", strange, "--human", str(human)), results("two", right)]
+    half = [results("one", strange, "--reference", str(reference)), results("two", right)]
     report, compared = reported(*half)
     (pair,), (column,) = report["pairs"], report["columns"]
     assert column["compared_by"] == pair["metric"] == "hallucination_rate"
@@ -138,7 +138,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     assert any("its error is not in them" in note for note in column["notes"])
     assert (compared["columns"][0]["notes"], compared["pairs"]) == (column["notes"], report["pairs"])
 
-    report, compared = reported(half[0], results("two", right, "--human", str(human)))
+    report, compared = reported(half[0], results("two", right, "--reference", str(reference)))
     (pair,), (column,) = report["pairs"], report["columns"]
     assert column["headline"] == "hallucination_rate"
     assert column["compared_by"] == pair["metric"] == "hallucination_rate_ppi"
@@ -146,7 +146,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     ranks = {result["entry"]: result["rank"] for result in report["results"]}
     assert ranks == {pair["first"]: [1, 1], pair["second"]: [2, 2]}
     assert report["wins"][0]["better"] == 1
-    assert any("corrected by human labels" in note for note in column["notes"])
+    assert any("corrected by 32 labels of each result" in note for note in column["notes"])
     assert compared["pairs"] == [pair]
 
     others = []
@@ -169,7 +169,7 @@ def test_the_documented_commands_draw_labels_and_use_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
-    section = page.partition('id="the-judges-errors"')[2].partition('id="the-adjustment-factor"')[0]
+    section = page.partition('id="the-judges-errors"')[2].partition("## Without a judge")[0]
     commands = [shlex.split(line) for line in section.splitlines() if line.startswith("halu-tasks ")]
     printed = []
     for _, *words in commands:
@@ -182,7 +182,7 @@ def test_the_documented_commands_draw_labels_and_use_them(
         if words[0] == "label":
             label_drawn(Path("labels.csv"))
     assert [command[1] for command in commands] == ["score", "label", "score", "report", "score"]
-    assert "36 of 36 verdicts" in printed[1]
+    assert re.search(r"cfaith_gen +36 +36 of 36", printed[1])
     assert re.search(r"^hallucination_rate_ppi +0\.6667", printed[2], re.M)
     assert re.search(r"^judge_kappa +1\.0000", printed[2], re.M)
     assert "hallucination_rate_assumed_low" in printed[4]
@@ -196,20 +196,20 @@ def label_drawn(path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
-        writer.writerows({**row, "hallucinated": "yes" if "不知道" in row["reply"] else "no"} for row in rows)
+        writer.writerows({**row, "label": "yes" if "不知道" in row["reply"] else "no"} for row in rows)
 
 
 def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
     judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    arguments = [str(replies), *judge, "--human"]
+    arguments = [str(replies), *judge, "--reference"]
     assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 12))]) == 0
     printed = capsys.readouterr()
-    assert "12 human labels are too few for an interval" in printed.err
+    assert "12 labels are too few for an interval" in printed.err
     assert "hallucination_rate_ppi" in printed.out and "note:" not in printed.out
     assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 11, reply="another"))]) == 0
     printed = capsys.readouterr()
-    assert "11 of 11 human labels fit no verdict" in printed.err
+    assert "11 of 11 labels fit no verdict" in printed.err
     assert "hallucination_rate_ppi" not in printed.out
 
 
@@ -217,16 +217,19 @@ def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
     ("rows", "message"),
     [
         (
-            [{"id": "nowhere", "hallucinated": "yes"}],
+            [{"id": "nowhere", "label": "yes"}],
             "1 of 1 labelled ids are not items of cfaith_gen, such as 'nowhere'",
         ),
         (
-            [{"id": ITEMS[0].id, "hallucinated": "yes"}, {"id": ITEMS[0].id, "hallucinated": "no"}],
+            [{"id": ITEMS[0].id, "label": "yes"}, {"id": ITEMS[0].id, "label": "no"}],
             f":2: a label of {ITEMS[0].id!r} contradicts an earlier one of the same reply",
         ),
-        ([{"id": ITEMS[0].id, "hallucinated": "maybe"}], ":1: hallucinated is 'maybe', expected yes or no"),
-        ([{"id": ITEMS[0].id, "hallucinated": ""}], "contains no label of cfaith_gen"),
-        ([{"hallucinated": "yes"}], ":1: expected the id of an item in 'id', got None"),
+        (
+            [{"id": ITEMS[0].id, "label": "maybe"}],
+            ":1: label is 'maybe', expected yes or no, conflict or consistent, or 0 to 1",
+        ),
+        ([{"id": ITEMS[0].id, "label": ""}], "contains no label of cfaith_gen"),
+        ([{"label": "yes"}], ":1: expected the id of an item in 'id', got None"),
     ],
 )
 def test_faults_of_labels_are_one_line_before_anything_is_judged(
@@ -234,35 +237,73 @@ def test_faults_of_labels_are_one_line_before_anything_is_judged(
 ) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["score", "cfaith_gen", str(replies), "--data", "sample", "--human", str(path)]) == 2
+    assert main(["score", "cfaith_gen", str(replies), "--data", "sample", "--reference", str(path)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 
 
 def test_assumed_errors_give_a_band(judge: list[str], replies: Path, capsys: Capture) -> None:
-    ranges = ["--judge-sensitivity", "0.8-0.9", "--judge-specificity", "0.9"]
-    scored = score(capsys, str(replies), *judge, *ranges)
+    scored = score(capsys, str(replies), *judge, "--assume", "sensitivity:0.8-0.9,specificity:0.9")
     assert scored["metrics"]["hallucination_rate_assumed_low"] == pytest.approx((24 / 36 - 0.1) / 0.8)
     assert scored["metrics"]["hallucination_rate_assumed_high"] == pytest.approx((24 / 36 - 0.1) / 0.7)
-    assert scored["version"].endswith("judge_sensitivity0.8to0.9-judge_specificity0.9")
+    assert scored["version"].endswith("assume_sensitivity0.8to0.9-assume_specificity0.9")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("task", "assumption", "message"),
     [
-        (["--judge-sensitivity", "0.8"], "give both judge_sensitivity and judge_specificity"),
-        (["--judge-sensitivity", "0.9-0.8", "--judge-specificity", "1"], "expected a number from 0 to 1 or a range"),
-        (["--judge-sensitivity", "0.4", "--judge-specificity", "0.5-0.9"], "must add up to more than 1"),
+        ("cfaith_gen", "sensitivity:0.8", "give both sensitivity and specificity"),
+        ("cfaith_gen", "sensitivity:0.9-0.8,specificity:1", "expected sensitivity:SHARE,specificity:SHARE"),
+        ("cfaith_gen", "sensitivity:0.4,specificity:0.5-0.9", "must add up to more than 1"),
+        ("cfaith_gen", "precision:0.5", "cfaith_gen has no figures for a precision"),
+        ("cfaith_choice", "sensitivity:1,specificity:1", "task cfaith_choice has no judge"),
     ],
 )
 def test_assumptions_that_say_nothing_are_refused(
-    arguments: list[str], message: str, replies: Path, capsys: Capture
+    task: str, assumption: str, message: str, replies: Path, capsys: Capture
 ) -> None:
-    assert main(["score", "cfaith_gen", str(replies), "--data", "sample", *arguments]) == 2
+    assert main(["score", task, str(replies), "--data", "sample", "--assume", assumption]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_task_without_a_judge_has_no_judges_errors(replies: Path, tmp_path: Path, capsys: Capture) -> None:
-    human = str(labels(tmp_path, 5))
-    assert main(["score", "cfaith_choice", str(replies), "--data", "sample", "--human", human]) == 2
+    reference = str(labels(tmp_path, 5))
+    assert main(["score", "cfaith_choice", str(replies), "--data", "sample", "--reference", reference]) == 2
     assert "task cfaith_choice has no judge" in capsys.readouterr().err
+
+
+def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
+    judge: list[str], replies: Path, serve: Serve, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lenient(request: dict[str, Any]) -> str:
+        missed = '{"reason": "", "verdict": "consistent"}'
+        return missed if "1\n=====" in asked_text(request) else by_rule(request)
+
+    weak = ["--data", "sample", "--judge", "openai/gpt-4o-mini", "--judge-base-url", serve(lenient).url]
+    results, drawn, details, strong = (tmp_path / name for name in ("r.json", "drawn.jsonl", "d.jsonl", "s.jsonl"))
+    results.write_text(json.dumps(score(capsys, str(replies), *weak, "--model", "m", "--details", str(details))))
+    # 20 verdicts are fewer than an interval needs, which is said before anybody labels them
+    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "20"]) == 3
+    assert "m: 20 verdicts of cfaith_gen are too few for an interval" in capsys.readouterr().err
+    assert {row["weight"] for row in map(json.loads, drawn.read_text().splitlines())} == {"1.8"}
+    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "36"]) == 0
+    capsys.readouterr()
+    score(capsys, str(drawn), *judge, "--output-field", "reply", "--partial", "--details", str(strong))
+    scored = score(capsys, str(replies), *weak, "--reference", str(strong))["metrics"]
+    missed = len([n for n in range(36) if n % 3 and n % 10 == 1])
+    assert scored["hallucination_rate"] == pytest.approx((24 - missed) / 36)
+    assert scored["hallucination_rate_ppi"] == pytest.approx(24 / 36)
+    assert scored["judge_sensitivity"] == pytest.approx((24 - missed) / 24)
+
+
+def test_several_annotators_count_as_their_mean(
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    table = tmp_path / "labels.jsonl"
+    rows = [
+        {"id": item.id, "label": label, "by": by}
+        for item in ITEMS
+        for by, label in (("a", "conflict"), ("b", "consistent"), ("c", 0.5))
+    ]
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert score(capsys, str(replies), *judge, "--reference", str(table))["metrics"]["hallucination_rate_ppi"] == 0.5

@@ -1,0 +1,129 @@
+"""What is known of a judge's errors in a run, from better labels or an assumption, and what to say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from halu_tasks.core.errors import UsageError
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, with_known_error
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built, Task
+
+_UNCORRECTED = (
+    "{task}: {headline} is what the judge says, not the truth; better labels of some replies correct it "
+    "(halu-tasks label verdicts, then --reference; docs/judges.md)"
+)
+_RAW = "differences and ranks are of {headline} as the judge says, and its error is not in them"
+
+
+def check_reference(built: Built) -> None:
+    """Check the options about the judge's errors, before anything is generated.
+
+    Raises:
+        UsageError: The task has no judge, or its errors cannot be corrected in this way.
+        DataError: The labels cannot be read, or do not fit the task.
+    """
+    judged, options, name = built.task.judged, built.options, built.task.name
+    if not options.reference and not options.assume:
+        return
+    if judged is None:
+        raise UsageError(f"task {name} has no judge, so it has no judge's errors to correct")
+    if judged.positive is None:
+        raise UsageError(f"task {name}: its judge has no label that reports a hallucination (JudgeSpec.positive)")
+    if options.assumption and options.assumption.precision is not None and judged.precision is None:
+        raise UsageError(f"option assume: {name} has no figures for a precision; assume sensitivity and specificity")
+    _ = built.reference
+
+
+def with_known_errors(built: Built, score: Score) -> Score:
+    """Add to a score what is known of the judge's errors."""
+    if built.task.judged is None or not (built.reference or built.options.assume):
+        return score
+    return with_known_error(score, built.task.judged, built.reference, built.options.assumption)
+
+
+def label_warnings(task: Task, reference: ReferenceLabels | None, scores: Sequence[Score]) -> list[str]:
+    """Warn of labels that fit no reply of a run, and of too few for its figures."""
+    if reference is None or not any("labels" in score.measurements for score in scores):
+        return []
+    return unused_labels(task, reference, number_used(scores)) + few_labels(task, scores)
+
+
+def number_used(scores: Sequence[Score]) -> int:
+    """Return how many labels of verdicts the scores have."""
+    return round(sum(score.measurements.get("labels", 0.0) for score in scores))
+
+
+def unused_labels(task: Task, reference: ReferenceLabels, used: int) -> list[str]:
+    """Warn of labels that fit no verdict."""
+    if used >= len(reference):
+        return []
+    return [
+        f"{task.name}: {len(reference) - used} of {len(reference)} labels fit no verdict (they are of other replies or "
+        "parts, or the judge failed) and are not used"
+    ]
+
+
+def few_labels(task: Task, scores: Sequence[Score]) -> list[str]:
+    """Warn of too few labels of a run for its figures."""
+    used = number_used(scores)
+    if used < FEWEST:
+        return [f"{task.name}: {used} labels are too few for an interval of the corrected rate, {FEWEST} are needed"]
+    weight, positive = (
+        sum(score.measurements.get(name, 0.0) for score in scores) for name in ("label_weight", "label_positive")
+    )
+    if 0 < positive < weight:
+        return []
+    kind, missing = ("a", "specificity") if positive else ("no", "sensitivity")
+    return [f"{task.name}: all {used} labels say {kind} hallucination, so judge_{missing} is unknown"]
+
+
+def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
+    """Return a note that a judged rate is not the truth, unless the scores say something of the judge's errors."""
+    if not _is_judged(task, scores):
+        return None
+    if any(name in score.measurements for score in scores for name in ("labels", "assumed_sensitivity_low")):
+        return None
+    return _UNCORRECTED.format(task=task.name, headline=task.headline)
+
+
+def _is_judged(task: Task, scores: Iterable[Score]) -> bool:
+    return task.judged is not None and task.judged.positive is not None and any(score.verdicts for score in scores)
+
+
+def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Sequence[Score]]) -> Metric:
+    """Return the metric by which runs are compared: `<metric>_ppi` if all of them have it with an interval.
+
+    Args:
+        metric: The metric that is shown.
+        metrics: All metrics of the task.
+        runs: The scores of each run.
+    """
+    corrected = next((other for other in metrics if other.name == f"{metric.name}_ppi"), None)
+    if corrected is None:
+        return metric
+    estimates = (estimate(corrected, by_cluster(scores)) for scores in runs)
+    return corrected if all(found and found.low is not None for found in estimates) else metric
+
+
+def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[Score]]) -> str | None:
+    """Return a note on what differences of a judged rate rest on; None if no judge was asked.
+
+    Args:
+        task: The task.
+        decisive: The metric by which the runs are compared.
+        runs: The scores of each run.
+    """
+    scores = [score for scores in runs for score in scores]
+    uncorrected = uncorrected_note(task, scores)
+    if len(runs) < 2 or not _is_judged(task, scores):
+        return uncorrected
+    if decisive.name.endswith("_ppi"):
+        rate, numbers = decisive.name.removesuffix("_ppi"), sorted({number_used(scores) for scores in runs})
+        labels = " to ".join(f"{number:,}" for number in dict.fromkeys((numbers[0], numbers[-1])))
+        return f"differences and ranks are of {decisive.name}, {rate} corrected by {labels} labels of each result"
+    raw = _RAW.format(headline=decisive.name)
+    if number_used(scores):
+        return f"{raw}: not every result has {decisive.name}_ppi with an interval (docs/judges.md)"
+    return f"{uncorrected}; {raw}" if uncorrected else raw

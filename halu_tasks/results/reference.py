@@ -1,0 +1,153 @@
+"""Judged replies to label, and their labels in runs that were scored without them."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import atomic_write
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.json_lines import json_line
+from halu_tasks.replies.reference import few_labels, number_used, unused_labels
+from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.scorers.reading.judge import FAILED
+from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, with_known_error
+from halu_tasks.tasks import Task
+from halu_tasks.tasks.reference import FIELDS, read_reference
+
+
+class Drawn(NamedTuple):
+    """What was drawn of a run.
+
+    Attributes:
+        model: The model that gave the replies.
+        task: The task's name.
+        replies: The number of replies drawn.
+        of: The number of judged replies.
+        verdicts: The number of verdicts on the replies drawn.
+    """
+
+    model: str
+    task: str
+    replies: int
+    of: int
+    verdicts: int
+
+    @property
+    def warning(self) -> str | None:
+        """A warning if there are fewer verdicts than an interval needs labels."""
+        if self.verdicts >= FEWEST:
+            return None
+        return (
+            f"{self.model}: {self.verdicts} verdicts of {self.task} are too few for an interval of the corrected rate, "
+            f"{FEWEST} labels are needed"
+        )
+
+
+def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) -> list[Drawn]:
+    """Draw replies of each run at random and write what was judged, without the judge's answers, for labels.
+
+    Args:
+        paths: Files and folders with results of judged tasks.
+        number: About how many verdicts to draw of each run. Whole replies are drawn, as many as have this number of
+            verdicts on average; all if there are fewer.
+        seed: The seed; which are drawn depends on it and on the replies.
+        output: The file, JSON Lines if its name ends in `.jsonl`, otherwise CSV.
+
+    Raises:
+        DataError: There are no results with a judge's verdicts, or a file cannot be read or written.
+    """
+    results = read_results(paths)
+    if lost := [skipped for skipped in results.skipped if skipped.lost]:
+        raise DataError(f"{lost[0].source}: {lost[0].why}")
+    drawn, rows = [], []
+    for run in results.runs:
+        task = run.benchmark_task
+        judged = [answer for answer in run.answers if answer.score.verdicts]
+        if not judged or task.judged is None or task.judged.positive is None:
+            continue
+        asked = sum(len(answer.score.verdicts) for answer in judged)
+        replies = min(max(round(number * len(judged) / asked), 1), len(judged))
+        judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply, surrogates="surrogatepass"))
+        weight = f"{len(judged) / replies:.6g}"
+        own = [row for answer in judged[:replies] for row in _verdicts(run, task, answer, weight)]
+        drawn.append(Drawn(run.model, task.name, replies, len(judged), len(own)))
+        rows += own
+    if not rows:
+        raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
+    with atomic_write(output, "labels") as file:
+        if output.suffix == ".jsonl":
+            file.writelines(json_line(row) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            writer.writerows(rows)
+    return drawn
+
+
+def _verdicts(run: Run, task: Task, answer: ScoredReply, weight: str) -> Iterator[dict[str, Any]]:
+    """Return a row for each verdict on a reply; its columns are `FIELDS`."""
+    assert task.judged
+    reply = task.judged_text(run.scoring, answer.item, answer.reply)
+    for verdict, question in zip(answer.score.verdicts, task.judged.questions(answer.item, reply), strict=True):
+        if verdict.label != FAILED:
+            shown = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.items() if name != "about")
+            values = (task.name, answer.item.id, verdict.about, reply, shown, "", "", weight)
+            yield dict(zip(FIELDS, values, strict=True))
+
+
+def _unfenced(text: str) -> str:
+    """Return a text without the two identical lines that a judge sees around it (`fence`)."""
+    lines = text.split("\n")
+    return "\n".join(lines[1:-1]) if len(lines) > 2 and lines[0] == lines[-1] else text
+
+
+def with_reference(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]]:
+    """Add better labels to the runs of judged tasks.
+
+    Args:
+        runs: The runs.
+        path: The table of the labels.
+
+    Returns:
+        The runs, and warnings.
+
+    Raises:
+        DataError: The file cannot be read or fits no run.
+    """
+    labelled, warnings = [], []
+    used: Counter[str] = Counter()
+    tasks: dict[str, Task] = {}
+
+    @cache
+    def labels_of(name: str) -> ReferenceLabels:
+        return read_reference(path, tasks[name])
+
+    for run in runs:
+        task = run.benchmark_task
+        if task.judged is None or task.judged.positive is None or not any(score.verdicts for score in run.scores):
+            labelled.append(run)
+            continue
+        tasks[task.name] = task
+        labels = labels_of(task.name)
+        answers = [
+            answer._replace(score=with_known_error(answer.score, task.judged, labels, None)) for answer in run.answers
+        ]
+        tags = [tag for tag in run.provenance.version.split("-") if not tag.startswith("reference_")]
+        version = "-".join([*tags, f"reference_{labels.hash}"])
+        labelled.append(replace(run, answers=answers, provenance=replace(run.provenance, version=version)))
+        warnings += [f"{run.model}: {text}" for text in few_labels(task, labelled[-1].scores)]
+        used[task.name] += number_used(labelled[-1].scores)
+    if not tasks:
+        raise DataError(f"{path}: the results contain no run of a judged task with verdicts to label")
+    for name, task in tasks.items():
+        # labels of several models are in one file, so only those of none are of note
+        warnings += unused_labels(task, labels_of(name), used[name])
+    return labelled, warnings

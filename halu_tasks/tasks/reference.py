@@ -1,0 +1,116 @@
+"""Tables of better labels of judged replies: people's, or the details of `halu-tasks score` with a stronger judge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.hashing import short_hash
+from halu_tasks.data.rows import Row, json_lines
+from halu_tasks.data.tables import WORKBOOK, table_lines
+from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec
+from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, squeezed
+from halu_tasks.tasks.task import Task
+
+FIELDS = ("task", "id", "claim", "reply", "shown", "label", "by", "weight")
+"""The columns of a table.
+
+Only `id` and `label` are needed, and `claim` if a reply has several verdicts; `shown` is only for people.
+"""
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+def read_reference(path: str, task: Task, ids: Collection[str] | None = None) -> ReferenceLabels:
+    """Read the labels of a judged task's replies: JSON Lines, a JSON array, a CSV file or a workbook.
+
+    Rows without a label, and those that name another task, are left out. Labels of the same reply by several annotators
+    count as their mean.
+
+    Args:
+        path: The file.
+        task: The task.
+        ids: The ids of the task's items; None if they are not known.
+
+    Raises:
+        DataError: The file cannot be read or has no label of the task, a value is invalid, one annotator's labels of
+            the same reply contradict each other, or there is no item with an id.
+    """
+    assert task.judged
+    together: dict[tuple[str, str, str | None], dict[str, VerdictLabel]] = {}
+    for number, row in _lines(Path(path).expanduser()):
+        try:
+            for label in _labels(row, task.name, task.judged):
+                key = label.id, squeezed(label.claim), None if label.reply is None else squeezed(label.reply)
+                if together.setdefault(key, {}).setdefault(label.by, label).value != label.value:
+                    raise ValueError(f"a label of {label.id!r} contradicts an earlier one of the same reply")
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+    if not together:
+        raise DataError(f"{path}: contains no label of {task.name}; write yes or no in 'label'")
+    labelled = {id for id, _, _ in together}
+    if ids is not None and (unknown := sorted(labelled - set(ids))):
+        raise DataError(
+            f"{path}: {len(unknown)} of {len(labelled)} labelled ids are not items of {task.name}, such as "
+            f"{unknown[0]!r}"
+        )
+    labels = [
+        next(iter(given.values()))._replace(
+            value=fmean(label.value for label in given.values()), by=", ".join(filter(None, given))
+        )
+        for given in together.values()
+    ]
+    content = sorted("\0".join(map(str, label)) for label in labels)
+    return ReferenceLabels.of(short_hash("\n".join(content), surrogates="surrogatepass")[:8], labels)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Row]]:
+    if path.name.lower().endswith((".csv", WORKBOOK)):
+        return table_lines(path, {"id": (), "label": ()})
+    return json_lines(path)
+
+
+def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
+    """Read the labels of a row: one, or none if it has no label or is of another task; of details, all verdicts.
+
+    Raises:
+        ValueError: The id is missing, or a value is invalid.
+    """
+    if row.get("task") not in (None, "", task):
+        return
+    id, claim, by, weight = row.get("id"), row.get("claim") or "", row.get("by") or "", row.get("weight") or 1.0
+    if not isinstance(id, str) or not id:
+        raise ValueError(f"expected the id of an item in 'id', got {id!r}")
+    if isinstance(row.get("verdicts"), list):
+        for verdict in row["verdicts"]:
+            if verdict["label"] != FAILED:
+                value = _value(verdict["label"], judged)
+                yield VerdictLabel(id, verdict["about"], row.get("answer") or None, value, by)
+        return
+    reply, label = row.get("reply") or None, row.get("label")
+    if not isinstance(claim, str) or not isinstance(reply, str | None):
+        raise ValueError("expected strings in 'claim' and 'reply'")
+    if label is None or not str(label).strip():
+        return
+    weight = _number(weight)
+    if weight is None or weight < 1:
+        raise ValueError(f"weight is {row['weight']!r}, expected 1 / the probability of being drawn, 1 or more")
+    yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), weight)
+
+
+def _value(label: Any, judged: JudgeSpec) -> float:
+    """Return what a label says: from 0, no hallucination, to 1, a hallucination."""
+    words = {**_WORDS, **{name: float(name == judged.positive) for name in judged.read.labels}}
+    value = words.get(str(label).strip().casefold(), _number(label))
+    if value is None or not 0 <= value <= 1:
+        raise ValueError(f"label is {label!r}, expected yes or no, {' or '.join(judged.read.labels)}, or 0 to 1")
+    return value
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
