@@ -170,8 +170,8 @@ class ScoringTask:
     def value(self, score: Score) -> str | float:
         """Return an item's value as Inspect shows it.
 
-        It is the headline, turned so that more is better, or `acc` if the headline is not a share of items: an F1 has no
-        value for one item, and of a number of hallucinations, 1 would be shown as correct.
+        It is the headline, turned so that more is better, or `acc` if the headline is not a share of items: an F1 has
+        no value for one item, and of a number of hallucinations, 1 would be shown as correct.
         """
         headline = self.task.headline_metric(self.mode)
         if headline.item and headline.range == (0.0, 1.0):
