@@ -415,7 +415,7 @@ def test_the_pair_table_and_its_plots_show_the_same_differences_and_say_what_eac
     (head,) = re.findall(r"<thead>(.*?)</thead>", table[: table.index("<tbody>")], re.DOTALL)
     alone, among = head.index("This pair on this task alone"), head.index("Among all differences")
     assert alone < among < head.index("Difference<") < head.index("Adjusted p")
-    assert '<div id="guide-difference"><dt>Difference</dt>' in page and "jackknife alone" in page
+    assert '<div id="guide-difference"><dt>Difference</dt>' in page and "computed by a jackknife" in page
     assert all(f'id="{target}"' in page for target in re.findall(r'href="#([^"]*)"', head))
     (line,) = (line for line in markdown(report).splitlines() if line.startswith("| task | first"))
     assert "first − second (this pair alone)" in line
