@@ -1,0 +1,91 @@
+"""Take a line apart that gives strings: quotation marks, dividers, corrections ("wrong → right") and remarks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from halu_tasks.scorers.reading.sections import CROSSES, SPACE, TICKS
+
+_ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
+_SIGNS = CROSSES + TICKS + "⚠\ufe0f"
+_STOPS = " ,.;:!?،؛。，；：、！？"
+_QUOTED = re.compile(
+    r"\"([^\"\n]{1,2000})\"|“([^“”\n]{1,2000})”|«([^«»\n]{1,2000})»|`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*"
+    r"|~~([^~\n]{1,2000})~~"
+    r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! \w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
+)
+_BETWEEN = re.compile(r"(?:[\s,;/&|.•]|and|or|und)*")
+_NUMBER = re.compile(r"(?:^|(?<=[\s,;]))\(?\d{1,2}[.)]\s+(?=\S)|\s+[•◦▪·]\s+")
+_DIVIDERS = (
+    re.compile(r"(?:;\s*|[،，、；]\s*|,\s+)(?:and\s+|or\s+)?(?![^()]*\))"),
+    re.compile(r"\s(?:\||/{1,2})\s|\t"),
+    re.compile(r",?\s+(?:and|&)\s+(?![^()]*\))"),
+)
+_REQUEST = re.compile(r"(?:replace|change|swap|correct|substitute)\s+(?=\S)", re.IGNORECASE)
+_CORRECTION = re.compile(
+    rf"\s*{_ARROW}\s*|(?:[,;]|\s[-–—]+)?\s+(?:should (?:be|read|have been)(?: replaced (?:with|by))?|becomes|must be"
+    r"|instead of|rather than|in place of|ha(?:s|ve) replaced)(?!\w)\s*",
+    re.IGNORECASE,
+)
+_BY = re.compile(r"\s+(?:with|by|to)\s+", re.IGNORECASE)
+_REMARK = re.compile(
+    r"\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[]|[,;]?\s+(?:is|are|was|were) (?:factually )?"
+    r"(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
+    re.IGNORECASE,
+)
+
+
+def bare(text: str) -> str:
+    """Return a string without the quotes and emphasis around it."""
+    text = text.strip(SPACE + _SIGNS)
+    while (piece := _QUOTED.fullmatch(text.rstrip(" .,;:"))) and _content(piece):
+        text = _content(piece)
+    return text
+
+
+def quoted(text: str) -> list[tuple[str, int, int]]:
+    """Return the strings in quotation marks or emphasis, with the places of the marks."""
+    return [(_content(piece), *piece.span()) for piece in _QUOTED.finditer(text) if _content(piece)]
+
+
+def _content(piece: re.Match[str]) -> str:
+    return next(group for group in piece.groups() if group is not None).strip(SPACE)
+
+
+def divided(text: str) -> Iterator[list[str]]:
+    """Yield the ways to divide a line into several parts, the surest first."""
+    contents = [content for content, _, _ in quoted(text)]
+    if len(contents) > 1 and _BETWEEN.fullmatch(_QUOTED.sub("", text)):
+        yield contents
+    for divider in (_NUMBER, *_DIVIDERS):
+        parts = [part.strip(" ,;") for part in divider.split(text.rstrip(" .,;"))]
+        if sum(map(bool, parts)) > 1:
+            yield [part for part in parts if part]
+
+
+def sides(text: str) -> tuple[str, str]:
+    """Return the part of a line before a correction ("wrong → right"), and the part after it, or an empty string."""
+    request = _REQUEST.match(text)
+    start = request.end() if request else 0
+    mark = _CORRECTION.search(text, start + 1) or (_BY.search(text, start) if request else None)
+    return (text[start : mark.start()], text[mark.end() :]) if mark else (text, "")
+
+
+def without_remark(text: str) -> str:
+    """Return the string at the beginning of a line: what is in quotation marks there, or before a remark."""
+    pieces = quoted(text)
+    if pieces and not pieces[0][1]:
+        content, _, end = pieces[0]
+        rest = text[end:]
+        if not rest.strip(" .,;:") or _REMARK.match(rest) or content.count(" ") < 8:
+            return content
+    remark = _REMARK.search(text, 1)
+    return bare(text[: remark.start()] if remark and text[: remark.start()].count(" ") < 12 else text)
+
+
+def without_stops(string: str) -> str:
+    """Return a short string without the stops behind it, nor a lone quotation mark (6'2" keeps its sign)."""
+    string = string.rstrip(_STOPS)
+    is_quote = string.count('"') == 1 and (string[0] == '"' or not string[-2:-1].isdigit())
+    return string.strip('"') if is_quote else string
