@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import yaml
 
 from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, Unit, kinds, rank_of
 
+_OPENING = re.compile(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])")
+_CLOSING = re.compile(r"[\]})](?=[ \t`*_.,;]*(?:\n|\Z))")
+_LABEL = re.compile(r"[-*\s\d.]{0,9}([^:\s]{1,40}(?: [^:\s]{1,40}){0,2})[*_]{0,3}\s{0,3}:[*_]*\s+(\S.*)")
 _NUMBERED_FIELD = re.compile(r"\W*(?:mask|blank|gap)?[\s_<>#]*\d+\W*", re.IGNORECASE)
 _GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
 
@@ -31,24 +35,16 @@ def data_of(text: str, unit: Unit) -> list[str] | None:
 
 def _values(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the lists and objects that are lines of their own, as JSON, Python or YAML, with their headings."""
-    openings = [*re.finditer(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])", text)][:20]
     at = 0
-    for opening in openings:
+    for opening in islice(_OPENING.finditer(text), 20):
         start = opening.end()
-        if start < at:
-            continue
-        closing = {"[": "]", "{": "}", "(": ")"}[text[start]]
-        stops = [
-            m.end()
-            for m in re.finditer(re.escape(closing) + r"(?=[ \t`*_.,;]*(?:\n|\Z))", text[start : start + 20_000])
-        ][:10]
-        for stop in stops:
+        for closing in islice(_CLOSING.finditer(text, start, start + 20_000), 10 if start >= at else 0):
             try:
-                value = _parsed(text[start : start + stop])
+                value = _parsed(text[start : closing.end()])
             except (yaml.YAMLError, RecursionError, ValueError):
                 continue
             yield opening[1] or text[:start].rstrip().rsplit("\n", 1)[-1], value
-            at = start + stop
+            at = closing.end()
             break
 
 
@@ -82,19 +78,15 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
 
 def _pairs(text: str) -> Iterator[tuple[str, Any]]:
     """Yield a reply of labelled lines ("Wrong: …", "Correct: …") as one record for each time that its labels begin."""
-    lines = [line for line in text.splitlines()[:MOST_LINES] if line.strip()]
-    pairs = [
-        re.match(r"[-*\s\d.]{0,9}([^:\n]{1,40}?)[*_]{0,3}\s{0,3}:[*_]*\s+(\S.*)", line[:LONGEST]) for line in lines
-    ]
-    if len(pairs) < 2 or not all(pair and pair[1].count(" ") < 3 for pair in pairs):
-        return
-    names = [pair[1].strip("*_` ") for pair in pairs if pair]
-    if len(set(names)) < len(names) or len({"wrong", "right", "corrected"} & set().union(*map(kinds, names))) > 1:
-        records: list[dict[str, str]] = [{}]
-        for name, pair in zip(names, pairs, strict=True):
-            if name in records[-1]:
-                records.append({})
-            records[-1][name] = pair[2] if pair else ""
+    pairs = [_LABEL.match(line[:LONGEST]) for line in text.splitlines()[:MOST_LINES] if line.strip()]
+    labels = [(pair[1].strip("*_` "), pair[2]) for pair in pairs if pair]
+    records: list[dict[str, str]] = [{}]
+    for name, entry in labels:
+        if name in records[-1]:
+            records.append({})
+        records[-1][name] = entry
+    is_contrast = len({"wrong", "right", "corrected"} & set().union(*(kinds(name) for name, _ in labels))) > 1
+    if len(labels) > 1 and len(labels) == len(pairs) and (len(records) > 1 or is_contrast):
         yield "", records
 
 
@@ -139,16 +131,15 @@ def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:
 def _fit(name: str, unit: Unit) -> int:
     """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
     found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
+    wanted, avoided = {"wrong", "original"}, {"right", "corrected"}
     if unit == "replacement":
-        if found & {"replacement", "right", "corrected"}:
-            return 3
-        if found & {"aside", "field", "analysis", "wrong", "original"}:
-            return -1
-        return 2 if _NUMBERED_FIELD.fullmatch(name) else 1 if "mask" in found else 0
+        wanted, avoided = avoided | {"replacement"}, wanted
     if found & {"aside", "field", "analysis"}:
         return -1
-    if found & {"wrong", "original"}:
+    if found & wanted:
         return 3
-    if found & {"right", "corrected"}:
+    if found & avoided:
         return -1
-    return 2 if found & {unit, "entity"} else 1 if "final" in found or name.lower() in _GENERAL_FIELDS else 0
+    if _NUMBERED_FIELD.fullmatch(name) or found & {unit, "entity"}:
+        return 2
+    return 1 if found & {"mask", "final"} or name.lower() in _GENERAL_FIELDS else 0

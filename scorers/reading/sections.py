@@ -25,8 +25,8 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 # numbers and letters that may be part of a string; they are list marks only if they count
-_COUNTING = re.compile(r"(?:(\d{1,2})\s?(?:[:|\t]|[-–—](?=\s))|(?:\(?([a-z]|[ivx]{1,5})[.):]))\s+(?=\S)", re.IGNORECASE)
-_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_COUNTING = re.compile(r"\(?(\d{1,2}(?=\s?[:|\t–—-])|[a-z](?=[.):]))\s?[.):|\t–—-]\s+(?=\S)", re.IGNORECASE)
+_BEFORE_MARK = re.compile(r"^(?:[#>]|&gt;|\s)*(?:\*\*(\(?\d{1,3}[.):])\*\*(?=\s))?")
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
 # a base model goes on with the next question of the prompt's pattern
 _NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
@@ -43,6 +43,7 @@ _BARE = re.compile(
     r"(?:answer|entity|entities|sentence|replacements?)(?: (?:is|are))?",
     re.IGNORECASE,
 )
+_TURN = re.compile(r"[,;.]\s|\bbut\b|\bhowever\b")
 _REMARK = re.compile(r"[(\[][^()\[\]]*[:\s][^()\[\]]*[)\]]\.?")
 _TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
 
@@ -100,14 +101,12 @@ def rank_of(heading: str, unit: Unit) -> int:
     """Return the rank of a heading, as in `Section`."""
     asked = {"replacement", "right", "corrected", "final"} if unit == "replacement" else {"wrong", "final"}
     asked |= {unit} if unit == "sentence" or heading.count(" ") < 4 else set()
-    found = kinds(re.split(r"[,;.]\s|\bbut\b|\bhowever\b", heading)[-1])
+    found = kinds(_TURN.split(heading)[-1])
     found = found if found & asked else kinds(heading)
     is_right = "corrected" in found or found & {"right", "wrong"} == {"right"}
-    if "aside" in found or (is_right and unit != "replacement"):
+    if "aside" in found or (unit != "replacement" and (is_right or (found & {"analysis"} and not found & asked))):
         return -1
-    if found & asked:
-        return 1 if "plan" in found else 2
-    return -1 if "analysis" in found and unit != "replacement" else 1
+    return 2 if found & asked else 1
 
 
 def unwrapped(text: str, unit: Unit) -> str:
@@ -131,7 +130,7 @@ def sections_of(text: str, unit: Unit) -> list[Section]:
     for line, titled in _lines(text):
         last = sections[-1]
         heading, rest = _heading(line, unit, titled)
-        if heading is None:
+        if not heading:
             # a list goes on after a remark between its items
             if line.indent >= 0 and last.rank < 0 and last.inline and sections[-2].is_list:
                 sections.pop()
@@ -145,9 +144,8 @@ def sections_of(text: str, unit: Unit) -> list[Section]:
             sections.append(Section(rank, heading if rest else ""))
         if rest:
             sections[-1].lines.append(Line(rest, -1, line.gap))
-    ranks = (2, 0, 1, -1)
-    ordered = [[section for section in sections if section.rank == rank and section.lines] for rank in ranks]
-    return [section for same in ordered for section in reversed(same)]
+    given = [section for section in reversed(sections) if section.lines]
+    return sorted(given, key=lambda section: (2, 0, 1, -1).index(section.rank))
 
 
 def listed(section: Section) -> list[Line]:
@@ -168,15 +166,7 @@ def _lines(text: str) -> Iterator[tuple[Line, bool]]:
     """Yield the lines of a text and whether each has the markup of a title."""
     raws = text.splitlines()
     raws = raws[: MOST_LINES // 2] + raws[MOST_LINES // 2 :][-MOST_LINES // 2 :]
-    matches = [_COUNTING.match(raw.strip(SPACE)) for raw in raws]
-    counted: dict[int, int] = {}
-    for order in ("number", "letter", "roman"):
-        expected: list[tuple[int, int]] = []
-        for number, match in enumerate(matches):
-            if match and _position(match, order) == len(expected) + 1:
-                expected.append((number, match.end()))
-        if len(expected) > 1:
-            counted |= dict(expected)
+    counted = _counted(raws)
     gap = False
     for number, raw in enumerate(raws):
         text = raw.strip(SPACE)
@@ -184,50 +174,43 @@ def _lines(text: str) -> Iterator[tuple[Line, bool]]:
             gap = True
             continue
         titled = bool(_TITLE.match(text))
-        text = re.sub(r"^(?:[#>]|&gt;)+\s*", "", text[: LONGEST * 5])
-        text = re.sub(r"^\*\*(\(?\d{1,3}[.):])\*\*(?=\s)", r"\1", text)
+        text = _BEFORE_MARK.sub(r"\1", text[: LONGEST * 5])
         end = counted.get(number) or ((mark := _MARK.match(text)) and mark.end()) or 0
-        body = text[end:].strip(SPACE)
-        if body:
+        if body := text[end:].strip(SPACE):
             yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap), titled
         gap = False
 
 
-def _position(match: re.Match[str], order: str) -> int:
-    if order == "number":
-        return int(match[1] or 0)
-    letter = (match[2] or "").lower()
-    if order == "roman":
-        return _ROMAN.index(letter) + 1 if letter in _ROMAN else 0
-    return ord(letter) - 96 if len(letter) == 1 else 0
+def _counted(lines: list[str]) -> dict[int, int]:
+    """Return the ends of the numbers or letters before lines if they count from the first on."""
+    ends: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        mark = _COUNTING.match(line.strip(SPACE))
+        if mark and len(ends) + 1 == (int(mark[1]) if mark[1].isdigit() else ord(mark[1].lower()) - 96):
+            ends[number] = mark.end()
+    return ends if len(ends) > 1 else {}
 
 
-def _heading(line: Line, unit: Unit, titled: bool) -> tuple[str | None, str]:
-    """Return the heading on a line or None, and the text after it on the same line."""
+def _heading(line: Line, unit: Unit, titled: bool) -> tuple[str, str]:
+    """Return the heading on a line or an empty string, and the text after it on the same line."""
     plain = line.text.strip("*_ ")
-    if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
-        heading = plain[-300:-1].strip("*_ ")
-        if line.indent < 0 or rank_of(heading, unit) not in (0, 1):
-            return heading, ""
-    bare = plain.strip(".*_ ")
-    if len(bare) < 60 and line.indent < 0 and rank_of(bare, unit) != 1 and (titled or _BARE.fullmatch(bare)):
-        return bare, ""
-    if line.indent >= 0:
-        return None, ""
     label = _INLINE.match(plain[:400])
-    if (
-        label
-        and label.end() < len(plain)
-        and not re.search(r"[.!?]\s|\([^)]*\Z", label[1])
-        and rank_of(label[1], unit) != 1
-        and (rank_of(label[1], unit) == 2 or len(label[1].split()) <= 6)
-    ):
-        rest = plain[label.end() :].strip()
-        return label[1].strip("*_ "), rest.lstrip("*") if rest.count("*") == 1 else rest
-    statement = _STATES.match(plain[:400])
-    if statement and _names(statement[1], unit) and (unit != "sentence" or plain[statement.end()] in '"“«*'):
-        return statement[1], plain[statement.end() :].strip()
-    return None, ""
+    states = _STATES.match(plain[:400])
+    if plain.endswith((":", "：")) and plain[0] not in "\"“'`":
+        heading, rest = plain[-300:-1].strip("*_ "), ""
+        is_heading = line.indent < 0 or rank_of(heading, unit) in (2, -1)
+    elif line.indent >= 0:
+        return "", ""
+    elif label and (rank_of(label[1], unit) == 2 or label[1].count(" ") < 6):
+        heading, rest = label[1].strip("*_ "), plain[label.end() :]
+        is_heading = rank_of(heading, unit) != 1 and not re.search(r"[.!?]\s|\([^)]*\Z", heading)
+    elif states and _names(states[1], unit):
+        heading, rest = states[1], plain[states.end() :]
+        is_heading = unit != "sentence" or rest[0] in '"“«*'
+    else:
+        heading, rest = plain.strip(".*_ "), ""
+        is_heading = len(heading) < 60 and rank_of(heading, unit) != 1 and (titled or bool(_BARE.fullmatch(heading)))
+    return (heading, rest.strip()) if is_heading else ("", "")
 
 
 def _names(statement: str, unit: Unit) -> bool:
