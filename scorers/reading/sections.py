@@ -68,27 +68,19 @@ class Line(NamedTuple):
         return words >= 20 or (words >= 6 and self.text.endswith((".", "!", "?")))
 
 
-class Section:
+class Section(NamedTuple):
     """The lines under one heading.
 
     Attributes:
         rank: How well the heading names what was asked for: 2 if it does, 1 if it is another one, 0 without a heading,
             -1 if it announces corrections or reasons.
-        inline: The heading, if the first line follows it on the same line.
-        is_grouped: Whether the lines are under further headings.
+        heading: The heading.
         lines: The lines.
     """
 
-    def __init__(self, rank: int, inline: str = "") -> None:
-        self.rank = rank
-        self.inline = inline
-        self.is_grouped = False
-        self.lines: list[Line] = []
-
-    @property
-    def is_list(self) -> bool:
-        """Whether the last line has a list mark."""
-        return bool(self.lines) and self.lines[-1].indent >= 0
+    rank: int
+    heading: str
+    lines: list[Line]
 
 
 def kinds(name: str) -> set[str]:
@@ -126,24 +118,17 @@ def unwrapped(text: str, unit: Unit) -> str:
 
 def sections_of(text: str, unit: Unit) -> list[Section]:
     """Return the sections of a reply in the order in which they are tried for an answer."""
-    sections = [Section(0)]
+    sections = [Section(0, "", [])]
     for line, titled in _lines(text):
         last = sections[-1]
         heading, rest = _heading(line, unit, titled)
-        if not heading:
-            # a list goes on after a remark between its items
-            if line.indent >= 0 and last.rank < 0 and last.inline and sections[-2].is_list:
-                sections.pop()
-            sections[-1].lines.append(line)
-            continue
-        rank = rank_of(heading, unit)
-        is_same = _letters(heading) == _letters(last.inline) or "more" in kinds(heading)
-        if last.rank == 2 and rank == 1 and unit != "sentence" and (last.is_grouped or not last.lines):
-            last.is_grouped = True
-        elif not (last.rank == 2 == rank and unit != "sentence" and last.lines and is_same):
-            sections.append(Section(rank, heading if rest else ""))
-        if rest:
-            sections[-1].lines.append(Line(rest, -1, line.gap))
+        if heading:
+            rank = rank_of(heading, unit)
+            goes_on = "more" in kinds(heading) or _letters(heading) == _letters(last.heading)
+            if not (goes_on and last.rank == 2 == rank and unit != "sentence"):
+                sections.append(Section(rank, heading, []))
+        if rest or not heading:
+            sections[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
     given = [section for section in reversed(sections) if section.lines]
     return sorted(given, key=lambda section: (2, 0, 1, -1).index(section.rank))
 
