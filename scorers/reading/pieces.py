@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from halu_tasks.scorers.reading.sections import CROSSES, SPACE, TICKS
 
@@ -23,17 +24,39 @@ _DIVIDERS = (
     re.compile(r",?\s+(?:and|&)\s+(?![^()]*\))"),
 )
 _REQUEST = re.compile(r"(?:replace|change|swap|correct|substitute)\s+(?=\S)", re.IGNORECASE)
-_CORRECTION = re.compile(
-    rf"\s*{_ARROW}\s*|(?:[,;]|\s[-–—]+)?\s+(?:should (?:be|read|have been)(?: replaced (?:with|by))?|becomes|must be"
-    r"|instead of|rather than|in place of|ha(?:s|ve) replaced)(?!\w)\s*",
-    re.IGNORECASE,
-)
 _BY = re.compile(r"\s+(?:with|by|to)\s+", re.IGNORECASE)
+_INSTEAD = (
+    r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
+)
+_CORRECTION = re.compile(
+    rf"\s*{_ARROW}\s*|(?:[,;]|\s[-–—]+)?\s+(?:{_INSTEAD}|ha(?:s|ve) replaced)(?!\w)\s*", re.IGNORECASE
+)
 _REMARK = re.compile(
     r"\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[]|[,;]?\s+(?:is|are|was|were) (?:factually )?"
     r"(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
     re.IGNORECASE,
 )
+
+
+_OPEN = r"[\s:\"“«'*`_(]*\Z"
+_RIGHT_BEFORE = re.compile(
+    rf"(?:{_INSTEAD}|{_ARROW}|[{TICKS}]\ufe0f?|correct(?: \w+){{0,2}}(?: is| are)?:?|\b(?:not|actually|originally|to|with|by))"
+    rf"{_OPEN}",
+    re.IGNORECASE,
+)
+_WRONG = r"(?:wrong|incorrect|false|inaccurate|erroneous|untrue"
+_WRONG_BEFORE = re.compile(rf"\b{_WRONG}|error)\b[^.\"“«]{{0,60}}?(?:\bis|:|\bhere){_OPEN}", re.IGNORECASE)
+_VERDICT = r"[\W_]*(?:(?:this|it|which|that) )?(?:is|are|was|were|seems|looks|sounds?) (?:\w+ly )?(?:the )?"
+_WRONG_AFTER = re.compile(rf"{_VERDICT}{_WRONG}|not)\b", re.IGNORECASE)
+_RIGHT_AFTER = re.compile(rf"{_VERDICT}(?:correct|right|accurate|true|fine|ok)\b", re.IGNORECASE)
+
+
+class Piece(NamedTuple):
+    """A string in a line, and its place there with its quotation marks."""
+
+    string: str
+    start: int
+    end: int
 
 
 def bare(text: str) -> str:
@@ -44,9 +67,9 @@ def bare(text: str) -> str:
     return text
 
 
-def quoted(text: str) -> list[tuple[str, int, int]]:
-    """Return the strings in quotation marks or emphasis, with the places of the marks."""
-    return [(_content(piece), *piece.span()) for piece in _QUOTED.finditer(text) if _content(piece)]
+def quoted(text: str) -> list[Piece]:
+    """Return the strings in quotation marks or emphasis."""
+    return [Piece(_content(piece), *piece.span()) for piece in _QUOTED.finditer(text) if _content(piece)]
 
 
 def _content(piece: re.Match[str]) -> str:
@@ -55,7 +78,7 @@ def _content(piece: re.Match[str]) -> str:
 
 def divided(text: str) -> Iterator[list[str]]:
     """Yield the ways to divide a line into several parts, the surest first."""
-    contents = [content for content, _, _ in quoted(text)]
+    contents = [piece.string for piece in quoted(text)]
     if len(contents) > 1 and _BETWEEN.fullmatch(_QUOTED.sub("", text)):
         yield contents
     for divider in (_NUMBER, *_DIVIDERS):
@@ -72,16 +95,31 @@ def sides(text: str) -> tuple[str, str]:
     return (text[start : mark.start()], text[mark.end() :]) if mark else (text, "")
 
 
+def wrong_part(text: str) -> str:
+    """Return the string at the beginning of a line, without a correction, a remark and quotation marks."""
+    return without_remark(sides(bare(text))[0])
+
+
 def without_remark(text: str) -> str:
     """Return the string at the beginning of a line: what is in quotation marks there, or before a remark."""
-    pieces = quoted(text)
-    if pieces and not pieces[0][1]:
-        content, _, end = pieces[0]
-        rest = text[end:]
-        if not rest.strip(" .,;:") or _REMARK.match(rest) or content.count(" ") < 8:
-            return content
+    first = next(iter(quoted(text)), None)
+    if first and not first.start and (_REMARK.match(text, first.end) or first.string.count(" ") < 8):
+        return first.string
     remark = _REMARK.search(text, 1)
     return bare(text[: remark.start()] if remark and text[: remark.start()].count(" ") < 12 else text)
+
+
+def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
+    """Return the pieces of a line that it calls wrong, and the others that it does not call right."""
+    wrong: list[str] = []
+    other: list[str] = []
+    for string, start, end in pieces:
+        before, after = text[max(0, start - 100) : start], text[end : end + 60]
+        if _WRONG_BEFORE.search(before) or _WRONG_AFTER.match(after):
+            wrong.append(string)
+        elif not _RIGHT_AFTER.match(after) and not _RIGHT_BEFORE.search(before):
+            other.append(string)
+    return wrong, other
 
 
 def without_stops(string: str) -> str:

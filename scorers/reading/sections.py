@@ -25,7 +25,10 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 # numbers and letters that may be part of a string; they are list marks only if they count
-_COUNTING = re.compile(r"\(?(\d{1,2}(?=\s?[:|\t–—-])|[a-z](?=[.):]))\s?[.):|\t–—-]\s+(?=\S)", re.IGNORECASE)
+_COUNTING = re.compile(
+    r"\(?(\d{1,2}(?=\s?[:|\t–—-])|(?:[a-z]|[ivx]{2,5})(?=[.):]))\s?[.):|\t–—-]\s+(?=\S)", re.IGNORECASE
+)
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _BEFORE_MARK = re.compile(r"^(?:[#>]|&gt;|\s)*(?:\*\*(\(?\d{1,3}[.):])\*\*(?=\s))?")
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
 # a base model goes on with the next question of the prompt's pattern
@@ -116,26 +119,26 @@ def unwrapped(text: str, unit: Unit) -> str:
     return "\n".join(asked) if asked and not all(content.strip().isdigit() for content in asked) else text
 
 
-def sections_of(text: str, unit: Unit) -> list[Section]:
-    """Return the sections of a reply in the order in which they are tried for an answer."""
+def sections_of(text: str, unit: Unit) -> list[tuple[int, list[Line]]]:
+    """Return the ranks and lines of the sections of a reply in the order in which they are tried for an answer."""
     sections = [Section(0, "", [])]
     for line, titled in _lines(text):
         last = sections[-1]
         heading, rest = _heading(line, unit, titled)
         if heading:
             rank = rank_of(heading, unit)
-            goes_on = "more" in kinds(heading) or _letters(heading) == _letters(last.heading)
+            goes_on = "more" in kinds(heading) or (rest and _letters(heading) == _letters(last.heading))
             if not (goes_on and last.rank == 2 == rank and unit != "sentence"):
                 sections.append(Section(rank, heading, []))
         if rest or not heading:
             sections[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
-    given = [section for section in reversed(sections) if section.lines]
-    return sorted(given, key=lambda section: (2, 0, 1, -1).index(section.rank))
+    given = [(section.rank, _listed(section.lines)) for section in reversed(sections) if section.lines]
+    return sorted(given, key=lambda section: (2, 0, 1, -1).index(section[0]))
 
 
-def listed(section: Section) -> list[Line]:
+def _listed(lines: list[Line]) -> list[Line]:
     """Return the lines of a section, or those with list marks if there are any; those ticked as right are left out."""
-    lines = [line for line in section.lines if not _REMARK.fullmatch(line.text[:LONGEST])] or section.lines
+    lines = [line for line in lines if not _REMARK.fullmatch(line.text[:LONGEST])] or lines
     marked = [line for line in lines if line.indent >= 0]
     if marked and (lines[0].indent >= 0 or lines[0].is_prose):
         level = min(line.indent for line in marked) + 1
@@ -171,7 +174,8 @@ def _counted(lines: list[str]) -> dict[int, int]:
     ends: dict[int, int] = {}
     for number, line in enumerate(lines):
         mark = _COUNTING.match(line.strip(SPACE))
-        if mark and len(ends) + 1 == (int(mark[1]) if mark[1].isdigit() else ord(mark[1].lower()) - 96):
+        at = len(ends)
+        if mark and mark[1].lower() in (str(at + 1), chr(ord("a") + at), *_ROMAN[at : at + 1]):
             ends[number] = mark.end()
     return ends if len(ends) > 1 else {}
 
