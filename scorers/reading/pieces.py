@@ -14,7 +14,7 @@ _STOPS = " ,.;:!?،؛。，；：、！？"
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,2000})\"|“([^“”\n]{1,2000})”|«([^«»\n]{1,2000})»|`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*"
     r"|~~([^~\n]{1,2000})~~"
-    r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! \w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
+    r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! ?\w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
 )
 _BETWEEN = re.compile(r"(?:[\s,;/&|.•]|and|or|und)*")
 _NUMBER = re.compile(r"(?:^|(?<=[\s,;]))\(?\d{1,2}[.)]\s+(?=\S)|\s+[•◦▪·]\s+")
@@ -40,8 +40,8 @@ _REMARK = re.compile(
 
 _OPEN = r"[\s:\"“«'*`_(]*\Z"
 _RIGHT_BEFORE = re.compile(
-    rf"(?:{_INSTEAD}|{_ARROW}|[{TICKS}]\ufe0f?|correct(?: \w+){{0,2}}(?: is| are)?:?|\b(?:not|actually|originally|to|with|by))"
-    rf"{_OPEN}",
+    rf"(?:{_INSTEAD}|{_ARROW}|[{TICKS}]\ufe0f?|correct(?: \w+){{0,2}}(?: is| are)?:?"
+    rf"|\b(?:not|actually|originally|to|with|by)){_OPEN}",
     re.IGNORECASE,
 )
 _WRONG = r"(?:wrong|incorrect|false|inaccurate|erroneous|untrue"

@@ -58,11 +58,13 @@ class Line(NamedTuple):
         text: The text.
         indent: The indent in characters; -1 without a list mark.
         gap: Whether a blank line precedes it.
+        is_title: Whether it has the markup of a title.
     """
 
     text: str
     indent: int
     gap: bool
+    is_title: bool = False
 
     @property
     def is_prose(self) -> bool:
@@ -122,9 +124,9 @@ def unwrapped(text: str, unit: Unit) -> str:
 def sections_of(text: str, unit: Unit) -> list[tuple[int, list[Line]]]:
     """Return the ranks and lines of the sections of a reply in the order in which they are tried for an answer."""
     sections = [Section(0, "", [])]
-    for line, titled in _lines(text):
+    for line in _lines(text):
         last = sections[-1]
-        heading, rest = _heading(line, unit, titled)
+        heading, rest = _heading(line, unit)
         if heading:
             rank = rank_of(heading, unit)
             goes_on = "more" in kinds(heading) or (rest and _letters(heading) == _letters(last.heading))
@@ -150,8 +152,7 @@ def _listed(lines: list[Line]) -> list[Line]:
     return lines
 
 
-def _lines(text: str) -> Iterator[tuple[Line, bool]]:
-    """Yield the lines of a text and whether each has the markup of a title."""
+def _lines(text: str) -> Iterator[Line]:
     raws = text.splitlines()
     raws = raws[: MOST_LINES // 2] + raws[MOST_LINES // 2 :][-MOST_LINES // 2 :]
     counted = _counted(raws)
@@ -161,11 +162,11 @@ def _lines(text: str) -> Iterator[tuple[Line, bool]]:
         if not text.strip("-*_=`~ #>"):
             gap = True
             continue
-        titled = bool(_TITLE.match(text))
+        is_title = bool(_TITLE.match(text))
         text = _BEFORE_MARK.sub(r"\1", text[: LONGEST * 5])
         end = counted.get(number) or ((mark := _MARK.match(text)) and mark.end()) or 0
         if body := text[end:].strip(SPACE):
-            yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap), titled
+            yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap, is_title)
         gap = False
 
 
@@ -180,7 +181,7 @@ def _counted(lines: list[str]) -> dict[int, int]:
     return ends if len(ends) > 1 else {}
 
 
-def _heading(line: Line, unit: Unit, titled: bool) -> tuple[str, str]:
+def _heading(line: Line, unit: Unit) -> tuple[str, str]:
     """Return the heading on a line or an empty string, and the text after it on the same line."""
     plain = line.text.strip("*_ ")
     label = _INLINE.match(plain[:400])
@@ -198,7 +199,9 @@ def _heading(line: Line, unit: Unit, titled: bool) -> tuple[str, str]:
         is_heading = unit != "sentence" or rest[0] in '"“«*'
     else:
         heading, rest = plain.strip(".*_ "), ""
-        is_heading = len(heading) < 60 and rank_of(heading, unit) != 1 and (titled or bool(_BARE.fullmatch(heading)))
+        is_heading = (
+            len(heading) < 60 and rank_of(heading, unit) != 1 and (line.is_title or bool(_BARE.fullmatch(heading)))
+        )
     return (heading, rest.strip()) if is_heading else ("", "")
 
 

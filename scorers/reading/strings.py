@@ -53,7 +53,7 @@ from halu_tasks.text.spans import Text
 
 _SHORT = 400  # a longer text says more than that there is nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”»’')]*\s+|\n+")
-_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`]*\s*(?=\S)")
+_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
 _LANGUAGES = ("en", "zh", "tr", "ar", "hi")
 
 
@@ -102,13 +102,9 @@ def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
     if lines == lines[:1] and len(text) <= 20 and _says_none("".join(lines)):  # "None" may be a word of the passage
         return Answer([])
     if lines and all(line in passage for line in lines):
-        return Answer(_strings(_once(lines), unit))
+        return Answer(_strings(_once(lines, max(2, len(lines) // 2)), unit))
     source = Passage(passage)
-
-    def read_entry(entry: str) -> str:
-        return next(iter(_quoted(entry, source, "sentence")), bare(entry))
-
-    return _answer(reply, unit, read_entry, lambda lines: _quoted_on(lines, source, unit))
+    return _answer(reply, unit, bare, lambda lines: _quoted_on(lines, source, unit))
 
 
 def replacements(reply: str, expected: int) -> Answer[list[str]]:
@@ -121,7 +117,7 @@ def replacements(reply: str, expected: int) -> Answer[list[str]]:
 
     def read_lines(lines: list[Line]) -> tuple[list[str], bool]:
         strings = _strings(_filled(lines, expected), "replacement")
-        return (_once(strings) if len(strings) == 2 * expected else strings), bool(strings)
+        return _once(strings, expected), bool(strings)
 
     return _answer(reply, "replacement", _replacement, read_lines)
 
@@ -159,7 +155,7 @@ def _answer(
         if _declines("\n".join(strings or [line.text for line in lines])):
             return Answer(None, "declines", abstained=True)
         if is_sure:
-            return Answer(_strings(_once(strings), unit))
+            return Answer(_strings(strings, unit))
         if unit != "replacement" and all(_says_none(string, unit) for string in strings or [lines[0].text]):
             return Answer([])
         loose = loose or strings
@@ -205,9 +201,9 @@ def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     return [string for string in strings if string]
 
 
-def _once(strings: list[str]) -> list[str]:
-    half = len(strings) // 2
-    return strings[:half] if half > 1 and strings[:half] == strings[half:] else strings
+def _once(strings: list[str], half: int) -> list[str]:
+    """Return strings that are given twice only once."""
+    return strings[:half] if strings == 2 * strings[:half] else strings
 
 
 def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[str], bool]:
@@ -228,7 +224,8 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
             strings += _loose_entities(line.text)
         elif unit != "sentence" and is_item:
             strings.append(_loose(line.text))
-    return strings or [_loose(lines[0].text)], is_held
+    paragraph = next((at for at, line in enumerate(lines) if at and line.gap), len(lines))
+    return _once(strings, max(2, len(strings) // 2)) or [_loose(line.text) for line in lines[:paragraph]], is_held
 
 
 def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
