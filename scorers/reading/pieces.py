@@ -23,8 +23,6 @@ _DIVIDERS = (
     re.compile(r"\s(?:\||/{1,2})\s|\t"),
     re.compile(r",?\s+(?:and|&)\s+(?![^()]*\))"),
 )
-_REQUEST = re.compile(r"(?:replace|change|swap|correct|substitute)\s+(?=\S)", re.IGNORECASE)
-_BY = re.compile(r"\s+(?:with|by|to)\s+", re.IGNORECASE)
 _INSTEAD = (
     r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
 )
@@ -39,16 +37,16 @@ _REMARK = re.compile(
 
 
 _OPEN = r"[\s:\"“«'*`_(]*\Z"
-_RIGHT_BEFORE = re.compile(
-    rf"(?:{_INSTEAD}|{_ARROW}|[{TICKS}]\ufe0f?|correct(?: \w+){{0,2}}(?: is| are)?:?"
-    rf"|\b(?:not|actually|originally|to|with|by)){_OPEN}",
+_RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|\b(?:not|to|with|by)){_OPEN}", re.IGNORECASE)
+_WRONG_BEFORE = re.compile(
+    rf"\b(?:wrong|incorrect|false|inaccurate|erroneous|untrue|error)\b[^.\"“«]{{0,60}}?(?:\bis|:|\bhere){_OPEN}",
     re.IGNORECASE,
 )
-_WRONG = r"(?:wrong|incorrect|false|inaccurate|erroneous|untrue"
-_WRONG_BEFORE = re.compile(rf"\b{_WRONG}|error)\b[^.\"“«]{{0,60}}?(?:\bis|:|\bhere){_OPEN}", re.IGNORECASE)
-_VERDICT = r"[\W_]*(?:(?:this|it|which|that) )?(?:is|are|was|were|seems|looks|sounds?) (?:\w+ly )?(?:the )?"
-_WRONG_AFTER = re.compile(rf"{_VERDICT}{_WRONG}|not)\b", re.IGNORECASE)
-_RIGHT_AFTER = re.compile(rf"{_VERDICT}(?:correct|right|accurate|true|fine|ok)\b", re.IGNORECASE)
+_RIGHT_AFTER = re.compile(
+    r"[\W_]*(?:(?:this|it|which|that) )?(?:is|are|was|were|seems|looks|sounds?) (?:\w+ly )?"
+    r"(?:correct|right|accurate|true|fine|ok)\b",
+    re.IGNORECASE,
+)
 
 
 class Piece(NamedTuple):
@@ -89,10 +87,8 @@ def divided(text: str) -> Iterator[list[str]]:
 
 def sides(text: str) -> tuple[str, str]:
     """Return the part of a line before a correction ("wrong → right"), and the part after it, or an empty string."""
-    request = _REQUEST.match(text)
-    start = request.end() if request else 0
-    mark = _CORRECTION.search(text, start + 1) or (_BY.search(text, start) if request else None)
-    return (text[start : mark.start()], text[mark.end() :]) if mark else (text, "")
+    mark = _CORRECTION.search(text, 1)
+    return (text[: mark.start()], text[mark.end() :]) if mark else (text, "")
 
 
 def wrong_part(text: str) -> str:
@@ -114,10 +110,10 @@ def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
     wrong: list[str] = []
     other: list[str] = []
     for string, start, end in pieces:
-        before, after = text[max(0, start - 100) : start], text[end : end + 60]
-        if _WRONG_BEFORE.search(before) or _WRONG_AFTER.match(after):
+        before = text[max(0, start - 100) : start]
+        if _WRONG_BEFORE.search(before):
             wrong.append(string)
-        elif not _RIGHT_AFTER.match(after) and not _RIGHT_BEFORE.search(before):
+        elif not _RIGHT_AFTER.match(text, end) and not _RIGHT_BEFORE.search(before):
             other.append(string)
     return wrong, other
 

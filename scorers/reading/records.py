@@ -1,4 +1,4 @@
-"""Read strings that a reply gives as data: a list, an object, a table, or pairs of labelled lines.
+"""Read strings that a reply gives as data: a list, an object or a table.
 
 The field is chosen by its name, whose words are in the lexicon `strings`: if what is wrong was asked for, the field
 `wrong`, `entity` or `original` is used and `correct` is not; if replacements were asked for, it is the other way round.
@@ -14,11 +14,10 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, Unit, kinds, rank_of
+from halu_tasks.scorers.reading.sections import MOST_LINES, Unit, kinds, rank_of
 
 _OPENING = re.compile(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])")
 _CLOSING = re.compile(r"[\]})](?=[ \t`*_.,;]*(?:\n|\Z))")
-_LABEL = re.compile(r"[-*\s\d.]{0,9}([^:\s]{1,40}(?: [^:\s]{1,40}){0,2})[*_]{0,3}\s{0,3}:[*_]*\s+(\S.*)")
 _NUMBERED_FIELD = re.compile(r"\W*(?:mask|blank|gap)?[\s_<>#]*\d+\W*", re.IGNORECASE)
 _GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
 
@@ -26,7 +25,7 @@ _GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
 def data_of(text: str, unit: Unit) -> list[str] | None:
     """Return the strings of the last list, object or table of a reply that has some; None if none has."""
     found: list[str] | None = None
-    for heading, value in (*_values(text), *_tables(text), *_pairs(text)):
+    for heading, value in (*_values(text), *_tables(text)):
         strings = _value_strings(value, unit)
         if strings is not None and rank_of(heading, unit) >= 0:
             found = strings
@@ -76,20 +75,6 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
         rows = []
 
 
-def _pairs(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield a reply of labelled lines ("Wrong: …", "Correct: …") as one record for each time that its labels begin."""
-    pairs = [_LABEL.match(line[:LONGEST]) for line in text.splitlines()[:MOST_LINES] if line.strip()]
-    labels = [(pair[1].strip("*_` "), pair[2]) for pair in pairs if pair]
-    records: list[dict[str, str]] = [{}]
-    for name, entry in labels:
-        if name in records[-1]:
-            records.append({})
-        records[-1][name] = entry
-    is_contrast = len({"wrong", "right", "corrected"} & set().union(*(kinds(name) for name, _ in labels))) > 1
-    if len(labels) > 1 and len(labels) == len(pairs) and (len(records) > 1 or is_contrast):
-        yield "", records
-
-
 def _value_strings(value: Any, unit: Unit) -> list[str] | None:
     """Return the strings of a value; None if it has fields but not the one that was asked for."""
     if isinstance(value, str):
@@ -100,17 +85,8 @@ def _value_strings(value: Any, unit: Unit) -> list[str] | None:
         return []
     if len(value) > 1 and all(isinstance(entry, list) and len(entry) == 2 for entry in value):
         return [str(entry[-1 if unit == "replacement" else 0]) for entry in value]
-    parts = [_value_strings(entry, unit) for entry in value if not _is_called_right(entry, unit)]
+    parts = [_value_strings(entry, unit) for entry in value]
     return None if None in parts else [string for part in parts for string in part or []]
-
-
-def _is_called_right(value: Any, unit: Unit) -> bool:
-    if unit == "replacement" or not isinstance(value, dict):
-        return False
-    verdicts = [
-        str(entry) for name, entry in value.items() if "field" in kinds(str(name)) and str(entry).count(" ") < 3
-    ]
-    return any("right" in kinds(verdict) and "wrong" not in kinds(verdict) for verdict in verdicts)
 
 
 def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:

@@ -35,19 +35,11 @@ _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
 _NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
 _BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}\n]{1,500})\}{1,2}\$*")
 _TAGGED = re.compile(r"<([A-Za-z]\w{0,30})>([^<>]{1,5000})</\1>")
-_BREAK = re.compile(r"(?<=\S)[ \t]?<br ?/?>[ \t]?(?=\S)", re.IGNORECASE)
 _INLINE = re.compile(r"((?:[^:：\"“\n]|:(?=\w)){1,160}?)[*_`\s]*[:：=][*_]*(?=[\s\"“*`<]|[A-Z]|$)\s*")
 _STATES = re.compile(
     r"([^:\"“«\n]{3,160}?\b(?:is|are|reads|were|was|be)(?: (?:replaced|filled)(?: in)? (?:with|by))?:?)\s+(?=\S)",
     re.IGNORECASE,
 )
-_BARE = re.compile(
-    r"(?:so,? )?(?:the )?(?:final )?(?:factually )?(?:wrong |incorrect )?"
-    r"(?:answer|entity|entities|sentence|replacements?)(?: (?:is|are))?",
-    re.IGNORECASE,
-)
-_TURN = re.compile(r"[,;.]\s|\bbut\b|\bhowever\b")
-_REMARK = re.compile(r"[(\[][^()\[\]]*[:\s][^()\[\]]*[)\]]\.?")
 _TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
 
 
@@ -98,8 +90,7 @@ def rank_of(heading: str, unit: Unit) -> int:
     """Return the rank of a heading, as in `Section`."""
     asked = {"replacement", "right", "corrected", "final"} if unit == "replacement" else {"wrong", "final"}
     asked |= {unit} if unit == "sentence" or heading.count(" ") < 4 else set()
-    found = kinds(_TURN.split(heading)[-1])
-    found = found if found & asked else kinds(heading)
+    found = kinds(heading)
     is_right = "corrected" in found or found & {"right", "wrong"} == {"right"}
     if "aside" in found or (unit != "replacement" and (is_right or (found & {"analysis"} and not found & asked))):
         return -1
@@ -107,12 +98,12 @@ def rank_of(heading: str, unit: Unit) -> int:
 
 
 def unwrapped(text: str, unit: Unit) -> str:
-    """Return a reply without code fences and breaks; of boxes and tags named after what was asked for, the content."""
+    """Return a reply without code fences; of boxes and tags named after what was asked for, the content."""
     if boxed := _BOXED.findall(text):
         return "\n".join(boxed)
     if "\n" not in text.strip():
         text = text.replace("\\n", "\n")
-    text = _FENCE.sub("", _BREAK.sub("\n", text))
+    text = _FENCE.sub("", text)
     again = _NEXT_TASK.search(text)
     if again and text[: again.start()].strip() and not text.lstrip().split("\n", 1)[0].rstrip().endswith(":"):
         text = text[: again.start()]
@@ -140,7 +131,6 @@ def sections_of(text: str, unit: Unit) -> list[tuple[int, list[Line]]]:
 
 def _listed(lines: list[Line]) -> list[Line]:
     """Return the lines of a section, or those with list marks if there are any; those ticked as right are left out."""
-    lines = [line for line in lines if not _REMARK.fullmatch(line.text[:LONGEST])] or lines
     marked = [line for line in lines if line.indent >= 0]
     if marked and (lines[0].indent >= 0 or lines[0].is_prose):
         level = min(line.indent for line in marked) + 1
@@ -184,25 +174,23 @@ def _counted(lines: list[str]) -> dict[int, int]:
 def _heading(line: Line, unit: Unit) -> tuple[str, str]:
     """Return the heading on a line or an empty string, and the text after it on the same line."""
     plain = line.text.strip("*_ ")
-    label = _INLINE.match(plain[:400])
-    states = _STATES.match(plain[:400])
+    heading, rest = plain[-300:].strip(".:：*_ "), ""
+    is_known = rank_of(heading, unit) != 1
     if plain.endswith((":", "：")) and plain[0] not in "\"“'`":
-        heading, rest = plain[-300:-1].strip("*_ "), ""
-        is_heading = line.indent < 0 or rank_of(heading, unit) in (2, -1)
-    elif line.indent >= 0:
+        return (heading, "") if line.indent < 0 or is_known else ("", "")
+    if line.indent >= 0:
         return "", ""
-    elif label and (rank_of(label[1], unit) == 2 or label[1].count(" ") < 6):
+    if line.is_title and is_known:
+        return heading, ""
+    label = _INLINE.match(plain[:400])
+    if label and (rank_of(label[1], unit) == 2 or label[1].count(" ") < 6):
         heading, rest = label[1].strip("*_ "), plain[label.end() :]
         is_heading = rank_of(heading, unit) != 1 and not re.search(r"[.!?]\s|\([^)]*\Z", heading)
-    elif states and _names(states[1], unit):
-        heading, rest = states[1], plain[states.end() :]
-        is_heading = unit != "sentence" or rest[0] in '"“«*'
-    else:
-        heading, rest = plain.strip(".*_ "), ""
-        is_heading = (
-            len(heading) < 60 and rank_of(heading, unit) != 1 and (line.is_title or bool(_BARE.fullmatch(heading)))
-        )
-    return (heading, rest.strip()) if is_heading else ("", "")
+        return (heading, rest.strip()) if is_heading else ("", "")
+    statement = _STATES.match(plain[:400])
+    if statement and _names(statement[1], unit) and (unit != "sentence" or plain[statement.end()] in '"“«*'):
+        return statement[1], plain[statement.end() :].strip()
+    return "", ""
 
 
 def _names(statement: str, unit: Unit) -> bool:

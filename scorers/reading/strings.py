@@ -223,9 +223,9 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
         elif unit == "entity" and not is_remark:
             strings += _loose_entities(line.text)
         elif unit != "sentence" and is_item:
-            strings.append(_loose(line.text))
+            strings.append(wrong_part(line.text))
     paragraph = next((at for at, line in enumerate(lines) if at and line.gap), len(lines))
-    return _once(strings, max(2, len(strings) // 2)) or [_loose(line.text) for line in lines[:paragraph]], is_held
+    return _once(strings, max(2, len(strings) // 2)) or [wrong_part(line.text) for line in lines[:paragraph]], is_held
 
 
 def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
@@ -258,16 +258,10 @@ def _held_form(text: str, passage: Passage, unit: Unit) -> str:
     return next(filter(passage.holds, forms), "")
 
 
-def _loose(text: str) -> str:
-    """Return the string of a line that quotes nothing from the passage: a long quotation in it, or its beginning."""
-    return next((piece.string for piece in quoted(text) if piece.string.count(" ") >= 4), "") or wrong_part(text)
-
-
 def _loose_entities(text: str) -> list[str]:
-    for parts in divided(bare(text)):
-        if all(part.count(" ") < 4 for part in parts):
-            return [wrong_part(part) for part in parts]
-    return [_loose(text)]
+    """Return the strings of a line that quotes nothing from the passage."""
+    lists = (parts for parts in divided(bare(text)) if all(part.count(" ") < 4 for part in parts))
+    return [wrong_part(part) for part in next(lists, [text])]
 
 
 def _declines(text: str) -> bool:
