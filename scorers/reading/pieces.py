@@ -10,7 +10,6 @@ from halu_tasks.scorers.reading.sections import CROSSES, SPACE, TICKS
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
 _SIGNS = CROSSES + TICKS + "⚠\ufe0f"
-_STOPS = " ,.;:!?،؛。，；：、！？"
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,2000})\"|“([^“”\n]{1,2000})”|«([^«»\n]{1,2000})»|`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*"
     r"|~~([^~\n]{1,2000})~~"
@@ -116,10 +115,3 @@ def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
         elif not _RIGHT_AFTER.match(text, end) and not _RIGHT_BEFORE.search(before):
             other.append(string)
     return wrong, other
-
-
-def without_stops(string: str) -> str:
-    """Return a short string without the stops behind it, nor a lone quotation mark (6'2" keeps its sign)."""
-    string = string.rstrip(_STOPS)
-    is_quote = string.count('"') == 1 and (string[0] == '"' or not string[-2:-1].isdigit())
-    return string.strip('"') if is_quote else string

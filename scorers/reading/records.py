@@ -18,7 +18,6 @@ from halu_tasks.scorers.reading.sections import MOST_LINES, Unit, kinds, rank_of
 
 _OPENING = re.compile(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])")
 _CLOSING = re.compile(r"[\]})](?=[ \t`*_.,;]*(?:\n|\Z))")
-_NUMBERED_FIELD = re.compile(r"\W*(?:mask|blank|gap)?[\s_<>#]*\d+\W*", re.IGNORECASE)
 _GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
 
 
@@ -69,8 +68,6 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
         rows = [row for row in rows if set("".join(row)) - set("-:= ")]
         if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
             head, *body = rows
-            if all(cell.isdigit() for cell in (row[0] for row in body)):
-                head, body = head[1:], [row[1:] for row in body]
             yield "", [dict(zip(head, row, strict=True)) for row in body]
         rows = []
 
@@ -116,6 +113,6 @@ def _fit(name: str, unit: Unit) -> int:
         return 3
     if found & avoided:
         return -1
-    if _NUMBERED_FIELD.fullmatch(name) or found & {unit, "entity"}:
+    if found & {unit, "entity"}:
         return 2
     return 1 if found & {"mask", "final"} or name.lower() in _GENERAL_FIELDS else 0

@@ -105,7 +105,7 @@ def unwrapped(text: str, unit: Unit) -> str:
         text = text.replace("\\n", "\n")
     text = _FENCE.sub("", text)
     again = _NEXT_TASK.search(text)
-    if again and text[: again.start()].strip() and not text.lstrip().split("\n", 1)[0].rstrip().endswith(":"):
+    if again and text[: again.start()].strip():
         text = text[: again.start()]
     tagged = [(tag[1].lower(), tag[2].strip("\n")) for tag in _TAGGED.finditer(text)]
     asked = [content for name, content in tagged if name in ("answer", "output", "mask") or rank_of(name, unit) == 2]
@@ -116,17 +116,20 @@ def sections_of(text: str, unit: Unit) -> list[tuple[int, list[Line]]]:
     """Return the ranks and lines of the sections of a reply in the order in which they are tried for an answer."""
     sections = [Section(0, "", [])]
     for line in _lines(text):
-        last = sections[-1]
         heading, rest = _heading(line, unit)
         if heading:
             rank = rank_of(heading, unit)
+            last = next((section for section in reversed(sections) if section.rank >= 0), sections[0])
             goes_on = "more" in kinds(heading) or (rest and _letters(heading) == _letters(last.heading))
-            if not (goes_on and last.rank == 2 == rank and unit != "sentence"):
+            if goes_on and last.rank == 2 == rank and unit != "sentence":
+                sections.append(last)  # "Wrong: …", "Correct: …", "Wrong: …"
+            else:
                 sections.append(Section(rank, heading, []))
         if rest or not heading:
             sections[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
-    given = [(section.rank, _listed(section.lines)) for section in reversed(sections) if section.lines]
-    return sorted(given, key=lambda section: (2, 0, 1, -1).index(section[0]))
+    given = {id(section): section for section in reversed(sections) if section.lines}.values()
+    ordered = sorted(given, key=lambda section: (2, 0, 1, -1).index(section.rank))
+    return [(section.rank, _listed(section.lines)) for section in ordered]
 
 
 def _listed(lines: list[Line]) -> list[Line]:

@@ -31,7 +31,6 @@ from halu_tasks.scorers.reading.pieces import (
     quoted,
     sides,
     without_remark,
-    without_stops,
     wrong_part,
 )
 from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
@@ -54,6 +53,7 @@ from halu_tasks.text.spans import Text
 _SHORT = 400  # a longer text says more than that there is nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”»’')]*\s+|\n+")
 _MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
+_STOPS = " ,.;:!?،؛。，；：、！？"
 _LANGUAGES = ("en", "zh", "tr", "ar", "hi")
 
 
@@ -75,10 +75,6 @@ class Passage:
             not _in_word(text, start, string[0]) and not _in_word(text, end, string[-1])
             for start, end in self._text.place(string, fuzzy=False)
         )
-
-    def resembles(self, string: str) -> bool:
-        """Return whether a string occurs in the text with at most a tenth changed."""
-        return bool(self._text.place(string))
 
 
 def _in_word(text: str, at: int, char: str) -> bool:
@@ -197,7 +193,7 @@ def _is_removable(char: str) -> bool:
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
-        strings = map(without_stops, strings)
+        strings = (string.rstrip(_STOPS) for string in strings)
     return [string for string in strings if string]
 
 
@@ -247,8 +243,6 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
     places = ((sentence, text.rfind(sentence)) for sentence in passage.sentences)
     pieces += [Piece(sentence, at, at + len(sentence)) for sentence, at in places if at >= 0]
     wrong, other = called_wrong(text, pieces)
-    if not wrong and not other and len(text) > 20 and passage.resembles(bare(text)):
-        return [bare(text)]
     return wrong[-1:] or other[:1]
 
 
