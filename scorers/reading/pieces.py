@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from halu_tasks.scorers.reading.sections import CROSSES, SPACE, TICKS
+from halu_tasks.scorers.reading.sections import CROSSES, LONGEST, SPACE, TICKS, kinds
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
 _SIGNS = CROSSES + TICKS + "⚠\ufe0f"
@@ -22,6 +22,7 @@ _DIVIDERS = (
     re.compile(r"\s(?:\||/{1,2})\s|\t"),
     re.compile(r",?\s+(?:and|&)\s+(?![^()]*\))"),
 )
+_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
 _INSTEAD = (
     r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
 )
@@ -33,8 +34,6 @@ _REMARK = re.compile(
     r"(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
     re.IGNORECASE,
 )
-
-
 _OPEN = r"[\s:\"“«'*`_(]*\Z"
 _RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|\b(?:not|to|with|by)){_OPEN}", re.IGNORECASE)
 _WRONG_BEFORE = re.compile(
@@ -84,24 +83,20 @@ def divided(text: str) -> Iterator[list[str]]:
             yield [part for part in parts if part]
 
 
-def sides(text: str) -> tuple[str, str]:
-    """Return the part of a line before a correction ("wrong → right"), and the part after it, or an empty string."""
-    mark = _CORRECTION.search(text, 1)
-    return (text[: mark.start()], text[mark.end() :]) if mark else (text, "")
-
-
 def wrong_part(text: str) -> str:
     """Return the string at the beginning of a line, without a correction, a remark and quotation marks."""
-    return without_remark(sides(bare(text))[0])
+    return _without_remark(_sides(bare(text))[0])
 
 
-def without_remark(text: str) -> str:
-    """Return the string at the beginning of a line: what is in quotation marks there, or before a remark."""
-    first = next(iter(quoted(text)), None)
-    if first and not first.start and (_REMARK.match(text, first.end) or first.string.count(" ") < 8):
-        return first.string
-    remark = _REMARK.search(text, 1)
-    return bare(text[: remark.start()] if remark and text[: remark.start()].count(" ") < 12 else text)
+def right_part(text: str) -> str:
+    """Return the replacement on a line: of "Mask 1: chalk" and "stone → chalk", what is behind the mark."""
+    text = text.strip(SPACE)[:LONGEST]
+    label = _MASK_LABEL.match(text)
+    if label and kinds(label[1]) & {"mask", "first", "replacement"}:
+        text = text[label.end() :]
+    if text.count(" ") < 9 or text.lower().startswith("<mask>"):
+        text = _sides(text)[1] or text
+    return _without_remark(text)
 
 
 def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
@@ -115,3 +110,18 @@ def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
         elif not _RIGHT_AFTER.match(text, end) and not _RIGHT_BEFORE.search(before):
             other.append(string)
     return wrong, other
+
+
+def _sides(text: str) -> tuple[str, str]:
+    """Return the part of a line before a correction ("wrong → right"), and the part after it, or an empty string."""
+    mark = _CORRECTION.search(text, 1)
+    return (text[: mark.start()], text[mark.end() :]) if mark else (text, "")
+
+
+def _without_remark(text: str) -> str:
+    """Return the string at the beginning of a line: what is in quotation marks there, or before a remark."""
+    first = next(iter(quoted(text)), None)
+    if first and not first.start and (_REMARK.match(text, first.end) or first.string.count(" ") < 8):
+        return first.string
+    remark = _REMARK.search(text, 1)
+    return bare(text[: remark.start()] if remark and text[: remark.start()].count(" ") < 12 else text)

@@ -88,6 +88,9 @@ def _value_strings(value: Any, unit: Unit) -> list[str] | None:
 
 def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:
     """Return the strings of the field that was asked for; of a mapping of wrong to right strings, those asked for."""
+    verdicts = [kinds(str(entry)) for name, entry in record.items() if "field" in kinds(name)]
+    if unit != "replacement" and any("right" in verdict and "wrong" not in verdict for verdict in verdicts):
+        return []
     fits = {name: _fit(name, unit) for name in record}
     best = max(fits.values(), default=0)
     if best > 0:

@@ -23,36 +23,17 @@ from collections.abc import Callable, Iterable
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.lexicon import lexicon
-from halu_tasks.scorers.reading.pieces import (
-    Piece,
-    bare,
-    called_wrong,
-    divided,
-    quoted,
-    sides,
-    without_remark,
-    wrong_part,
-)
+from halu_tasks.scorers.reading.pieces import Piece, bare, called_wrong, divided, quoted, right_part, wrong_part
 from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.records import data_of
-from halu_tasks.scorers.reading.sections import (
-    LONGEST,
-    MOST_LINES,
-    SPACE,
-    Line,
-    Unit,
-    kinds,
-    sections_of,
-    unwrapped,
-)
+from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, SPACE, Line, Unit, sections_of, unwrapped
 from halu_tasks.scorers.reading.text import ends
 from halu_tasks.text.folding import fold
 from halu_tasks.text.spans import Text
 
 _SHORT = 400  # a longer text says more than that there is nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”»’')]*\s+|\n+")
-_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
 _STOPS = " ,.;:!?،؛。，；：、！？"
 _LANGUAGES = ("en", "zh", "tr", "ar", "hi")
 
@@ -79,10 +60,8 @@ class Passage:
 
 def _in_word(text: str, at: int, char: str) -> bool:
     """Return whether a place is inside a word of the text; Chinese and Japanese have no spaces between words."""
-    around = text[max(0, at - 1) : at + 1]
-    return (
-        len(around) == 2 and around.isalnum() and char.isalnum() and not any("\u3040" <= c <= "\u9fff" for c in around)
-    )
+    around = text[max(0, at - 1) : at + 1] + char
+    return len(around) == 3 and around.isalnum() and not re.search("[\u3040-\u9fff]", around)
 
 
 def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
@@ -93,14 +72,14 @@ def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
         passage: The text from which the model was asked to quote; empty if it is not known.
         unit: What it was asked for: each `entity`, one `sentence`, or each `passage` of any length.
     """
-    text = strip_reasoning(reply) or ""
-    lines = [line for raw in text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE))]
-    if lines == lines[:1] and len(text) <= 20 and _says_none("".join(lines)):  # "None" may be a word of the passage
+    text = strip_reasoning(reply)
+    lines = [line for raw in (text or "").splitlines()[:MOST_LINES] if (line := raw.strip(SPACE))]
+    if len(lines) == 1 and len(lines[0]) <= 8 and _says_none(lines[0], unit):  # "None" may be a word of the passage
         return Answer([])
     if lines and all(line in passage for line in lines):
         return Answer(_strings(_once(lines, max(2, len(lines) // 2)), unit))
     source = Passage(passage)
-    return _answer(reply, unit, bare, lambda lines: _quoted_on(lines, source, unit))
+    return _answer(text, unit, bare, lambda lines: _quoted_on(lines, source, unit))
 
 
 def replacements(reply: str, expected: int) -> Answer[list[str]]:
@@ -115,11 +94,11 @@ def replacements(reply: str, expected: int) -> Answer[list[str]]:
         strings = _strings(_filled(lines, expected), "replacement")
         return _once(strings, expected), bool(strings)
 
-    return _answer(reply, "replacement", _replacement, read_lines)
+    return _answer(strip_reasoning(reply), "replacement", right_part, read_lines)
 
 
 def _answer(
-    reply: str,
+    text: str | None,
     unit: Unit,
     read_entry: Callable[[str], str],
     read_lines: Callable[[list[Line]], tuple[list[str], bool]],
@@ -127,12 +106,11 @@ def _answer(
     """Return the strings of a reply.
 
     Args:
-        reply: The reply.
+        text: The reply without reasoning; None if the reasoning does not end.
         unit: What was asked for.
         read_entry: Reads a string that is given as data.
         read_lines: Returns the strings on the lines of a section, and whether they are surely the answer.
     """
-    text = strip_reasoning(reply)
     if text is None:
         return Answer(None, "unclosed reasoning")
     if not text.strip(SPACE + "\n"):
@@ -208,20 +186,18 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
     is_held = False
     for line in lines:
         found = _quoted(line.text, passage, unit)
-        is_whole = len(found) == 1 and len(found[0]) > 0.8 * len(line.text)
-        is_item = line.indent >= 0 or is_whole
-        is_remark = bool(strings) and not is_item and line.is_prose and (line.gap or not lines[0].is_prose)
-        if unit == "entity" and is_remark and line.gap:
-            break
-        if found and not (strings and not is_item if unit != "entity" else is_remark):
-            strings += found
-            is_held = True
-        elif unit == "entity" and not is_remark:
-            strings += _loose_entities(line.text)
-        elif unit != "sentence" and is_item:
+        is_item = line.indent >= 0 or (len(found) == 1 and len(found[0]) > 0.8 * len(line.text))
+        is_comment = line.is_prose and (line.gap or not lines[0].is_prose) if unit == "entity" else True
+        if strings and is_comment and not is_item:
+            continue
+        is_held = is_held or bool(found)
+        if found or unit == "entity":
+            strings += found or _loose_entities(line.text)
+        elif unit == "passage" and is_item:
             strings.append(wrong_part(line.text))
     paragraph = next((at for at, line in enumerate(lines) if at and line.gap), len(lines))
-    return _once(strings, max(2, len(strings) // 2)) or [wrong_part(line.text) for line in lines[:paragraph]], is_held
+    strings = _once(strings, max(2, len(strings) // 2))
+    return strings or [wrong_part(line.text) for line in lines[:paragraph]], is_held
 
 
 def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
@@ -262,7 +238,7 @@ def _declines(text: str) -> bool:
     return len(text) <= LONGEST and only_declines(text)
 
 
-def _says_none(text: str, unit: Unit = "entity") -> bool:
+def _says_none(text: str, unit: Unit) -> bool:
     """Return whether a text says that there is nothing to quote.
 
     A long sentence must also be about the task, since a sentence of the passage may deny something about its subject.
@@ -282,12 +258,12 @@ def _says_none(text: str, unit: Unit = "entity") -> bool:
 
 def _filled(lines: list[Line], expected: int) -> list[str]:
     """Return the replacements on the lines of a section; empty if they are running text."""
-    given = [_replacement(line.text) for line in lines]
+    given = [right_part(line.text) for line in lines]
     prose = [line.is_prose and bare(line.text).startswith(string) for line, string in zip(lines, given, strict=True)]
     if any(line.indent >= 0 for line in lines) or not any(prose):
         if len(lines) == 1 < expected:
             divisions = (parts for parts in divided(lines[0].text) if len(parts) == expected)
-            return next(([*map(_replacement, parts)] for parts in divisions), given)
+            return next(([*map(right_part, parts)] for parts in divisions), given)
         return given
     short = [string for string, is_prose in zip(given, prose, strict=True) if not is_prose]
     if len(short) == expected:
@@ -303,14 +279,3 @@ def _named(text: str, expected: int) -> list[str]:
     is_filled_in = "<mask>" not in text and all(text.startswith("**", piece.start) for piece in pieces)
     is_named = len(pieces) == expected and (is_filled_in or "replac" in text.lower())
     return [piece.string for piece in pieces] if is_named else []
-
-
-def _replacement(text: str) -> str:
-    """Return the replacement on a line: of "Mask 1: chalk" and "stone → chalk", what is behind the mark."""
-    text = text.strip(SPACE)[:LONGEST]
-    label = _MASK_LABEL.match(text)
-    if label and kinds(label[1]) & {"mask", "first", "replacement"}:
-        text = text[label.end() :]
-    if text.count(" ") < 9 or text.lower().startswith("<mask>"):
-        text = sides(text)[1] or text
-    return without_remark(text)
