@@ -33,8 +33,9 @@ from halu_tasks.text.folding import fold
 from halu_tasks.text.spans import Text
 
 _SHORT = 400  # a longer text says more than that there is nothing
-_SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”»’')]*\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”»’')]*\s+(?![a-z])|\n+")
 _STOPS = " ,.;:!?،؛。，；：、！？"
+_MARKS = ' "“”«»*_`'
 _LANGUAGES = ("en", "zh", "tr", "ar", "hi")
 
 
@@ -56,6 +57,10 @@ class Passage:
             not _in_word(text, start, string[0]) and not _in_word(text, end, string[-1])
             for start, end in self._text.place(string, fuzzy=False)
         )
+
+    def resembles(self, string: str) -> bool:
+        """Return whether a string of some length occurs in the text with at most a tenth changed."""
+        return len(string) > 20 and bool(self._text.place(string))
 
 
 def _in_word(text: str, at: int, char: str) -> bool:
@@ -92,7 +97,7 @@ def replacements(reply: str, expected: int) -> Answer[list[str]]:
 
     def read_lines(lines: list[Line]) -> tuple[list[str], bool]:
         strings = _strings(_filled(lines, expected), "replacement")
-        return _once(strings, expected), bool(strings)
+        return _once(strings, expected), len(strings) > 1 or any(not _declines(string) for string in strings)
 
     return _answer(strip_reasoning(reply), "replacement", right_part, read_lines)
 
@@ -126,10 +131,10 @@ def _answer(
         if loose and rank < 0:
             break
         strings, is_sure = read_lines(lines)
-        if _declines("\n".join(strings or [line.text for line in lines])):
-            return Answer(None, "declines", abstained=True)
         if is_sure:
             return Answer(_strings(strings, unit))
+        if _declines("\n".join(strings or [line.text for line in lines])):
+            return Answer(None, "declines", abstained=True)
         if unit != "replacement" and all(_says_none(string, unit) for string in strings or [lines[0].text]):
             return Answer([])
         loose = loose or strings
@@ -197,7 +202,8 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
             strings.append(wrong_part(line.text))
     paragraph = next((at for at, line in enumerate(lines) if at and line.gap), len(lines))
     strings = _once(strings, max(2, len(strings) // 2))
-    return strings or [wrong_part(line.text) for line in lines[:paragraph]], is_held
+    loose = bare if unit == "sentence" else wrong_part
+    return strings or [loose(line.text) for line in lines[:paragraph]], is_held
 
 
 def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
@@ -219,12 +225,14 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
     places = ((sentence, text.rfind(sentence)) for sentence in passage.sentences)
     pieces += [Piece(sentence, at, at + len(sentence)) for sentence, at in places if at >= 0]
     wrong, other = called_wrong(text, pieces)
+    if not wrong and not other and passage.resembles(stripped := text.strip(_MARKS)):
+        return [stripped]
     return wrong[-1:] or other[:1]
 
 
 def _held_form(text: str, passage: Passage, unit: Unit) -> str:
     """Return the form of a line that occurs in the passage: as it is, without quotes, or without what follows it."""
-    forms = (text, text.strip(' "“”«»*_`'), bare(text), "" if unit == "sentence" else wrong_part(text))
+    forms = (text, text.strip(_MARKS), bare(text), "" if unit == "sentence" else wrong_part(text))
     return next(filter(passage.holds, forms), "")
 
 
