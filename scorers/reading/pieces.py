@@ -30,7 +30,7 @@ _CORRECTION = re.compile(
     rf"\s*{_ARROW}\s*|(?:[,;]|\s[-–—]+)?\s+(?:{_INSTEAD}|ha(?:s|ve) replaced)(?!\w)\s*", re.IGNORECASE
 )
 _REMARK = re.compile(
-    r"\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[]|[,;]?\s+(?:is|are|was|were) (?:factually )?"
+    rf"{_CORRECTION.pattern}|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[]|[,;]?\s+(?:is|are|was|were) (?:factually )?"
     r"(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
     re.IGNORECASE,
 )
@@ -84,8 +84,15 @@ def divided(text: str) -> Iterator[list[str]]:
 
 
 def wrong_part(text: str) -> str:
-    """Return the string at the beginning of a line, without a correction, a remark and quotation marks."""
-    return _without_remark(_sides(bare(text))[0])
+    """Return the string that a line begins with or names, without quotation marks, corrections and remarks."""
+    text = bare(text)
+    first = next(iter(quoted(text)), None)
+    if first and not first.start and (first.string.count(" ") < 8 or _REMARK.match(text, first.end)):
+        return first.string
+    remark = _REMARK.search(text, 1)
+    text = text[: remark.start()] if remark else text
+    is_named = first and first.end <= len(text) and kinds(text[: first.start]) & {"entity", "sentence"}
+    return first.string if first and is_named else bare(text)
 
 
 def right_part(text: str) -> str:
@@ -94,9 +101,10 @@ def right_part(text: str) -> str:
     label = _MASK_LABEL.match(text)
     if label and kinds(label[1]) & {"mask", "first", "replacement"}:
         text = text[label.end() :]
-    if text.count(" ") < 9 or text.lower().startswith("<mask>"):
-        text = _sides(text)[1] or text
-    return _without_remark(text)
+    correction = _CORRECTION.search(text, 1)
+    if correction and (text.count(" ") < 9 or text.lower().startswith("<mask>")):
+        text = text[correction.end() :]
+    return wrong_part(text)
 
 
 def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
@@ -110,18 +118,3 @@ def called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
         elif not _RIGHT_AFTER.match(text, end) and not _RIGHT_BEFORE.search(before):
             other.append(string)
     return wrong, other
-
-
-def _sides(text: str) -> tuple[str, str]:
-    """Return the part of a line before a correction ("wrong → right"), and the part after it, or an empty string."""
-    mark = _CORRECTION.search(text, 1)
-    return (text[: mark.start()], text[mark.end() :]) if mark else (text, "")
-
-
-def _without_remark(text: str) -> str:
-    """Return the string at the beginning of a line: what is in quotation marks there, or before a remark."""
-    first = next(iter(quoted(text)), None)
-    if first and not first.start and (_REMARK.match(text, first.end) or first.string.count(" ") < 8):
-        return first.string
-    remark = _REMARK.search(text, 1)
-    return bare(text[: remark.start()] if remark and text[: remark.start()].count(" ") < 12 else text)

@@ -194,6 +194,8 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
         is_item = line.indent >= 0 or (len(found) == 1 and len(found[0]) > 0.8 * len(line.text))
         is_comment = line.is_prose and (line.gap or not lines[0].is_prose) if unit == "entity" else True
         if strings and is_comment and not is_item:
+            if unit == "entity" and line.gap:
+                break
             continue
         is_held = is_held or bool(found)
         if found or unit == "entity":
@@ -217,9 +219,11 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
             return strings
     if whole:
         return [whole]
-    pieces = [piece for piece in quoted(text) if passage.holds(piece.string)]
+    marked = quoted(text)
+    pieces = [piece for piece in marked if passage.holds(piece.string)]
     if unit == "entity":
-        wrong, other = called_wrong(text, pieces)
+        is_list = pieces[:1] == marked[:1] and bool(pieces) and pieces[0].string in wrong_part(text)
+        wrong, other = called_wrong(text, pieces if is_list else [])
         return wrong or other
     pieces = [piece for piece in pieces if piece.string.count(" ") > 2]
     places = ((sentence, text.rfind(sentence)) for sentence in passage.sentences)
@@ -232,7 +236,7 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
 
 def _held_form(text: str, passage: Passage, unit: Unit) -> str:
     """Return the form of a line that occurs in the passage: as it is, without quotes, or without what follows it."""
-    forms = (text, text.strip(_MARKS), bare(text), "" if unit == "sentence" else wrong_part(text))
+    forms = (bare(text), text, text.strip(_MARKS), "" if unit == "sentence" else wrong_part(text))
     return next(filter(passage.holds, forms), "")
 
 
