@@ -22,7 +22,9 @@ _DIVIDERS = (
     re.compile(r"\s(?:\||/{1,2})\s|\t"),
     re.compile(r",?\s+(?:and|&)\s+(?![^()]*\))"),
 )
-_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
+_MASK_LABEL = re.compile(
+    r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s|(?<=mask>) (?:with|by)\s)[*_`→\s]*(?=\S)"
+)
 _INSTEAD = (
     r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
 )
@@ -30,8 +32,8 @@ _CORRECTION = re.compile(
     rf"\s*{_ARROW}\s*|(?:[,;]|\s[-–—]+)?\s+(?:{_INSTEAD}|ha(?:s|ve) replaced)(?!\w)\s*", re.IGNORECASE
 )
 _REMARK = re.compile(
-    rf"{_CORRECTION.pattern}|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[]|[,;]?\s+(?:is|are|was|were) (?:factually )?"
-    r"(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
+    rf"{_CORRECTION.pattern}|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[](?![^()\[\]]*[)\]] ?\w)"
+    r"|[,;]?\s+(?:is|are|was|were) (?:factually )?(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
     re.IGNORECASE,
 )
 _OPEN = r"[\s:\"“«'*`_(]*\Z"

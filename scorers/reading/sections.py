@@ -183,7 +183,7 @@ def _heading(line: Line, unit: Unit) -> tuple[str, str]:
         return (heading, "") if line.indent < 0 or is_known else ("", "")
     if line.indent >= 0:
         return "", ""
-    if is_known and (line.is_title or "final" in kinds(heading)) and plain.count(" ") < 8:
+    if is_known and (line.is_title or (plain.count(" ") < 4 and "final" in kinds(heading))):
         return heading, ""
     label = _INLINE.match(plain[:400])
     if label and (rank_of(label[1], unit) == 2 or label[1].count(" ") < 6):

@@ -176,8 +176,14 @@ def _is_removable(char: str) -> bool:
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
-        strings = (string.rstrip(_STOPS) for string in strings)
+        strings = map(_without_stops, strings)
     return [string for string in strings if string]
+
+
+def _without_stops(string: str) -> str:
+    """Return a string without the stops behind it and a quotation mark without another; 6'2" keeps its inches."""
+    string = string.rstrip(_STOPS)
+    return string.strip('"') if string.count('"') == 1 and not string[-2:-1].isdigit() else string
 
 
 def _once(strings: list[str], half: int) -> list[str]:
