@@ -48,15 +48,18 @@ class Passage:
 
     def __init__(self, text: str) -> None:
         self._text = Text(text)
+        self._held: dict[str, bool] = {}  # an endless reply repeats its strings
         self.sentences = [part for part in _SENTENCE_END.split(text) if part.count(" ") > 3]
 
     def holds(self, string: str) -> bool:
         """Return whether a string occurs in the text as whole words."""
-        text, string = self._text.text, string.strip()
-        return any(map(str.isalnum, string)) and any(
-            not _in_word(text, start, string[0]) and not _in_word(text, end, string[-1])
-            for start, end in self._text.place(string, fuzzy=False)
-        )
+        string = string.strip()
+        if string not in self._held:
+            self._held[string] = any(map(str.isalnum, string)) and any(
+                not _in_word(self._text.text, start, string[0]) and not _in_word(self._text.text, end, string[-1])
+                for start, end in self._text.place(string, fuzzy=False)
+            )
+        return self._held[string]
 
     def resembles(self, string: str) -> bool:
         """Return whether a string of some length occurs in the text with at most a tenth changed."""
