@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import yaml
@@ -60,16 +60,11 @@ def _parsed(source: str) -> Any:
 
 def _tables(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the tables of a text as lists of rows."""
-    rows: list[list[str]] = []
-    for line in [*text.splitlines()[:MOST_LINES], ""]:
-        if "|" in line.strip()[1:]:
-            rows.append([cell.strip().strip("*`_ ") for cell in line.strip().strip("|").split("|")])
-            continue
-        rows = [row for row in rows if set("".join(row)) - set("-:= ")]
-        if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
-            head, *body = rows
-            yield "", [dict(zip(head, row, strict=True)) for row in body]
-        rows = []
+    lines = (line.strip() for line in text.splitlines()[:MOST_LINES])
+    for is_table, rows in groupby(lines, key=lambda line: "|" in line[1:]):
+        cells = [[cell.strip("*`_ ") for cell in row.strip("|").split("|")] for row in rows if set(row) - set("|-:= ")]
+        if is_table and len(cells) > 1 and {len(row) for row in cells} == {len(cells[0])} != {1}:
+            yield "", [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
 def _value_strings(value: Any, unit: Unit) -> list[str] | None:
@@ -82,8 +77,7 @@ def _value_strings(value: Any, unit: Unit) -> list[str] | None:
         return []
     if len(value) > 1 and all(isinstance(entry, list) and len(entry) == 2 for entry in value):
         return [str(entry[-1 if unit == "replacement" else 0]) for entry in value]
-    parts = [_value_strings(entry, unit) for entry in value]
-    return None if None in parts else [string for part in parts for string in part or []]
+    return _joined([_value_strings(entry, unit) for entry in value])
 
 
 def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:
@@ -94,14 +88,16 @@ def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:
     fits = {name: _fit(name, unit) for name in record}
     best = max(fits.values(), default=0)
     if best > 0:
-        parts = [_value_strings(record[name], unit) for name in record if fits[name] == best]
-        return None if None in parts else [string for part in parts for string in part or []]
-    plain = {name: entry for name, entry in record.items() if not fits[name]}
-    if len(record) == 1 and not isinstance(next(iter(record.values())), str):
-        return _value_strings(next(iter(record.values())), unit)
-    if plain and len(plain) == len(record) and all(isinstance(entry, str) for entry in plain.values()):
-        return [entry if unit == "replacement" else name for name, entry in plain.items()]
+        return _joined([_value_strings(entry, unit) for name, entry in record.items() if fits[name] == best])
+    if len(record) == 1 and not all(isinstance(entry, str) for entry in record.values()):
+        return _joined([_value_strings(entry, unit) for entry in record.values()])
+    if not any(fits.values()) and all(isinstance(entry, str) for entry in record.values()):
+        return [*(record.values() if unit == "replacement" else record)]
     return None
+
+
+def _joined(parts: list[list[str] | None]) -> list[str] | None:
+    return None if None in parts else [string for part in parts for string in part or []]
 
 
 def _fit(name: str, unit: Unit) -> int:

@@ -203,7 +203,7 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
         is_item = line.indent >= 0 or (len(found) == 1 and len(found[0]) > 0.8 * len(line.text))
         is_comment = line.is_prose and (line.gap or not lines[0].is_prose) if unit == "entity" else True
         if strings and is_comment and not is_item:
-            if unit == "entity" and line.gap:
+            if unit == "entity" and line.gap:  # a remark after the list
                 break
             continue
         is_held = is_held or bool(found)
@@ -223,6 +223,7 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
     whole = _held_form(text, passage, unit)
     for parts in divided(text) if unit == "entity" else ():
         strings = [_held_form(part, passage, unit) or wrong_part(part) for part in parts]
+        # of '"a" → b; "c" → d' only "a" occurs before a mark, but "a and c" may be one string of the passage
         is_list = all(part.count(" ") < 8 for part in parts) and len(strings[0]) >= len(whole)
         if is_list and sum(map(passage.holds, strings)) > 1:
             return strings
@@ -231,6 +232,7 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
     marked = quoted(text)
     pieces = [piece for piece in marked if passage.holds(piece.string)]
     if unit == "entity":
+        # what only a remark quotes is no answer
         is_list = pieces[:1] == marked[:1] and bool(pieces) and pieces[0].string in wrong_part(text)
         wrong, other = called_wrong(text, pieces if is_list else [])
         return wrong or other
@@ -280,15 +282,17 @@ def _says_none(text: str, unit: Unit) -> bool:
 def _filled(lines: list[Line], expected: int) -> list[str]:
     """Return the replacements on the lines of a section; empty if they are running text."""
     given = [right_part(line.text) for line in lines]
-    prose = [line.is_prose and bare(line.text).startswith(string) for line, string in zip(lines, given, strict=True)]
-    if any(line.indent >= 0 for line in lines) or not any(prose):
-        if len(lines) == 1 < expected:
-            divisions = (parts for parts in divided(lines[0].text) if len(parts) == expected)
-            return next(([*map(right_part, parts)] for parts in divisions), given)
-        return given
-    short = [string for string, is_prose in zip(given, prose, strict=True) if not is_prose]
-    if len(short) == expected:
-        return short
+    short = [
+        string
+        for line, string in zip(lines, given, strict=True)
+        if not line.is_prose or not bare(line.text).startswith(string)
+    ]
+    is_list = len(short) == len(lines) or any(line.indent >= 0 for line in lines)
+    if is_list and len(lines) == 1 < expected:
+        divisions = (parts for parts in divided(lines[0].text) if len(parts) == expected)
+        return next(([*map(right_part, parts)] for parts in divisions), given)
+    if is_list or len(short) == expected:
+        return given if is_list else short
     if len(lines) == 1:
         return _named(lines[0].text, expected)
     return given if len(lines) == expected and not any("<mask>" in line.text for line in lines) else []
