@@ -9,21 +9,23 @@ from typing import NamedTuple
 from halu_tasks.scorers.reading.sections import CROSSES, LONGEST, SPACE, TICKS, kinds
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
-_SIGNS = CROSSES + TICKS + "⚠\ufe0f"
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,2000})\"|“([^“”\n]{1,2000})”|«([^«»\n]{1,2000})»|`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*"
     r"|~~([^~\n]{1,2000})~~"
     r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! ?\w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
 )
 _BETWEEN = re.compile(r"(?:[\s,;/&|.•]|and|or|und)*")
-_NUMBER = re.compile(r"(?:^|(?<=[\s,;]))\(?\d{1,2}[.)]\s+(?=\S)|\s+[•◦▪·]\s+")
 _DIVIDERS = (
+    re.compile(r"(?:^|(?<=[\s,;]))\(?\d{1,2}[.)]\s+(?=\S)|\s+[•◦▪·]\s+"),
     re.compile(r"(?:;\s*|[،，、；]\s*|,\s+)(?:and\s+|or\s+)?(?![^()]*\))"),
     re.compile(r"\s(?:\||/{1,2})\s|\t"),
     re.compile(r",?\s+(?:and|&)\s+(?![^()]*\))"),
 )
-_MASK_LABEL = re.compile(
-    r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s|(?<=mask>) (?:with|by)\s)[*_`→\s]*(?=\S)"
+_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
+_TURN = re.compile(
+    rf"\s*({_ARROW})\s*|\s+(?:(?:should be |is |are )?replaced (?:with|by)|should be|becomes)\s+"
+    r"|(?<=[>\"”’'`*])\s(?:with|by)\s",
+    re.IGNORECASE,
 )
 _INSTEAD = (
     r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
@@ -59,7 +61,7 @@ class Piece(NamedTuple):
 
 def bare(text: str) -> str:
     """Return a string without the quotes and emphasis around it."""
-    text = text.strip(SPACE + _SIGNS)
+    text = text.strip(SPACE + CROSSES + TICKS + "⚠\ufe0f")
     while (piece := _QUOTED.fullmatch(text.rstrip(" .,;:"))) and _content(piece):
         text = _content(piece)
     return text
@@ -79,7 +81,7 @@ def divided(text: str) -> Iterator[list[str]]:
     contents = [piece.string for piece in quoted(text)]
     if len(contents) > 1 and _BETWEEN.fullmatch(_QUOTED.sub("", text)):
         yield contents
-    for divider in (_NUMBER, *_DIVIDERS):
+    for divider in _DIVIDERS:
         parts = [part.strip(" ,;") for part in divider.split(text.rstrip(" .,;"))]
         if sum(map(bool, parts)) > 1:
             yield [part for part in parts if part]
@@ -103,9 +105,9 @@ def right_part(text: str) -> str:
     label = _MASK_LABEL.match(text)
     if label and kinds(label[1]) & {"mask", "first", "replacement"}:
         text = text[label.end() :]
-    correction = _CORRECTION.search(text, 1)
-    if correction and (text.count(" ") < 9 or text.lower().startswith("<mask>")):
-        text = text[correction.end() :]
+    turn = _TURN.search(text, 1)
+    if turn and (turn[1] or text.count(" ") < 9 or text.startswith("<mask>")):  # running text has such words, too
+        text = text[turn.end() :]
     return wrong_part(text)
 
 

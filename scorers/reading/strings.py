@@ -282,17 +282,17 @@ def _says_none(text: str, unit: Unit) -> bool:
 def _filled(lines: list[Line], expected: int) -> list[str]:
     """Return the replacements on the lines of a section; empty if they are running text."""
     given = [right_part(line.text) for line in lines]
+    is_marked = any(line.indent >= 0 for line in lines)
     short = [
         string
         for line, string in zip(lines, given, strict=True)
-        if not line.is_prose or not bare(line.text).startswith(string)
+        if is_marked or not line.is_prose or not bare(line.text).startswith(string)
     ]
-    is_list = len(short) == len(lines) or any(line.indent >= 0 for line in lines)
-    if is_list and len(lines) == 1 < expected:
+    if len(short) == len(lines) == 1 < expected:
         divisions = (parts for parts in divided(lines[0].text) if len(parts) == expected)
-        return next(([*map(right_part, parts)] for parts in divisions), given)
-    if is_list or len(short) == expected:
-        return given if is_list else short
+        return next(([*map(right_part, parts)] for parts in divisions), short)
+    if len(short) in (len(lines), expected):
+        return short
     if len(lines) == 1:
         return _named(lines[0].text, expected)
     return given if len(lines) == expected and not any("<mask>" in line.text for line in lines) else []
