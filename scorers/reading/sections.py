@@ -103,7 +103,7 @@ def unwrapped(text: str, unit: Unit) -> str:
         return "\n".join(boxed)
     if "\n" not in text.strip():
         text = text.replace("\\n", "\n")
-    text = _FENCE.sub("", text)
+    text = _FENCE.sub("", re.sub(r"(?<=\S)\s{20,}(?=\S)", " ", text))  # long runs of spaces would take quadratic time
     again = _NEXT_TASK.search(text)
     if again and text[: again.start()].strip():
         text = text[: again.start()]
