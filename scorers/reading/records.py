@@ -1,4 +1,4 @@
-"""Read strings that a reply gives as data: a list, an object, a table, or pairs of labelled lines.
+"""Read strings that a reply gives as data: a list, an object or a table.
 
 The field is chosen by its name, whose words are in the lexicon `strings`: if what is wrong was asked for, the field
 `wrong`, `entity` or `original` is used and `correct` is not; if replacements were asked for, it is the other way round.
@@ -9,20 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import groupby, islice
 from typing import Any
 
 import yaml
 
-from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, Unit, kinds, rank_of
+from halu_tasks.scorers.reading.sections import MOST_LINES, Unit, kinds, rank_of
 
-_NUMBERED_FIELD = re.compile(r"\W*(?:mask|blank|gap)?[\s_<>#]*\d+\W*", re.IGNORECASE)
+_OPENING = re.compile(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])")
+_CLOSING = re.compile(r"[\]})](?=[ \t`*_.,;]*(?:\n|\Z))")
 _GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
 
 
 def data_of(text: str, unit: Unit) -> list[str] | None:
     """Return the strings of the last list, object or table of a reply that has some; None if none has."""
     found: list[str] | None = None
-    for heading, value in (*_values(text), *_tables(text), *_pairs(text)):
+    for heading, value in (*_values(text), *_tables(text)):
         strings = _value_strings(value, unit)
         if strings is not None and rank_of(heading, unit) >= 0:
             found = strings
@@ -31,24 +33,16 @@ def data_of(text: str, unit: Unit) -> list[str] | None:
 
 def _values(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the lists and objects that are lines of their own, as JSON, Python or YAML, with their headings."""
-    openings = [*re.finditer(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])", text)][:20]
     at = 0
-    for opening in openings:
+    for opening in islice(_OPENING.finditer(text), 20):
         start = opening.end()
-        if start < at:
-            continue
-        closing = {"[": "]", "{": "}", "(": ")"}[text[start]]
-        stops = [
-            m.end()
-            for m in re.finditer(re.escape(closing) + r"(?=[ \t`*_.,;]*(?:\n|\Z))", text[start : start + 20_000])
-        ][:10]
-        for stop in stops:
+        for closing in islice(_CLOSING.finditer(text, start, start + 20_000), 10 if start >= at else 0):
             try:
-                value = _parsed(text[start : start + stop])
+                value = _parsed(text[start : closing.end()])
             except (yaml.YAMLError, RecursionError, ValueError):
                 continue
             yield opening[1] or text[:start].rstrip().rsplit("\n", 1)[-1], value
-            at = start + stop
+            at = closing.end()
             break
 
 
@@ -66,36 +60,11 @@ def _parsed(source: str) -> Any:
 
 def _tables(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the tables of a text as lists of rows."""
-    rows: list[list[str]] = []
-    for line in [*text.splitlines()[:MOST_LINES], ""]:
-        if "|" in line.strip()[1:]:
-            rows.append([cell.strip().strip("*`_ ") for cell in line.strip().strip("|").split("|")])
-            continue
-        rows = [row for row in rows if set("".join(row)) - set("-:= ")]
-        if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
-            head, *body = rows
-            if all(cell.isdigit() for cell in (row[0] for row in body)):
-                head, body = head[1:], [row[1:] for row in body]
-            yield "", [dict(zip(head, row, strict=True)) for row in body]
-        rows = []
-
-
-def _pairs(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield a reply of labelled lines ("Wrong: …", "Correct: …") as one record for each time that its labels begin."""
-    lines = [line for line in text.splitlines()[:MOST_LINES] if line.strip()]
-    pairs = [
-        re.match(r"[-*\s\d.]{0,9}([^:\n]{1,40}?)[*_]{0,3}\s{0,3}:[*_]*\s+(\S.*)", line[:LONGEST]) for line in lines
-    ]
-    if len(pairs) < 2 or not all(pair and pair[1].count(" ") < 3 for pair in pairs):
-        return
-    names = [pair[1].strip("*_` ") for pair in pairs if pair]
-    if len(set(names)) < len(names) or len({"wrong", "right", "corrected"} & set().union(*map(kinds, names))) > 1:
-        records: list[dict[str, str]] = [{}]
-        for name, pair in zip(names, pairs, strict=True):
-            if name in records[-1]:
-                records.append({})
-            records[-1][name] = pair[2] if pair else ""
-        yield "", records
+    lines = (line.strip() for line in text.splitlines()[:MOST_LINES])
+    for is_table, rows in groupby(lines, key=lambda line: "|" in line[1:]):
+        cells = [[cell.strip("*`_ ") for cell in row.strip("|").split("|")] for row in rows if set(row) - set("|-:= ")]
+        if is_table and len(cells) > 1 and {len(row) for row in cells} == {len(cells[0])} != {1}:
+            yield "", [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
 def _value_strings(value: Any, unit: Unit) -> list[str] | None:
@@ -108,47 +77,41 @@ def _value_strings(value: Any, unit: Unit) -> list[str] | None:
         return []
     if len(value) > 1 and all(isinstance(entry, list) and len(entry) == 2 for entry in value):
         return [str(entry[-1 if unit == "replacement" else 0]) for entry in value]
-    parts = [_value_strings(entry, unit) for entry in value if not _is_called_right(entry, unit)]
-    return None if None in parts else [string for part in parts for string in part or []]
-
-
-def _is_called_right(value: Any, unit: Unit) -> bool:
-    if unit == "replacement" or not isinstance(value, dict):
-        return False
-    verdicts = [
-        str(entry) for name, entry in value.items() if "field" in kinds(str(name)) and str(entry).count(" ") < 3
-    ]
-    return any("right" in kinds(verdict) and "wrong" not in kinds(verdict) for verdict in verdicts)
+    return _joined([_value_strings(entry, unit) for entry in value])
 
 
 def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:
     """Return the strings of the field that was asked for; of a mapping of wrong to right strings, those asked for."""
+    verdicts = [kinds(str(entry)) for name, entry in record.items() if "field" in kinds(name)]
+    if unit != "replacement" and any("right" in verdict and "wrong" not in verdict for verdict in verdicts):
+        return []
     fits = {name: _fit(name, unit) for name in record}
     best = max(fits.values(), default=0)
     if best > 0:
-        parts = [_value_strings(record[name], unit) for name in record if fits[name] == best]
-        return None if None in parts else [string for part in parts for string in part or []]
-    plain = {name: entry for name, entry in record.items() if not fits[name]}
-    if len(record) == 1 and not isinstance(next(iter(record.values())), str):
-        return _value_strings(next(iter(record.values())), unit)
-    if plain and len(plain) == len(record) and all(isinstance(entry, str) for entry in plain.values()):
-        return [entry if unit == "replacement" else name for name, entry in plain.items()]
+        return _joined([_value_strings(entry, unit) for name, entry in record.items() if fits[name] == best])
+    if len(record) == 1 and not all(isinstance(entry, str) for entry in record.values()):
+        return _joined([_value_strings(entry, unit) for entry in record.values()])
+    if not any(fits.values()) and all(isinstance(entry, str) for entry in record.values()):
+        return [*(record.values() if unit == "replacement" else record)]
     return None
+
+
+def _joined(parts: list[list[str] | None]) -> list[str] | None:
+    return None if None in parts else [string for part in parts for string in part or []]
 
 
 def _fit(name: str, unit: Unit) -> int:
     """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
     found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
+    wanted, avoided = {"wrong", "original"}, {"right", "corrected"}
     if unit == "replacement":
-        if found & {"replacement", "right", "corrected"}:
-            return 3
-        if found & {"aside", "field", "analysis", "wrong", "original"}:
-            return -1
-        return 2 if _NUMBERED_FIELD.fullmatch(name) else 1 if "mask" in found else 0
+        wanted, avoided = avoided | {"replacement"}, wanted
     if found & {"aside", "field", "analysis"}:
         return -1
-    if found & {"wrong", "original"}:
+    if found & wanted:
         return 3
-    if found & {"right", "corrected"}:
+    if found & avoided:
         return -1
-    return 2 if found & {unit, "entity"} else 1 if "final" in found or name.lower() in _GENERAL_FIELDS else 0
+    if found & {unit, "entity"}:
+        return 2
+    return 1 if found & {"mask", "final"} or name.lower() in _GENERAL_FIELDS else 0

@@ -25,25 +25,21 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 # numbers and letters that may be part of a string; they are list marks only if they count
-_COUNTING = re.compile(r"(?:(\d{1,2})\s?(?:[:|\t]|[-–—](?=\s))|(?:\(?([a-z]|[ivx]{1,5})[.):]))\s+(?=\S)", re.IGNORECASE)
+_COUNTING = re.compile(
+    r"\(?(\d{1,2}(?=\s?[:|\t–—-])|(?:[a-z]|[ivx]{2,5})(?=[.):]))\s?[.):|\t–—-]\s+(?=\S)", re.IGNORECASE
+)
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_BEFORE_MARK = re.compile(r"^(?:[#>]|&gt;|\s)*(?:\*\*(\(?\d{1,3}[.):])\*\*(?=\s))?")
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
 # a base model goes on with the next question of the prompt's pattern
 _NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
 _BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}\n]{1,500})\}{1,2}\$*")
 _TAGGED = re.compile(r"<([A-Za-z]\w{0,30})>([^<>]{1,5000})</\1>")
-_BREAK = re.compile(r"(?<=\S)[ \t]?<br ?/?>[ \t]?(?=\S)", re.IGNORECASE)
 _INLINE = re.compile(r"((?:[^:：\"“\n]|:(?=\w)){1,160}?)[*_`\s]*[:：=][*_]*(?=[\s\"“*`<]|[A-Z]|$)\s*")
 _STATES = re.compile(
     r"([^:\"“«\n]{3,160}?\b(?:is|are|reads|were|was|be)(?: (?:replaced|filled)(?: in)? (?:with|by))?:?)\s+(?=\S)",
     re.IGNORECASE,
 )
-_BARE = re.compile(
-    r"(?:so,? )?(?:the )?(?:final )?(?:factually )?(?:wrong |incorrect )?"
-    r"(?:answer|entity|entities|sentence|replacements?)(?: (?:is|are))?",
-    re.IGNORECASE,
-)
-_REMARK = re.compile(r"[(\[][^()\[\]]*[:\s][^()\[\]]*[)\]]\.?")
 _TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
 
 
@@ -54,11 +50,13 @@ class Line(NamedTuple):
         text: The text.
         indent: The indent in characters; -1 without a list mark.
         gap: Whether a blank line precedes it.
+        is_title: Whether it has the markup of a title.
     """
 
     text: str
     indent: int
     gap: bool
+    is_title: bool = False
 
     @property
     def is_prose(self) -> bool:
@@ -67,27 +65,19 @@ class Line(NamedTuple):
         return words >= 20 or (words >= 6 and self.text.endswith((".", "!", "?")))
 
 
-class Section:
+class Section(NamedTuple):
     """The lines under one heading.
 
     Attributes:
         rank: How well the heading names what was asked for: 2 if it does, 1 if it is another one, 0 without a heading,
             -1 if it announces corrections or reasons.
-        inline: The heading, if the first line follows it on the same line.
-        is_grouped: Whether the lines are under further headings.
+        heading: The heading.
         lines: The lines.
     """
 
-    def __init__(self, rank: int, inline: str = "") -> None:
-        self.rank = rank
-        self.inline = inline
-        self.is_grouped = False
-        self.lines: list[Line] = []
-
-    @property
-    def is_list(self) -> bool:
-        """Whether the last line has a list mark."""
-        return bool(self.lines) and self.lines[-1].indent >= 0
+    rank: int
+    heading: str
+    lines: list[Line]
 
 
 def kinds(name: str) -> set[str]:
@@ -100,59 +90,50 @@ def rank_of(heading: str, unit: Unit) -> int:
     """Return the rank of a heading, as in `Section`."""
     asked = {"replacement", "right", "corrected", "final"} if unit == "replacement" else {"wrong", "final"}
     asked |= {unit} if unit == "sentence" or heading.count(" ") < 4 else set()
-    found = kinds(re.split(r"[,;.]\s|\bbut\b|\bhowever\b", heading)[-1])
-    found = found if found & asked else kinds(heading)
+    found = kinds(heading)
     is_right = "corrected" in found or found & {"right", "wrong"} == {"right"}
-    if "aside" in found or (is_right and unit != "replacement"):
+    if "aside" in found or (unit != "replacement" and (is_right or (found & {"analysis"} and not found & asked))):
         return -1
-    if found & asked:
-        return 1 if "plan" in found else 2
-    return -1 if "analysis" in found and unit != "replacement" else 1
+    return 2 if found & asked else 1
 
 
 def unwrapped(text: str, unit: Unit) -> str:
-    """Return a reply without code fences and breaks; of boxes and tags named after what was asked for, the content."""
+    """Return a reply without code fences; of boxes and tags named after what was asked for, the content."""
     if boxed := _BOXED.findall(text):
         return "\n".join(boxed)
     if "\n" not in text.strip():
         text = text.replace("\\n", "\n")
-    text = _FENCE.sub("", _BREAK.sub("\n", text))
+    text = _FENCE.sub("", re.sub(r"(?<=\S)\s{20,}(?=\S)", " ", text))  # long runs of spaces would take quadratic time
     again = _NEXT_TASK.search(text)
-    if again and text[: again.start()].strip() and not text.lstrip().split("\n", 1)[0].rstrip().endswith(":"):
+    if again and text[: again.start()].strip():
         text = text[: again.start()]
     tagged = [(tag[1].lower(), tag[2].strip("\n")) for tag in _TAGGED.finditer(text)]
     asked = [content for name, content in tagged if name in ("answer", "output", "mask") or rank_of(name, unit) == 2]
     return "\n".join(asked) if asked and not all(content.strip().isdigit() for content in asked) else text
 
 
-def sections_of(text: str, unit: Unit) -> list[Section]:
-    """Return the sections of a reply in the order in which they are tried for an answer."""
-    sections = [Section(0)]
-    for line, titled in _lines(text):
-        last = sections[-1]
-        heading, rest = _heading(line, unit, titled)
-        if heading is None:
-            # a list goes on after a remark between its items
-            if line.indent >= 0 and last.rank < 0 and last.inline and sections[-2].is_list:
-                sections.pop()
-            sections[-1].lines.append(line)
-            continue
-        rank = rank_of(heading, unit)
-        is_same = _letters(heading) == _letters(last.inline) or "more" in kinds(heading)
-        if last.rank == 2 and rank == 1 and unit != "sentence" and (last.is_grouped or not last.lines):
-            last.is_grouped = True
-        elif not (last.rank == 2 == rank and unit != "sentence" and last.lines and is_same):
-            sections.append(Section(rank, heading if rest else ""))
-        if rest:
-            sections[-1].lines.append(Line(rest, -1, line.gap))
-    ranks = (2, 0, 1, -1)
-    ordered = [[section for section in sections if section.rank == rank and section.lines] for rank in ranks]
-    return [section for same in ordered for section in reversed(same)]
+def sections_of(text: str, unit: Unit) -> list[tuple[int, list[Line]]]:
+    """Return the ranks and lines of the sections of a reply in the order in which they are tried for an answer."""
+    sections = [Section(0, "", [])]
+    for line in _lines(text):
+        heading, rest = _heading(line, unit)
+        if heading:
+            rank = rank_of(heading, unit)
+            last = next((section for section in reversed(sections) if section.rank >= 0), sections[0])
+            goes_on = "more" in kinds(heading) or (rest and _letters(heading) == _letters(last.heading))
+            if goes_on and last.rank == 2 == rank and unit != "sentence":
+                sections.append(last)  # "Wrong: …", "Correct: …", "Wrong: …"
+            else:
+                sections.append(Section(rank, heading, []))
+        if rest or not heading:
+            sections[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
+    given = {id(section): section for section in reversed(sections) if section.lines}.values()
+    ordered = sorted(given, key=lambda section: (2, 0, 1, -1).index(section.rank))
+    return [(section.rank, _listed(section.lines)) for section in ordered]
 
 
-def listed(section: Section) -> list[Line]:
+def _listed(lines: list[Line]) -> list[Line]:
     """Return the lines of a section, or those with list marks if there are any; those ticked as right are left out."""
-    lines = [line for line in section.lines if not _REMARK.fullmatch(line.text[:LONGEST])] or section.lines
     marked = [line for line in lines if line.indent >= 0]
     if marked and (lines[0].indent >= 0 or lines[0].is_prose):
         level = min(line.indent for line in marked) + 1
@@ -164,70 +145,55 @@ def listed(section: Section) -> list[Line]:
     return lines
 
 
-def _lines(text: str) -> Iterator[tuple[Line, bool]]:
-    """Yield the lines of a text and whether each has the markup of a title."""
+def _lines(text: str) -> Iterator[Line]:
     raws = text.splitlines()
     raws = raws[: MOST_LINES // 2] + raws[MOST_LINES // 2 :][-MOST_LINES // 2 :]
-    matches = [_COUNTING.match(raw.strip(SPACE)) for raw in raws]
-    counted: dict[int, int] = {}
-    for order in ("number", "letter", "roman"):
-        expected: list[tuple[int, int]] = []
-        for number, match in enumerate(matches):
-            if match and _position(match, order) == len(expected) + 1:
-                expected.append((number, match.end()))
-        if len(expected) > 1:
-            counted |= dict(expected)
+    counted = _counted(raws)
     gap = False
     for number, raw in enumerate(raws):
         text = raw.strip(SPACE)
         if not text.strip("-*_=`~ #>"):
             gap = True
             continue
-        titled = bool(_TITLE.match(text))
-        text = re.sub(r"^(?:[#>]|&gt;)+\s*", "", text[: LONGEST * 5])
-        text = re.sub(r"^\*\*(\(?\d{1,3}[.):])\*\*(?=\s)", r"\1", text)
+        is_title = bool(_TITLE.match(text))
+        text = _BEFORE_MARK.sub(r"\1", text[: LONGEST * 5])
         end = counted.get(number) or ((mark := _MARK.match(text)) and mark.end()) or 0
-        body = text[end:].strip(SPACE)
-        if body:
-            yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap), titled
+        if body := text[end:].strip(SPACE):
+            yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap, is_title)
         gap = False
 
 
-def _position(match: re.Match[str], order: str) -> int:
-    if order == "number":
-        return int(match[1] or 0)
-    letter = (match[2] or "").lower()
-    if order == "roman":
-        return _ROMAN.index(letter) + 1 if letter in _ROMAN else 0
-    return ord(letter) - 96 if len(letter) == 1 else 0
+def _counted(lines: list[str]) -> dict[int, int]:
+    """Return the ends of the numbers or letters before lines if they count from the first on."""
+    ends: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        mark = _COUNTING.match(line.strip(SPACE))
+        at = len(ends)
+        if mark and mark[1].lower() in (str(at + 1), chr(ord("a") + at), *_ROMAN[at : at + 1]):
+            ends[number] = mark.end()
+    return ends if len(ends) > 1 else {}
 
 
-def _heading(line: Line, unit: Unit, titled: bool) -> tuple[str | None, str]:
-    """Return the heading on a line or None, and the text after it on the same line."""
+def _heading(line: Line, unit: Unit) -> tuple[str, str]:
+    """Return the heading on a line or an empty string, and the text after it on the same line."""
     plain = line.text.strip("*_ ")
-    if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
-        heading = plain[-300:-1].strip("*_ ")
-        if line.indent < 0 or rank_of(heading, unit) not in (0, 1):
-            return heading, ""
-    bare = plain.strip(".*_ ")
-    if len(bare) < 60 and line.indent < 0 and rank_of(bare, unit) != 1 and (titled or _BARE.fullmatch(bare)):
-        return bare, ""
+    heading, rest = plain[-300:].strip(".:：*_ "), ""
+    is_known = rank_of(heading, unit) != 1
+    if plain.endswith((":", "：")) and plain[0] not in "\"“'`":
+        return (heading, "") if line.indent < 0 or is_known else ("", "")
     if line.indent >= 0:
-        return None, ""
+        return "", ""
+    if is_known and (line.is_title or (plain.count(" ") < 4 and "final" in kinds(heading))):
+        return heading, ""
     label = _INLINE.match(plain[:400])
-    if (
-        label
-        and label.end() < len(plain)
-        and not re.search(r"[.!?]\s|\([^)]*\Z", label[1])
-        and rank_of(label[1], unit) != 1
-        and (rank_of(label[1], unit) == 2 or len(label[1].split()) <= 6)
-    ):
-        rest = plain[label.end() :].strip()
-        return label[1].strip("*_ "), rest.lstrip("*") if rest.count("*") == 1 else rest
+    if label and (rank_of(label[1], unit) == 2 or label[1].count(" ") < 6):
+        heading, rest = label[1].strip("*_ "), plain[label.end() :]
+        is_heading = rank_of(heading, unit) != 1 and not re.search(r"[.!?]\s|\([^)]*\Z", heading)
+        return (heading, rest.strip()) if is_heading else ("", "")
     statement = _STATES.match(plain[:400])
     if statement and _names(statement[1], unit) and (unit != "sentence" or plain[statement.end()] in '"“«*'):
         return statement[1], plain[statement.end() :].strip()
-    return None, ""
+    return "", ""
 
 
 def _names(statement: str, unit: Unit) -> bool:
