@@ -14,8 +14,8 @@ import numpy as np
 
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import Score
 

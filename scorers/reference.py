@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from halu_tasks.core.options import Assumption
-from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec
+from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.score import Score
 
 FEWEST = 30

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.judge import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import Prompt
 from halu_tasks.replies import embedded
-from halu_tasks.scorers.statistics.probability import Token
+from halu_tasks.scorers.statistics.probability import TokenProbabilities
 from halu_tasks.solvers.method_record import MethodRecord
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task
@@ -129,13 +129,15 @@ def conclude(state: TaskState, answer: str | ModelOutput, record: MethodRecord) 
     return state
 
 
-def tokens_of(output: ModelOutput) -> list[Token]:
+def tokens_of(output: ModelOutput) -> list[TokenProbabilities]:
     """Return the tokens of a reply with their log-probabilities; none if the provider returned none."""
     logprobs = output.choices[0].logprobs if output.choices else None
     if logprobs is None:
         return []
     return [
-        Token(token.token, {token.token: token.logprob, **{t.token: t.logprob for t in token.top_logprobs or []}})
+        TokenProbabilities(
+            token.token, {token.token: token.logprob, **{t.token: t.logprob for t in token.top_logprobs or []}}
+        )
         for token in logprobs.content
     ]
 

@@ -14,7 +14,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.knowledge.index import open_knowledge
 from halu_tasks.knowledge.passages import Snippet, named_files
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.tasks import Task
 

@@ -21,9 +21,9 @@ from typing import Any
 from halu_tasks.builders import optimize, replies
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers import answer
+from halu_tasks.scorers import answer, judge
 from halu_tasks.scorers.benchmarks import factchd, fave, halueval, published
-from halu_tasks.scorers.reading import claims, declining, judge, questions, strings
+from halu_tasks.scorers.reading import claims, declining, questions, strings
 from halu_tasks.tasks import build, registry
 
 SIZES = (64 << 10, 1 << 20)

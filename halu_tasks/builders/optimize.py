@@ -42,7 +42,7 @@ from halu_tasks.executors.job import Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import path_of, samples_of, state
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.asking import ask
 
@@ -412,14 +412,14 @@ def rewritten(reply: str, current: str) -> Answer[str]:
 def _write_prompts(path: Path, pipeline: Pipeline, texts: Texts) -> None:
     """Write prompts to a file that can be passed as the option `prompts`."""
     entries = {f"{pipeline.name}_{name}_{pipeline.language}": {"user": text} for name, text in texts.items()}
-    atomic_write_text(path, yaml.dump(entries, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000))
+    atomic_write_text(path, yaml.dump(entries, Dumper=_PromptDumper, allow_unicode=True, sort_keys=False, width=10_000))
 
 
-class _Dumper(yaml.SafeDumper):
+class _PromptDumper(yaml.SafeDumper):
     """A YAML dumper that writes strings of several lines as blocks."""
 
 
-_Dumper.add_representer(
+_PromptDumper.add_representer(
     str,
     lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
 )

@@ -16,7 +16,7 @@ from halu_tasks.core.options import JUDGE_OPTIONS, JudgeOptions, Options
 from halu_tasks.judging.blocking import open_judge
 from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.scoring import logger, no_judge
-from halu_tasks.scorers.reading.judge import JudgeSpec
+from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task
 

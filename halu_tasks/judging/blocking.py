@@ -26,7 +26,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import JudgeOptions
 from halu_tasks.judging.failures import describe_error
 from halu_tasks.judging.judge import Judge
-from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
+from halu_tasks.scorers.judge import JudgeSpec, Verdict
 
 try:
     import uvloop

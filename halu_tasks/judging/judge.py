@@ -27,7 +27,7 @@ from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.budget import dollars, open_budget, price_of
 from halu_tasks.judging.failures import describe_error, log_retries, status_of, unanswered
 from halu_tasks.judging.verdict_store import VerdictStore
-from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 
 logger = logging.getLogger(__name__)
 

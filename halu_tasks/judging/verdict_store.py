@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import JudgeError
-from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.judge import Verdict
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, JudgeOptions,
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.reference import check_reference, with_known_errors
 from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.reader import UNSURE
-from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
 

@@ -15,8 +15,8 @@ from halu_tasks.report.records import OtherScore, ShownItem, ShownReply
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.benchmarks.localization import places
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
 from halu_tasks.text.spans import Span, Text

@@ -27,7 +27,7 @@ Ranks = Mapping[Entry, tuple[int, int]]
 """The confidence sets of ranks by entry."""
 
 
-class _Contrast(NamedTuple):
+class _PairOfEntries(NamedTuple):
     """Two entries in one metric of a column or mean, with the contrast of their figures in the family of tests."""
 
     place: Column | Mean
@@ -80,7 +80,7 @@ def differences(board: Board, margin: float | None = None) -> Differences:
     return Differences(Comparison(_rule(sizes[0], sizes[1], margin), margin, pairs, wins), ranks)
 
 
-def _contrasts(place: Column | Mean, margin: float | None) -> Iterator[_Contrast]:
+def _contrasts(place: Column | Mean, margin: float | None) -> Iterator[_PairOfEntries]:
     entries = place.entries
     # the items of all entries are the same
     scores = place.scores(entries[0])
@@ -102,10 +102,10 @@ def _contrasts(place: Column | Mean, margin: float | None) -> Iterator[_Contrast
             if (i, j) in found:
                 one = found[i, j]
                 contrast = Contrast(one.value, one.p, influences[i], influences[j], one.p_equal)
-                yield _Contrast(place, metric, first, second, one, contrast)
+                yield _PairOfEntries(place, metric, first, second, one, contrast)
 
 
-def _pair(one: _Contrast, board: Board, p: float | None, p_equal: float | None) -> EntryPair:
+def _pair(one: _PairOfEntries, board: Board, p: float | None, p_equal: float | None) -> EntryPair:
     first, second = board.ids[one.first], board.ids[one.second]
     up = one.metric.higher_is_better
     better = None

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.statistics.paired import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
 

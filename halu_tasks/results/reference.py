@@ -17,7 +17,7 @@ from halu_tasks.core.json_lines import json_line
 from halu_tasks.replies.reference import few_labels, number_used, unused_labels
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
-from halu_tasks.scorers.reading.judge import FAILED
+from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, with_known_error
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import FIELDS, read_reference

@@ -13,7 +13,7 @@ from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
-from halu_tasks.scorers.reading.judge import JudgeSpec
+from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.scorers.reference import ReferenceLabels
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.asking import (

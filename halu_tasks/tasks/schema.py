@@ -28,7 +28,7 @@ from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import JinjaText, render_jinja
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.scorers.reading.judge import JudgeSpec
+from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.scorers.registry import Reading, reading_named
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, load_object
 

@@ -17,10 +17,10 @@ from halu_tasks.data.rows import Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
+from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, Label
 from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty

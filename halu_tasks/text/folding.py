@@ -39,3 +39,30 @@ def spelled(words: str) -> str:
 def any_of(words: str) -> str:
     """Return a regular expression that matches one of the words, which may themselves be regular expressions."""
     return f"(?:{'|'.join(words.split())})"
+
+
+def normalise(string: str) -> str:
+    """Return the form in which two strings are compared.
+
+    The string is normalised to NFKC and case-folded, white space becomes single spaces, and surrounding punctuation is
+    removed, except for signs that carry meaning (%, #, &, @, a minus before a digit). A string of punctuation only is
+    kept. A string of more than 10,000 characters is only stripped and case-folded, since it is compared with shorter
+    ones.
+    """
+    if len(string) > 10_000:  # normalising a long run of combining marks takes quadratic time
+        return string.strip().casefold()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", string).casefold())
+    folded = " ".join(folded.split())
+    start, end = 0, len(folded)
+    while end > start and _is_removable(folded[end - 1]):
+        end -= 1
+    while start < end and _is_removable(folded[start]):
+        if folded[start] == "-" and folded[start + 1 : start + 2].isdigit():
+            break
+        start += 1
+    return folded[start:end] or folded
+
+
+def _is_removable(char: str) -> bool:
+    category = unicodedata.category(char)
+    return char in " `" or category in ("Cf", "Cc") or (category[0] == "P" and char not in "%‰#&@")

@@ -16,8 +16,8 @@ from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.classification import score_label
+from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.metrics import Terms, mean, metric, ratio, share_free_of, share_unparsed
-from halu_tasks.scorers.reading.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score

@@ -7,9 +7,10 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.metrics import mean, share_unparsed
-from halu_tasks.scorers.reading.strings import normalise, replacements
+from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
+from halu_tasks.text.folding import normalise
 
 _FUZZY = 90.0
 """The rapidfuzz ratio, 0 to 100, from which strings count as equal in `em_fuzzy`."""

@@ -14,9 +14,10 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
 from halu_tasks.scorers.reading.sections import Unit
-from halu_tasks.scorers.reading.strings import normalise, quotations
+from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
+from halu_tasks.text.folding import normalise
 from halu_tasks.text.spans import Text, char_counts, merge
 
 Column = npt.NDArray[Any]

@@ -151,7 +151,7 @@ def _numbered(match: re.Match[str], numbers: str, count: int) -> Iterator[_Citat
 # --- citations by name and year -----------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
+class _CitationPlace(NamedTuple):
     """The text before the years of a citation, from which its names are read.
 
     Attributes:
@@ -193,7 +193,7 @@ def _by_year(text: str, papers: Index) -> Iterator[_Citation]:
         previous = years.end()
 
 
-def _place(text: str, floor: int, start: int, inside: bool) -> _Place:
+def _place(text: str, floor: int, start: int, inside: bool) -> _CitationPlace:
     """Determine where the names of the years at `start` may be.
 
     Args:
@@ -207,13 +207,15 @@ def _place(text: str, floor: int, start: int, inside: bool) -> _Place:
         # "Ling's own earlier work (2009)" cites Ling, but only if a paper matches; so does "Ling (published 2009)"
         study = _STUDY.search(text, max(floor, bracket.start() - 90), bracket.start())
         end = study.start() if study else bracket.start()
-        return _Place(floor, end, opened=True, inside=inside, sure=not study and len(bracket[0]) < 3)
+        return _CitationPlace(floor, end, opened=True, inside=inside, sure=not study and len(bracket[0]) < 3)
     if inside:
         floor = max(floor, *(text.rfind(sign, floor, start) + 1 for sign in "([;"))
-    return _Place(floor, start, opened=False, inside=inside, sure=inside)
+    return _CitationPlace(floor, start, opened=False, inside=inside, sure=inside)
 
 
-def _dated(text: str, years: re.Match[str], names: Names | None, place: _Place, papers: Index) -> Iterator[_Citation]:
+def _dated(
+    text: str, years: re.Match[str], names: Names | None, place: _CitationPlace, papers: Index
+) -> Iterator[_Citation]:
     """Return the citations of the same names with one or several years."""
     before = text[place.floor : place.end]
     in_running_text = not place.opened and not place.inside
@@ -248,7 +250,7 @@ def _dates(years: str) -> list[_Date]:
     return dates if len(dates) > 1 else [dates[0]._replace(written=years)]
 
 
-def _written(text: str, years: re.Match[str], date: _Date, names: Names | None, place: _Place) -> str:
+def _written(text: str, years: re.Match[str], date: _Date, names: Names | None, place: _CitationPlace) -> str:
     """Return the citation of one year as written, or assembled if the year is not next to its names."""
     if names and (date.written != years[0] or not place.floor <= names.at < place.end):
         return f"{names.written} ({date.written})"

@@ -13,7 +13,7 @@ _MOST = 100
 _COMMA = re.compile(r",(?=\s*[}\]])")
 
 
-class Value(NamedTuple):
+class JsonValue(NamedTuple):
     """A JSON value in a text, and its place."""
 
     content: Any
@@ -30,7 +30,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_members, strict=False)
 
 
-def values(text: str, opens: str) -> list[Value]:
+def values(text: str, opens: str) -> list[JsonValue]:
     """Return the objects ("{") or arrays ("[") of a text that are not part of another, at most 100."""
     return list(_values(text, opens)) if opens in text else []
 
@@ -53,7 +53,7 @@ def structured_answer(text: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-def _values(text: str, opens: str) -> Iterator[Value]:
+def _values(text: str, opens: str) -> Iterator[JsonValue]:
     start = text.find(opens)
     for _ in range(_MOST):
         if start < 0:
@@ -67,7 +67,7 @@ def _values(text: str, opens: str) -> Iterator[Value]:
             except (ValueError, RecursionError):
                 value, end = None, start + 1
         if isinstance(value, dict | list):
-            yield Value(value, start, end)
+            yield JsonValue(value, start, end)
         start = text.find(opens, end)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.fields import Value, values
+from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.text import ends
 
@@ -119,15 +119,15 @@ class VerdictReader:
 
     # --- objects ----------------------------------------------------------------------------------------
 
-    def _named(self, value: Value, names: Sequence[str]) -> list[object]:
+    def _named(self, value: JsonValue, names: Sequence[str]) -> list[object]:
         members = value.content if isinstance(value.content, dict) else {}
         return [member for name, member in members.items() if _plain(str(name)[:100]) in names]
 
-    def _of_object(self, value: Value) -> str | None:
+    def _of_object(self, value: JsonValue) -> str | None:
         labels = {self.label(member) for member in self._named(value, self.names)}
         return labels.pop() if len(labels) == 1 else None
 
-    def _reason(self, value: Value) -> str:
+    def _reason(self, value: JsonValue) -> str:
         reasons = self._named(value, (self.reason, *_REASONS))
         return next((_clean_reason(reason) for reason in reasons if isinstance(reason, str)), "")
 
@@ -206,7 +206,7 @@ def own_value(reply: str, opens: str) -> Any:
     return next((value.content for value in found if is_own(text, value)), None)
 
 
-def is_own(text: str, value: Value) -> bool:
+def is_own(text: str, value: JsonValue) -> bool:
     """Return whether a value is the first or last of a reply, on lines of its own, and not introduced as quoted."""
     before, after = text[: value.start].rstrip(" \t\n`[").removesuffix("```json").rstrip(" \t\n`"), text[value.end :]
     last_line = before.rpartition("\n")[2]
@@ -219,7 +219,7 @@ def is_own(text: str, value: Value) -> bool:
     return not rest.strip("\n`] \t") or (rest.startswith("\n") and (not before or before.endswith((":", "："))))
 
 
-def _is_reported(text: str, value: Value) -> bool:
+def _is_reported(text: str, value: JsonValue) -> bool:
     """Return whether the sentence that a value is part of reports what the judged text says."""
     before = text[max(value.start - 200, 0) : value.start].rstrip("`[ \t\n").removesuffix("```json").rstrip("` \t\n")
     return not _introduces_own(before)
@@ -234,7 +234,7 @@ def _is_open(text: str) -> bool:
     return text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("「") > text.count("」")
 
 
-def _without(text: str, found: Sequence[Value]) -> str:
+def _without(text: str, found: Sequence[JsonValue]) -> str:
     parts, position = [], 0
     for value in found:
         parts.append(text[position : value.start])

@@ -16,7 +16,7 @@ MISSING = "no_probability"
 """The measurement, 1, of an item without a probability in a run that asks for one."""
 
 
-class Token(NamedTuple):
+class TokenProbabilities(NamedTuple):
     """One token of a reply.
 
     Attributes:
@@ -28,7 +28,7 @@ class Token(NamedTuple):
     logprobs: Mapping[str, float]
 
 
-def probability_of(tokens: Sequence[Token], choices: tuple[str, str], answer: str) -> float | None:
+def probability_of(tokens: Sequence[TokenProbabilities], choices: tuple[str, str], answer: str) -> float | None:
     """Compute the probability of the first of two choices at the last token that states the answer.
 
     Tokens are compared with the choices without case and without surrounding white space and punctuation.

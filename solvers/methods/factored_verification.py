@@ -18,9 +18,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods.combine import combined
 from halu_tasks.scorers.reading.claims import ClaimList, listed_claims, supported
-from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.scorers.statistics.probability import probability_of
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import (

@@ -14,8 +14,8 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.benchmarks.fave import Cited, Papers, cited_sentences, shown, summary_of
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.claims import supported
-from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of

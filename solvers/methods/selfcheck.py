@@ -17,9 +17,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
-from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of

@@ -11,7 +11,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of

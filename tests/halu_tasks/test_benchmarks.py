@@ -15,8 +15,8 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, in_folder
 from halu_tasks.replies.score_file import ScoreRequest, score_file
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.tasks import Built, build, registry
 
 TASKS, GROUPS = registry()

@@ -12,7 +12,7 @@ from halu_tasks.builders.pipeline import Draft
 from halu_tasks.core.hashing import coin_flip, short_hash, stable_hash, stable_number
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.data.rows import text_id
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.methods.self_consistency import winner
 
 

@@ -23,7 +23,7 @@ from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter import reply_filters
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import build, registry
 
 Serve = Callable[..., Any]

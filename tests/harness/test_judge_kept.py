@@ -21,7 +21,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.judging.verdict_store import VerdictStore
 from halu_tasks.replies.scoring import keep_replies
-from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.tasks import build
 
 Serve = Callable[..., Any]

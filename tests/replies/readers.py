@@ -11,9 +11,9 @@ from halu_tasks.builders.replies import read_verdict as read_builder_verdict
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import factchd, halluverse25, halueval, published
+from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
 from halu_tasks.scorers.reading.declining import declines
-from halu_tasks.scorers.reading.judge import read_verdict
 from halu_tasks.scorers.reading.questions import error_type
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.strings import quotations, replacements

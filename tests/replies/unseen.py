@@ -17,8 +17,8 @@ from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.reading.strings import normalise
 from halu_tasks.tasks import build
+from halu_tasks.text.folding import normalise
 
 UNSEEN = Path(__file__).with_name("unseen.jsonl.xz")
 NO_LABEL = ("none", "abstained")

@@ -13,9 +13,9 @@ from sklearn.metrics import cohen_kappa_score
 from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
-from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, with_known_error
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics, ppi_mean

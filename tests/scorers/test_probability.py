@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import no_probability, roc_auc
-from halu_tasks.scorers.statistics.probability import Token, probability_of, with_probability
+from halu_tasks.scorers.statistics.probability import TokenProbabilities, probability_of, with_probability
 
 YES_NO = ("Yes", "No")
 AUC, MISSING = roc_auc("Yes"), no_probability()
 
 
-def token(text: str, **logprobs: float) -> Token:
-    return Token(text, logprobs or {text: -0.1})
+def token(text: str, **logprobs: float) -> TokenProbabilities:
+    return TokenProbabilities(text, logprobs or {text: -0.1})
 
 
 def scores(rows: list[tuple[bool, float | None]], *, sources: int | None = None) -> list[Score]:

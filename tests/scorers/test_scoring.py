@@ -6,7 +6,7 @@ import pytest
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import cfaith, correction, localization
-from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.score import Score
 
 TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact_tags import original_strings, tagged_spans
 from halu_tasks.scorers.benchmarks import published
-from halu_tasks.scorers.reading.strings import normalise, quotations, replacements
+from halu_tasks.scorers.reading.strings import quotations, replacements
+from halu_tasks.text.folding import normalise
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 needs_data = pytest.mark.skipif(not (DATA / "answer_labels").is_dir(), reason="test data is not here")

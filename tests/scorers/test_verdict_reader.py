@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.builders.replies import read_choice, read_own_object, read_verdicts
+from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, read_verdict
 from halu_tasks.scorers.reading.claims import read_support
-from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, read_verdict
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 

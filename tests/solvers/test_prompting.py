@@ -16,7 +16,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import Built, build, prompt_of, registry
 
 TASKS, _ = registry()

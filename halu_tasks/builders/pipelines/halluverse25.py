@@ -19,7 +19,7 @@ from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault,
 from halu_tasks.builders.quoting import SourceText, ended, one_line, sentence_count
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_own_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
 from halu_tasks.text.tokens import SPACELESS
 

@@ -30,7 +30,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.cfaith import TYPES
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.text.folding import fold
 
 RESPONSES = 3

@@ -22,7 +22,7 @@ from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice,
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import prompt_hash
-from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.judge import fence
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span
 
