@@ -60,13 +60,11 @@ _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
 _COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
 _SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_WHICH = re.compile(
-    r"\b(?:claim|statement|sentence) (\d{1,3})\b|\bthe (first|second|third|fourth|fifth)\b", re.IGNORECASE
-)
+_WHICH = re.compile(rf"\b(?:claim|statement) (\d{{1,3}})\b|\bthe ({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
 _ABOUT = re.compile(
-    r"\b(?:document|article|source|text|passage|story|claims?|statements?|all|both|each|every\w*|none|neither|them"
-    r"|(?:the )?(?:first|second|third|fourth|fifth|last|others?|one)|(?:it|this) (?:is|was))\b"
+    r"\b(?:document|article|source|text|passage|story|claims?|statements?|checks? out"
+    r"|(?:is|are|was|were) (?:not |all |both )?(?:un)?supported(?! by (?!the (?:document|article|source|text))))\b"
 )
 _PLAIN = str.maketrans({**dict.fromkeys(map(ord, '*`#"“”~>'), ""), ord("_"): " "})
 _LONGEST, _MOST_PARTS = 2_000, 30
@@ -110,6 +108,9 @@ def checks(reply: str) -> Checks:
     lines = [line for raw in text.splitlines() if (line := raw[:_LONGEST].translate(_PLAIN).strip())]
     if not lines:
         return Checks([], reason="empty")
+    labels = [read_support.label(line) for line in lines]
+    if len(lines) > 1 and None not in labels:
+        return Checks([label == SUPPORTED for label in labels])
     claims = {claim["number"] or claim["text"] for line in lines if (claim := _CLAIM.match(_MARK.sub("", line)))}
     checked = _with_revision(list(_of_lines(lines)), lines) or list(_of_sentences("\n".join(lines)))
     return Checks(checked, max(len(claims) - len(checked), 0), "" if checked else "no claim with a check")
@@ -131,7 +132,7 @@ def _of_data(value: Any) -> list[bool | None]:
         return []
     named = {name: member for name, member in value.items() if name.replace("_", " ").lower() in read_support.names}
     nested = [check for member in value.values() if isinstance(member, dict | list) for check in _of_data(member)]
-    labels = [read_support.label(str(member)) for member in (named or value).values()]
+    labels = [read_support.label(bool(member) if member in (0, 1) else member) for member in (named or value).values()]
     if not named and (nested or None in labels):
         return nested or [None] * ("claim" in value)
     return [None if label is None else label == SUPPORTED for label in labels]
@@ -157,7 +158,9 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
             yield index, group == SUPPORTED
             continue
         found = (
-            list(_named(body, following)) or list(_listed(body)) or list(_alone(body, is_claim=is_claim, below=below))
+            list(_named(body, following))
+            or list(_listed(body, below=below or is_claim))
+            or list(_alone(body, is_claim=is_claim, below=below))
         )
         if not found and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
             found = list(_of_sentences(body))[-1:]
@@ -179,10 +182,11 @@ def _named(line: str, following: str) -> Iterator[bool]:
             yield label == SUPPORTED
 
 
-def _listed(line: str) -> Iterator[bool]:
+def _listed(line: str, *, below: bool) -> Iterator[bool]:
     """Yield the checks of a line that is nothing else: "supported, not supported, supported"."""
     labels = [read_support.label(part.strip(" []()")) for part in line.split(",")]
-    yield from (label == SUPPORTED for label in labels if None not in labels and not line.endswith(":"))
+    is_list = (below or len(labels) > 1) and None not in labels and not line.endswith(":")
+    yield from (label == SUPPORTED for label in labels if is_list)
 
 
 def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:

@@ -94,8 +94,6 @@ class VerdictReader:
         text = ends(_TAG.sub("", text.replace("\r\n", "\n")).strip())
         if not text:
             return Answer(None, "empty")
-        if label := self.label(text):
-            return Answer(label)
         found = values(text, "{")
         objects = [value for value in found if self._named(value, self.names) and not _is_reported(text, value)]
         rest = _without(text, found)
