@@ -80,7 +80,7 @@ def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
         unit: What it was asked for: each `entity`, one `sentence`, or each `passage` of any length.
     """
     text = strip_reasoning(reply)
-    lines = [line for raw in (text or "").splitlines()[:MOST_LINES] if (line := raw.strip(SPACE))]
+    lines = [line for raw in (text or "").splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
     if len(lines) == 1 and len(lines[0]) <= 8 and _says_none(lines[0], unit):  # "None" may be a word of the passage
         return Answer([])
     if lines and all(line in passage for line in lines):
@@ -120,7 +120,7 @@ def _answer(
     """
     if text is None:
         return Answer(None, "unclosed reasoning")
-    if not text.strip(SPACE + "\n"):
+    if not text.strip(SPACE + "\n").strip():
         return Answer(None, "empty reply")
     text = unwrapped(ends(text), unit)
     loose: list[str] = []
