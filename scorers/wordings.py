@@ -11,7 +11,6 @@ from halu_tasks.core.items import WORDING
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.jackknife import Value
 
 SPREAD = "wording_sd"
 
@@ -43,33 +42,20 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
     headline = metrics[0]
     parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
     about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    spread = _over_wordings(headline, wordings, lambda figures: np.std(figures, axis=-1, ddof=1))
+    spread = _deviation(headline, parts)
     spread = replace(spread, name=SPREAD, about=about, higher_is_better=None, error=NO_ERROR)
     return (*metrics, *([spread] if headline.has_sums else []), *parts)
 
 
-def mean_over_wordings(headline: Metric, wordings: Sequence[str]) -> Metric:
-    """Create the unweighted mean of a metric over wordings, which are the values of the tag `WORDING`.
-
-    Its error is over clusters of items. Each has its items in all wordings, which are not taken for independent.
-
-    Raises:
-        ValueError: The metric has no sums, for which no error of the mean can be computed.
-    """
-    if not headline.has_sums:
-        raise ValueError(f"{headline.name}: cannot average a metric that is computed from all items at once")
-    return _over_wordings(headline, wordings, lambda figures: figures.mean(axis=-1))
-
-
-def _over_wordings(headline: Metric, wordings: Sequence[str], reduce: Value) -> Metric:
-    """Create a function of a metric's values in all wordings, shape (…, W)."""
-    parts = [headline.only(WORDING, name, name) for name in wordings]
+def _deviation(headline: Metric, parts: Sequence[Metric]) -> Metric:
+    """Create the standard deviation of a metric's values in W wordings."""
 
     def terms(columns: Columns) -> Terms:
         sums = [part.sums_of_items(columns) for part in parts]
         return tuple(column for part in sums if isinstance(part, ItemSums) for column in part.terms.T)
 
     def value(sums: Array) -> Array:
-        return np.asarray(reduce(headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))))
+        figures = headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))
+        return np.asarray(np.std(figures, axis=-1, ddof=1))
 
     return replace(headline, terms=terms, value=value)

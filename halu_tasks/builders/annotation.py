@@ -34,7 +34,6 @@ NO_ITEM, UNKNOWN_ITEM, OTHER_TEXT = "no item id", "unknown item", "another text"
 """Reasons why a row gives no label."""
 
 MAJORITY, TWO = "majority", "two"
-RULES = (MAJORITY, TWO)
 LEAST = 2
 """Default minimum number of labels of an item: a single annotator's label is no agreement."""
 NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no majority"

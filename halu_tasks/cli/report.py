@@ -114,10 +114,14 @@ def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> It
         yield {
             "model": report.labels[entry],
             **{f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f", NONE) for name in metrics},
-            **{heading: cost.get(name) for name, heading in costs.items()},
+            **{heading: _cost(cost.get(name)) for name, heading in costs.items()},
             "n": result.replies.n,
             **{name: getattr(result.replies, name) for name in shown},
         }
+
+
+def _cost(number: float | None) -> float | str | None:
+    return f"{number:,.1f}" if isinstance(number, float) else number
 
 
 def _pairs(report: Report) -> Iterator[dict[str, Any]]:

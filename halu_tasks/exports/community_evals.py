@@ -2,7 +2,7 @@
 
 The format has a place for a value and for the dataset that it was measured on. It has none for a direction, and
 leaderboards show higher values first, so the value is that of a metric of which higher values are better. Everything
-else stands in the entry's notes, which `notes_of` writes and `read_notes` reads back.
+else stands in the entry's notes, which `notes_of` writes.
 """
 
 from __future__ import annotations
@@ -147,11 +147,6 @@ def _text(value: Any) -> str:
     """Format a value on one line without a semicolon: a string as it is if it can be, anything else as JSON."""
     plain = isinstance(value, str) and value.isprintable() and ";" not in value and value[:1] not in ('"', "{", "[")
     return value if plain else json.dumps(value, sort_keys=True, default=str).replace(";", "\\u003b")
-
-
-def read_notes(notes: str) -> dict[str, str]:
-    """Return the values in an entry's notes by name, as text."""
-    return {name: value for name, _, value in (part.partition("=") for part in notes.split(_SEPARATOR))}
 
 
 def write_entries(path: Path, entries: Sequence[EvalResultEntry]) -> None:

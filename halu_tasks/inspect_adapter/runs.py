@@ -33,11 +33,6 @@ class FinishedRun(NamedTuple):
     log: EvalLog
     log_dir: Path
 
-    @property
-    def succeeded(self) -> bool:
-        """Whether the run ended without an error."""
-        return self.log.status == "success"
-
     def check_written(self) -> None:
         """Raise DataError if the run ended because its log could not be written."""
         if self.log.error and (error := _OS_ERROR.search(self.log.error.message)):

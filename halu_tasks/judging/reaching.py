@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextvars import Context
 from urllib.parse import urlsplit
 
@@ -74,31 +74,6 @@ def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput |
 
     run_blocking(ask)
     return replies[0]
-
-
-def probe_all(models: Sequence[Model]) -> list[HaluTasksError | None]:
-    """Ask several models a short question at the same time, and return the error of each, or None if it answers.
-
-    A server that is overloaded counts as one that answers.
-    """
-    errors: list[HaluTasksError | None] = [None] * len(models)
-
-    async def ask(number: int, model: Model) -> None:
-        copy = _copy(model) or model
-        async with copy:
-            try:
-                await _reach(copy)
-            except HaluTasksError as error:
-                errors[number] = error
-
-    async def ask_all() -> None:
-        async with anyio.create_task_group() as group:
-            for number, model in enumerate(models):
-                group.start_soon(ask, number, model)
-
-    if models:
-        run_blocking(ask_all)
-    return errors
 
 
 def reach_active() -> None:

@@ -1,4 +1,4 @@
-"""How the processes of a command are told of the budget for judges that they share."""
+"""One budget for the judges of several processes, which environment variables name."""
 
 from __future__ import annotations
 

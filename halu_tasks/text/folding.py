@@ -31,16 +31,6 @@ def fold(text: str) -> str:
     return "".join(char for char in plain if not unicodedata.combining(char)).translate(_FOLDED)
 
 
-def spelled(words: str) -> str:
-    """Return a regular expression that matches one of the words, which are separated by white space, folded."""
-    return any_of(fold(words))
-
-
-def any_of(words: str) -> str:
-    """Return a regular expression that matches one of the words, which may themselves be regular expressions."""
-    return f"(?:{'|'.join(words.split())})"
-
-
 def normalise(string: str) -> str:
     """Return the form in which two strings are compared.
 

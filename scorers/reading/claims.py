@@ -166,7 +166,7 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
             found = list(_of_sentences(body))[-1:]
         yield from ((index, check) for check in found)
         below = not found
-        if found and read_support.name_places(body)[-1:] and not body[read_support.name_places(body)[-1][1] :].strip():
+        if found and body.endswith((":", "：", "?")):
             last = index + 1  # the check was on the next line
 
 

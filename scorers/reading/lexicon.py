@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -50,8 +50,7 @@ class Lexicon:
         self._open: dict[str, tuple[re.Pattern[str], str, str]] = {}
         expressions: dict[str, str] = {}
         for name in names:
-            path = files(__package__) / "lexicons" / f"{name}.yaml"
-            lexicon = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+            lexicon = _load(name)
             prefix = lexicon.pop("prefix", "")
             kinds: dict[str, str] = {}
             for kind, words in lexicon.items():
@@ -59,7 +58,7 @@ class Lexicon:
                     for phrase in map(str.strip, phrases.split(" | ")):
                         if (other := kinds.setdefault(phrase, kind)) != kind:
                             raise ValueError(
-                                f"{path.name}: {phrase!r} is in {other!r} and in {kind!r}; keep one of them"
+                                f"{name}.yaml: {phrase!r} is in {other!r} and in {kind!r}; keep one of them"
                             )
                         expressions[phrase] = expression = _expression(phrase, prefix)
                         self._exact.pop(phrase, None)
@@ -113,6 +112,9 @@ def lexicon(*names: str) -> Lexicon:
 @cache
 def phrases(name: str) -> dict[str, tuple[str, ...]]:
     """Return the phrases of each kind in one file, as they are written."""
+    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in _load(name).items()}
+
+
+def _load(name: str) -> dict[str, Any]:
     path = files(__package__) / "lexicons" / f"{name}.yaml"
-    kinds = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in kinds.items()}
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}

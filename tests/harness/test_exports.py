@@ -20,7 +20,6 @@ from jsonschema import Draft7Validator
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.exports.community_evals import read_notes
 from halu_tasks.scorers.kinds import JudgedText, Label
 from halu_tasks.tasks import Built, build, registry
 
@@ -28,6 +27,13 @@ TASKS = registry()[0]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 Serve = Callable[..., Any]
 MODEL = "acme/tiny"
+
+
+def read_notes(notes: str) -> dict[str, str]:
+    """The values in an entry's notes by name, as text."""
+    return {name: value for name, _, value in (part.partition("=") for part in notes.split("; "))}
+
+
 ORACLE = ("--model-id", f"halu-oracle={MODEL}")
 
 
