@@ -395,7 +395,7 @@ BEFORE = (
     Step(None, r"c1\.txt", _copied_prompt, "c1.txt"),
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
-    Step(None, r"replies(\.jsonl|/| )", _replies),
+    Step(None, r"(?<![/\w])replies(\.jsonl|/| )", _replies),
     Step("docs/leaderboards.md", r"run models\.yaml", _served_models),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-oracle --output_path x", "x"),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-baseline --output_path y", "y"),
@@ -418,7 +418,7 @@ BEFORE = (
 AFTER = (
     Step(None, r"label verdicts .*-o labels\.csv", _column("labels.csv", "label")),
     Step(None, r"label items ", _annotated),
-    Step("README.md", r"report results logs", _reports("report", QWEN, "openai/gpt-4o-mini")),
+    Step("README.md", r"report results -o", _reports("report", QWEN, "openai/gpt-4o-mini")),
     Step(
         "docs/getting-started.md",
         r"run openai-api/local/NAME",
