@@ -47,9 +47,9 @@ def api_section() -> Section:
 
 
 def _modules(room: str) -> Iterator[str]:
-    folder = ROOT / "halu_tasks" / room
-    for path in sorted(folder.resolve().rglob("*.py")):
-        parts = ("halu_tasks", room, *path.relative_to(folder.resolve()).with_suffix("").parts)
+    place = (ROOT / "halu_tasks" / room).resolve()
+    for path in [*sorted(place.rglob("*.py")), *place.parent.glob(f"{room}.py")]:
+        parts = ("halu_tasks", room, *path.with_suffix("").parts[len(place.parts) :])
         name = ".".join(parts).removesuffix(".__init__")
         if not path.name.startswith("_") and _defines(path):
             yield f"## `{name.partition('.')[2]}`\n\n::: {name}"

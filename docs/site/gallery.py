@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import random
 from pathlib import Path
 
-from page import Page, listed, sections
+from page import Page, listed, printed, sections
 
-from halu_tasks.cli import main as halu_tasks
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build, task_named
 
@@ -72,7 +69,7 @@ def _modes(work: Path, output: Path) -> None:
 
 
 def _make_report(results: Path, output: Path, title: str) -> None:
-    _run("report", str(results), "-o", str(output), "--title", title)
+    printed("report", str(results), "-o", str(output), "--title", title)
     # as Markdown, it would be one more page of the site
     (output / "report.md").unlink()
 
@@ -89,13 +86,4 @@ def _score(results: Path, model: str, name: str, share: float, scoring: str = "s
     predictions = folder / f"{name}-replies.jsonl"
     predictions.write_text("\n".join(json.dumps(reply) for reply in replies), encoding="utf-8")
     arguments = ("score", name, str(predictions), "--data", "sample", "--scoring", scoring, "--model", model, "--json")
-    (folder / f"{name}-{scoring}.json").write_text(_run(*arguments), encoding="utf-8")
-
-
-def _run(*arguments: str) -> str:
-    """Run a command of `halu-tasks`, and return what it prints; raise SystemExit if it fails."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as errors:
-        status = halu_tasks(list(arguments))
-    if status:
-        raise SystemExit(f"halu-tasks {' '.join(arguments)}: {errors.getvalue()}")
-    return printed.getvalue()
+    (folder / f"{name}-{scoring}.json").write_text(printed(*arguments), encoding="utf-8")

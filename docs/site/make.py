@@ -26,6 +26,7 @@ from gallery import write_gallery
 from llms import write_index
 from method_pages import method_section
 from metric_pages import metric_section
+from option_pages import option_section
 from page import ROOT, Page, Section
 from task_pages import task_section
 from tutorials import write_tutorials
@@ -46,7 +47,8 @@ def main() -> None:
     pages = folder / "pages"
     pages.mkdir(parents=True)
     write_pages(pages)
-    generated = [task_section(), metric_section(), method_section(), command_section(), api_section()]
+    sections = (task_section, metric_section, option_section, method_section, command_section, api_section)
+    generated = [make() for make in sections]
     for page in (page for section in generated for page in section.pages):
         _write(pages, page)
     write_tutorials(pages)

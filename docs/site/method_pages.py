@@ -1,36 +1,39 @@
-"""A page for each method and prompt format, from the solvers."""
+"""A page for each method and prompt format, from the solvers' docstrings."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import NamedTuple
 
 from page import Page, Section, listed, literal, mentions, sections
 
-from halu_tasks.solvers import methods
+from halu_tasks import solvers
 
 FOLDER = "reference/methods/"
-PROMPTS = ("chain_of_thought", "few_shot", "prompt_formats")
-"""The modules of the solvers that change how a model is asked; the others are methods of several calls."""
 
 
 class Solver(NamedTuple):
-    """A solver: the module that defines it, its name, and the first sentence of its docstring."""
+    """A solver: the module that defines it, its name, the first sentence of its docstring, and whether it is a prompt.
+
+    Prompts can leave the call of the model to a later solver; the others are methods, which make their own calls.
+    """
 
     module: str
     name: str
     about: str
+    prompt: bool
 
 
 def method_section() -> Section:
     """Make the pages of all solvers."""
-    packages = [f"{methods.__name__}.{module.name}" for module in iter_modules(methods.__path__)]
+    modules = [module.name for module in walk_packages(solvers.__path__, f"{solvers.__name__}.")]
+    found = [solver for module in modules for solver in _solvers(module)]
     groups = {
-        "Methods": [_page(solver) for package in packages for solver in _solvers(package)],
-        "Prompts": [_page(solver) for name in PROMPTS for solver in _solvers(f"halu_tasks.solvers.{name}")],
+        "Methods": [_page(solver) for solver in found if not solver.prompt],
+        "Prompts": [_page(solver) for solver in found if solver.prompt],
     }
     text = sections(
         "This section has a page for every method and prompt format, generated from the solvers' docstrings. "
@@ -50,7 +53,7 @@ def _solvers(module: str) -> Iterator[Solver]:
         if not callable(value) or getattr(value, "__module__", "") != module or name.startswith("_"):
             continue
         if hasattr(value, "__registry_info__") or "-> Solver" in _signature(value):
-            yield Solver(module, name, _first_sentence(value))
+            yield Solver(module, name, _first_sentence(value), "generate" in inspect.signature(value).parameters)
 
 
 def _signature(value: object) -> str:

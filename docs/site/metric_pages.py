@@ -1,50 +1,57 @@
-"""A page for each metric, from what the scorers declare."""
+"""A page for each metric, from what `halu-tasks show` prints of the tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
-from page import Page, Section, mentions, sections, table
+from page import Page, Section, mentions, sections, shown_tasks, table
 from task_pages import DIRECTIONS
-
-from halu_tasks.scorers.metrics import Metric
-from halu_tasks.tasks import registry
 
 FOLDER = "reference/metrics/"
 
 
 class Use(NamedTuple):
-    """A metric as a task reports it in a mode."""
+    """A metric as a task reports it."""
 
     task: str
-    mode: str
-    metric: Metric
+    metric: Mapping[str, Any]
     headline: bool
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.metric["name"])
+
+    @property
+    def about(self) -> str:
+        """What it is, in the mode that is the default."""
+        return str(next(iter(self.metric["about"].values())))
 
 
 def metric_section() -> Section:
     """Make the pages of all metrics. Those that differ only in a tag of the items, such as a type, share a page."""
     uses: dict[str, list[Use]] = {}
-    for task in registry()[0].values():
-        for mode, scorer in task.scoring.items():
-            for metric in scorer.metrics:
-                use = Use(task.name, mode, metric, metric.name == task.headline)
-                uses.setdefault(_shared_name(metric), []).append(use)
+    for task in shown_tasks():
+        of_task = [Use(task["task"], metric, metric is task["metrics"][0]) for metric in task["metrics"]]
+        for use in of_task:
+            uses.setdefault(_shared_name(use, of_task), []).append(use)
     pages = [_page(name, uses[name]) for name in sorted(uses)]
     rows = [[f"[`{page.title}`]({page.title}.md)", page.about, _tasks(uses[page.title])] for page in pages]
     text = sections(
         "This section has a page for every metric, generated from the scorers' declarations. "
         "[Statistics](../../statistics.md) explains how intervals are computed, and "
-        "[Tasks and metrics](../../tasks.md) what the modes `paper` and `strict` change.",
+        "[Options](../../options.md#strict-and-paper) what the modes `paper` and `strict` change.",
         table(["metric", "meaning", "tasks"], rows),
     )
-    about = "Every metric with its meaning, direction and range, and the tasks that report it."
+    about = "Every metric with its meaning and direction, and the tasks that report it."
     return Section("Metrics", Page(f"{FOLDER}index.md", "All metrics", about, text), {"": pages})
 
 
-def _shared_name(metric: Metric) -> str:
-    return metric.name.removesuffix(f"_{metric.tag_filter[1]}") if metric.tag_filter else metric.name
+def _shared_name(use: Use, others: Iterable[Use]) -> str:
+    """Return the name of the metric that this one splits by a tag, whose meaning it has with the tag in parentheses."""
+    names = (other.name for other in others if use.about.startswith(f"{other.about} ("))
+    return max((name for name in names if use.name.startswith(f"{name}_")), key=len, default=use.name)
 
 
 def _tasks(uses: Iterable[Use]) -> str:
@@ -53,15 +60,12 @@ def _tasks(uses: Iterable[Use]) -> str:
 
 
 def _page(name: str, uses: list[Use]) -> Page:
-    first = next((use.metric for use in uses if use.metric.name == name), uses[0].metric)
-    by_type = list(dict.fromkeys(use.metric.name for use in uses if use.metric.name != name))
-    low, high = first.range
-    needs = sorted({use.metric.requires_option for use in uses if use.metric.requires_option})
+    first = next((use for use in uses if use.name == name), uses[0])
+    by_type = list(dict.fromkeys(use.name for use in uses if use.name != name))
+    needs = sorted({use.metric["needs"] for use in uses if use.metric["needs"]})
     facts = {
-        "direction": DIRECTIONS[first.higher_is_better],
-        "range": f"{low:g} to {high:g}",
-        "interval": "95%, clustered" if first.error.interval else "none",
-        "computed only with the option": ", ".join(f"`{option}`" for option in needs),
+        "direction": DIRECTIONS[first.metric["higher_is_better"]],
+        "computed only with": ", ".join(f"`{option}`" for option in needs),
         "also by type": ", ".join(f"`{other}`" for other in by_type),
     }
     text = sections(
@@ -75,11 +79,13 @@ def _page(name: str, uses: list[Use]) -> Page:
 
 
 def _meanings(name: str, uses: list[Use]) -> list[list[str]]:
-    shown: dict[tuple[str, str], list[Use]] = {}
+    rows = []
     for use in uses:
-        if use.metric.name == name or not any(other.metric.name == name for other in uses):
-            shown.setdefault((use.task, use.metric.about), []).append(use)
-    return [
-        [f"[`{task}`](../tasks/{task}.md)", ", ".join(use.mode for use in of), "yes" if of[0].headline else "", about]
-        for (task, about), of in shown.items()
-    ]
+        if use.name == name or not any(other.name == name for other in uses):
+            modes: dict[str, list[str]] = {}
+            for mode, about in use.metric["about"].items():
+                modes.setdefault(about, []).append(mode)
+            headline = "yes" if use.headline else ""
+            link = f"[`{use.task}`](../tasks/{use.task}.md)"
+            rows += [[link, ", ".join(of), headline, about] for about, of in modes.items()]
+    return rows

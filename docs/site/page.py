@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from halu_tasks.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
@@ -92,3 +99,24 @@ def mentions(word: str, depth: int) -> str:
 def heading(path: Path) -> str:
     """Return the heading of a written page."""
     return next(line[2:].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# "))
+
+
+def printed(*arguments: str) -> str:
+    """Run a command of `halu-tasks`, and return what it prints; raise SystemExit if it fails."""
+    with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(io.StringIO()) as errors:
+        status = main(list(arguments))
+    if status:
+        raise SystemExit(f"halu-tasks {' '.join(arguments)}: {errors.getvalue()}")
+    return output.getvalue()
+
+
+@cache
+def listing() -> Mapping[str, Any]:
+    """Return the tasks and groups as `halu-tasks list` prints them."""
+    return dict(json.loads(printed("list", "--json")))
+
+
+@cache
+def shown_tasks() -> Sequence[Mapping[str, Any]]:
+    """Return all tasks as `halu-tasks show` prints them."""
+    return [json.loads(printed("show", task["name"], "--json")) for task in listing()["tasks"]]

@@ -1,23 +1,24 @@
-"""A page for each task, from its task file."""
+"""A page for each task, from what `halu-tasks show` prints."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
-from page import ROOT, Page, Section, literal, mentions, sections, table
+from page import ROOT, Page, Section, listing, literal, mentions, printed, sections, shown_tasks, table
 
-from halu_tasks.results.published import published
-from halu_tasks.tasks import registry
-from halu_tasks.tasks.summary import Summary, summary
-
+Summary = Mapping[str, Any]
+"""What `halu-tasks show` prints of a task, or of a part of it."""
 FOLDER = "reference/tasks/"
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither"}
 
 
 def task_section() -> Section:
     """Make the pages of all tasks, by benchmark."""
-    summaries = [summary(task) for task in registry()[0].values()]
+    summaries = shown_tasks()
     groups: dict[str, list[Page]] = {}
     for about in summaries:
         groups.setdefault(about["source"]["title"], []).append(_page(about))
@@ -34,7 +35,7 @@ def task_section() -> Section:
     contents = "Every task with its prompt, metrics, options, data, version and published figures."
     text = sections(
         "This section has a page for every task, generated from its task file. [Tasks and metrics](../../tasks.md) "
-        "explains the tasks by benchmark.",
+        "has what is not obvious about them.",
         table(["task", "benchmark", "items", "headline", "question"], rows),
         _groups(),
     )
@@ -43,8 +44,8 @@ def task_section() -> Section:
 
 def _groups() -> str:
     rows = [
-        [f"`{group.name}`", ", ".join(f"[`{name}`]({name}.md)" for name in group.members)]
-        for group in registry()[1].values()
+        [f"`{group['name']}`", ", ".join(f"[`{name}`]({name}.md)" for name in group["tasks"])]
+        for group in listing()["groups"]
     ]
     return f"## Groups\n\nRun a group by its name, like a task.\n\n{table(['group', 'tasks'], rows)}"
 
@@ -158,26 +159,31 @@ def _options(about: Summary) -> str:
         ]
         for name, option in about["options"].items()
     ]
-    intro = "In addition to the [options of every task](../../options.md), this task has these options:"
+    intro = "In addition to the [options of every task](../options/index.md), this task has these:"
     return sections("## Options", intro, table(["option", "default", "choices", "meaning"], rows)) if rows else ""
 
 
 def _published(about: Summary) -> str:
-    figures = published(about["task"])
+    figures = [figure for figure in _all_published() if figure["task"] == about["task"]]
     if not figures:
         return "## Published figures\n\nThe package has no published figures for this task."
-    notes = list(dict.fromkeys(note for figure in figures for note in figure.note.splitlines()))
+    notes = list(dict.fromkeys(note for figure in figures for note in figure["note"].splitlines()))
     rows = []
     for one in figures:
-        numbers = ", ".join(str(notes.index(note) + 1) for note in one.note.splitlines())
-        figure = (f"`{one.metric}`", f"{one.value:g}", one.scoring)
-        rows.append([one.model, one.method, *figure, one.source, one.judge or "", numbers])
+        numbers = ", ".join(str(notes.index(note) + 1) for note in one["note"].splitlines())
+        figure = (f"`{one['metric']}`", f"{one['value']:g}", one["scoring"])
+        rows.append([one["model"], one["method"], *figure, one["source"], one["judge"] or "", numbers])
     head = ["model", "method", "metric", "figure", "comparable mode", "source", "judge", "notes"]
     return sections(
         "## Published figures",
         table(head, rows),
         "\n".join(f"{number}. {' '.join(note.split())}" for number, note in enumerate(notes, start=1)),
     )
+
+
+@cache
+def _all_published() -> list[dict[str, Any]]:
+    return list(json.loads(printed("show", "--published", "--json"))["published"])
 
 
 @cache
