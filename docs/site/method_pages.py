@@ -52,12 +52,8 @@ def _solvers(module: str) -> Iterator[Solver]:
     for name, value in vars(import_module(module)).items():
         if not callable(value) or getattr(value, "__module__", "") != module or name.startswith("_"):
             continue
-        if hasattr(value, "__registry_info__") or "-> Solver" in _signature(value):
+        if hasattr(value, "__registry_info__"):
             yield Solver(module, name, _first_sentence(value), "generate" in inspect.signature(value).parameters)
-
-
-def _signature(value: object) -> str:
-    return f"-> {inspect.signature(value).return_annotation}" if inspect.isfunction(value) else ""
 
 
 def _first_sentence(value: object) -> str:

@@ -62,7 +62,7 @@ def _tasks(uses: Iterable[Use]) -> str:
 def _page(name: str, uses: list[Use]) -> Page:
     first = next((use for use in uses if use.name == name), uses[0])
     by_type = list(dict.fromkeys(use.name for use in uses if use.name != name))
-    needs = sorted({use.metric["needs"] for use in uses if use.metric["needs"]})
+    needs = sorted({use.metric["needs"] for use in uses if use.name == first.name and use.metric["needs"]})
     facts = {
         "direction": DIRECTIONS[first.metric["higher_is_better"]],
         "computed only with": ", ".join(f"`{option}`" for option in needs),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -135,17 +134,6 @@ def test_commands_offer_the_options_as_declared() -> None:
         with pytest.raises(click.BadParameter, match=expected) as raised:
             parsed(["score", "fave", "a.jsonl", *words])
         assert words[0] in raised.value.format_message()
-
-
-def test_the_documentation_names_every_option_as_it_is_given() -> None:
-    documentation = (ROOT / "README.md").read_text(encoding="utf-8")
-    documentation += "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
-    arguments = parsed(["score", "fave", "a.jsonl"]).params
-    for name, spec in Options.specs().items():
-        assert name == "fewshot" or f"halu_{name}=" in documentation, name
-        assert f"{name}=" in documentation and (
-            name not in arguments or re.search(f"{spec.flag}[ `]", documentation)
-        ), name
 
 
 @pytest.mark.parametrize("share", [0, 1, 0.5])
