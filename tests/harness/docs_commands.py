@@ -86,18 +86,6 @@ def _commands_of_block(page: str, line: int, block: re.Match[str]) -> list[Comma
     return found
 
 
-def commands_in_text(page: str) -> list[str]:
-    """The lines of a page's blocks of text that begin with a program, which only a console block may."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return [
-        f"{page}:{text.count(chr(10), 0, block.start(3)) + number}: {line}"
-        for block in re.finditer(r"^( *)```(\w*)\n(.*?)^\1```", text, re.DOTALL | re.MULTILINE)
-        if block[2] in ("", "text")
-        for number, line in enumerate(block[3].splitlines(), 1)
-        if re.match(r"(\$ )?(halu-tasks|lm_eval|lm-eval|inspect|scout) ", line.removeprefix(block[1]))
-    ]
-
-
 def words_of(text: str) -> list[str]:
     """The words of a simple command, without variables before it."""
     words = shlex.split(text.replace("\\\n", " "), comments=True)

