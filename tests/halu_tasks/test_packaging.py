@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -113,42 +112,6 @@ def test_lm_evals_entry_points_are_what_the_hook_registers() -> None:
     assert declared("filters") == hook._FILTERS
     assert declared("metrics") == {name: f"{hook._METRICS_MODULE}:{name}" for name in hook._METRICS}
     assert set(declared("aggregations")) == {"halu_mean"}
-
-
-WITHOUT_HOOK = """
-import os, sys
-os.environ["HALU_TASKS_NO_AUTOLOAD"] = "1"
-from importlib.metadata import entry_points
-import lm_eval.models, lm_eval.filters, lm_eval.api.metrics
-from lm_eval.api.registry import aggregation_registry, filter_registry, metric_registry, model_registry
-registries = {
-    "models": model_registry, "filters": filter_registry, "metrics": metric_registry,
-    "aggregations": aggregation_registry,
-}
-for kind, registry in registries.items():
-    for point in entry_points(group=f"lm_eval.{kind}"):
-        if point.name not in registry:
-            registry.register(point.name, target=point.value)
-from lm_eval.__main__ import cli_evaluate
-from halu_tasks.cli import main
-sys.argv = ["lm_eval", "run", *sys.argv[1:]]
-cli_evaluate()
-"""
-
-
-@pytest.mark.slow
-def test_with_entry_points_read_and_without_the_hook_only_the_tasks_need_a_path(tmp_path: Path) -> None:
-    """As development versions of lm-eval read them: each name is registered with where its object is."""
-    from halu_tasks import task_configs
-
-    arguments = ["--model", "halu-oracle", "--tasks", "refact_judgment_independent", "--limit", "4"]
-    arguments += ["--include_path", next(iter(task_configs.__path__)), "--metadata", "halu_data=sample"]
-    environment = os.environ | {"HALU_TASKS_NO_AUTOLOAD": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_HOOK, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert re.search(r"\|acc +\|↑ +\| +1\|", done.stdout)
 
 
 def test_the_version_is_the_same_everywhere() -> None:

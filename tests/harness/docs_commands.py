@@ -106,6 +106,7 @@ INSTALLS = "changes the installation"
 DOWNLOADS = "asks services that are not here"
 ENDLESS = "does not end"
 RELEASED = "needs the released replies of the paper"
+BUILDER = "the printed builder is run by tests/halu_tasks/builders/test_add_a_builder.py"
 CHECKOUT = "run by tests/halu_tasks/test_add_a_benchmark.py in a checkout with the files that the page shows"
 
 NOT_RUN = (
@@ -118,6 +119,7 @@ NOT_RUN = (
     NotRun("docs/add-a-benchmark.md", r"pytest ", "runs the tests"),
     NotRun("docs/builders.md", r"halu-tasks build .* --executor ray", "starts Ray; see test_executors.py"),
     NotRun("docs/builders.md", r"inspect view ", ENDLESS),
+    NotRun("docs/builders.md", r"halu-tasks build one_edit |inspect eval halu_tasks/halluverse25_en ", BUILDER),
     NotRun("docs/scanners.md", r"scout view$", ENDLESS),
     NotRun("docs/findings.md", r"git |python |halu-tasks score ", RELEASED),
     NotRun("docs/report-example.md", r"for model in |halu-tasks report ", RELEASED),

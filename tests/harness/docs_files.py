@@ -51,11 +51,6 @@ class Model:
         asked = str(messages[-1]["content"])
         if "biograph" in asked or "You make test material for detectors" in asked or "You review pairs of" in asked:
             return _halluverse(asked)
-        if "Copy one sentence of it that states a fact" in asked:
-            original = _fenced(asked)[0].partition(".")[0] + "."
-            return json.dumps({"original": original, "edited": original.replace("Ada Rook", "Ib Lund")})
-        if "Is the second one false?" in asked:
-            return '{"verdict": "yes", "reason": "another name"}'
         if "conflict" in asked:
             return json.dumps({"reason": "…", "verdict": ("consistent", "conflict")[len(asked) % 3 == 0]})
         if method_kind(request) != "plain":
@@ -289,18 +284,6 @@ def _first_night(reader: Reader, command: str) -> None:
     reader.need(f"{night[0]} -o results/2026-01-01T0200")
 
 
-def _one_edit(reader: Reader, command: str) -> None:
-    """A copy of the package with the builder that the page shows."""
-    checkout = reader.folder.parent / "checkout"
-    for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
-        shutil.copytree(ROOT / name, checkout / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    section = (ROOT / "docs/builders.md").read_text(encoding="utf-8").partition("## Add a builder")[2]
-    blocks = dict(re.findall(r"^```(python|yaml)\n(.*?)^```", section, re.DOTALL | re.MULTILINE))
-    (checkout / "halu_tasks/builders/pipelines/one_edit.py").write_text(blocks["python"], encoding="utf-8")
-    (checkout / "solvers/prompts/one_edit.yaml").write_text(blocks["yaml"], encoding="utf-8")
-    reader.environment["PYTHONPATH"] = str(checkout)
-
-
 def _german(reader: Reader, command: str) -> None:
     shutil.copytree(SAMPLE / "halluverse25", reader.folder / "out/dataset", dirs_exist_ok=True)
     (reader.folder / "out/dataset/en_final_data.csv").rename(reader.folder / "out/dataset/de_final_data.csv")
@@ -400,7 +383,6 @@ BEFORE = (
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-oracle --output_path x", "x"),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-baseline --output_path y", "y"),
     Step("docs/leaderboards.md", r"nightly\.sh", _first_night),
-    Step("docs/builders.md", r"build one_edit", _one_edit),
     Step("docs/pipelines.md", r"de_final_data\.csv", _german),
     Step("docs/exports.md", r"export hub out/", _documents, "documents.jsonl"),
     Step("docs/exports.md", r"export hub out/", BUILD, "out"),

@@ -31,7 +31,11 @@ COMMANDS = {page: commands for page in PAGES if (commands := commands_of(page))}
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 PARSED = ("halu-tasks", "lm_eval", "inspect")
 """Programs with a parser that is asked."""
-OTHERS = set([".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3", "scout"])
+OTHERS = {
+    *(".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3"),
+    # its commands are run
+    "scout",
+}
 
 
 # --- without running ----------------------------------------------------------------------------------------------
