@@ -89,7 +89,7 @@ def faults(row: list[str]) -> list[str]:
     found = [f"{name}: no such task, solver, builder or command" for name in known if known[name] is None]
     every = {option for each in known.values() for option in each or ()}
     found += [f"{name}: not of {', '.join(known)}" for name in names(options) if name not in every]
-    return found + [f"{name}: no such file" for name in names(files) if not (ROOT / name).is_file()]
+    return found + [f"{name}: no such file or folder" for name in names(files) if not (ROOT / name).exists()]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -113,7 +113,7 @@ def test_every_name_on_the_page_exists(paper: str) -> None:
         ("| x | `halu_tasks/with_knowledge` | `tools` | | |", "tools: not of"),
         ("| x | `haluagent` | `walks` | | |", "walks: not of haluagent"),
         ("| x | | `acc` | | |", "acc: not of"),
-        ("| x | | | `docs/paper.md` | |", "docs/paper.md: no such file"),
+        ("| x | | | `docs/paper.md` | |", "docs/paper.md: no such file or folder"),
     ],
 )
 def test_a_name_that_does_not_exist_is_found(line: str, fault: str) -> None:
