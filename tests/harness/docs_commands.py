@@ -4,7 +4,7 @@ A page's commands run in order in one new folder. What a reader would have is re
 
 - Models of transformers and vLLM, and servers at the addresses that the pages show, are a server on loopback. In
   lm-eval, `hf` becomes `local-chat-completions`. Other names of models stay: the environment leads them to the server.
-- The packaged sample is the data, also as `path/to/data`. Datasets of the Hub and buckets are local folders.
+- The packaged sample is the data, also as `path/to/data`. Datasets of the Hub are local folders.
 - `…` stands for a name, a key or a model, and LOG for the newest log.
 - Documents are in English, six of them, and a cluster has two tasks instead of 32.
 - Files that a page presupposes are those that it shows, or are made as `docs_files` says.
@@ -117,7 +117,6 @@ NOT_RUN = (
     NotRun("CONTRIBUTING.md", r"python tests/frozen/compare\.py", "takes minutes"),
     NotRun("docs/add-a-benchmark.md", r"halu-tasks |lm_eval |inspect ", CHECKOUT),
     NotRun("docs/add-a-benchmark.md", r"pytest ", "runs the tests"),
-    NotRun("docs/builders.md", r"halu-tasks build .* --executor ray", "starts Ray; see test_executors.py"),
     NotRun("docs/builders.md", r"inspect view ", ENDLESS),
     NotRun("docs/builders.md", r"halu-tasks build one_edit |inspect eval halu_tasks/halluverse25_en ", BUILDER),
     NotRun("docs/scanners.md", r"scout view$", ENDLESS),
@@ -164,8 +163,6 @@ ENDINGS: tuple[Ending, ...] = (
     Ending("docs/builders.md", r"halu-tasks build quality out/ --strict", 1, "flagged"),
     Ending("docs/judges.md", r"halu-tasks score .* --judge gpt-4o$", 2, ""),
     Ending("docs/judges.md", r".* http://localhost:9/v1$", 2, ""),
-    # nothing is cached, as nothing was fetched
-    Ending("docs/local-data.md", r"halu-tasks data verify ", 2, "is not cached; fetch it with"),
     Ending("docs/protocols.md", r"lm_eval --model halu-oracle --tasks c1", 0, r"prompts_[0-9a-f]{8}"),
     Ending("docs/protocols.md", r"halu-tasks show --published", 0, "halluverse25_9shot_en"),
     Ending("docs/task-files.md", r"lm_eval ", 0, r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|"),
@@ -192,7 +189,6 @@ RULES = (
     (r"http://(?:localhost:8000|gpu-17:8000)/v1", "{server}"),
     # data and folders
     (r"hf://user/dataset@v2", "path/to/folder"),
-    (r"s3://bucket/", ""),
     (r"/shared/out", "shared/out"),
     # the verifier in place of a model of the Hub; fewer documents and tasks
     (r"halu-tasks build refact_pipeline ", "halu-tasks build refact_pipeline -T nli_model=judge "),
