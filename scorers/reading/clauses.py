@@ -167,7 +167,7 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         elif len(goods) != 1:
             continue
         good, token = said[0]
-        alone = not _WORD.search(_rest(clause, token))
+        alone = not _WORD.search(words_before(clause, token))
         negated_fault = good and token.kind == "bad"
         about_whole = not good or (not clause.has("part") and (negated_fault or whole or alone))
         if not about_whole:
@@ -183,7 +183,7 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
     return found
 
 
-def _rest(clause: Clause, token: Token) -> str:
+def words_before(clause: Clause, token: Token) -> str:
     """Return the words before a token of a clause that are not in the lexicon."""
     words, position = "", clause.start
     for other in clause.tokens:

@@ -359,7 +359,8 @@ class Question:
 
     def _unless_concluded(self, behind: list[Read], label: str) -> str:
         """Return a declared label; that of a conclusion behind it if it decides nothing."""
-        if label != UNDECIDED or not any(token.kind == "conclude" for read in behind[-2:] for token in read.tokens):
+        last = {token.kind for read in behind[-2:] for token in read.tokens}
+        if label != UNDECIDED or not last & {"conclude", "pick", "better"}:
             return label
         return self._concluded(behind)[1] or self.infer(behind) or label
 
@@ -373,6 +374,8 @@ class Question:
                     states = value and value.kind in ("good", "bad", "label") and value.label not in _NONE
                     if value and states and self.ends_clause(read, value):
                         return index, value.label
+                    if value and value.kind == "label" and not value.label:
+                        return index, self.judged([clause for clause in read.clauses if clause.end > token.end]) or ""
         return -1, ""
 
     def ends_clause(self, read: Read, value: Value) -> bool:
@@ -398,7 +401,8 @@ class Question:
         is_title = read.starts_line and _TITLE.match(read.text, marker.end) and is_first
         if any(map(declines, rest)):
             return UNDECIDED
-        return self.judged(rest) or (UNDECIDED if is_title else None)
+        label = self.judged(rest)
+        return UNDECIDED if label is None and is_title else label
 
     def _topic(self, found: list[Read]) -> str | None:
         """Return the label of the last line "topic: yes", or of a last question and its answer."""
@@ -414,7 +418,7 @@ class Question:
         return None
 
     def judged(self, found: list[Clause]) -> str | None:
-        """Return the label of what the clauses state; None if they state none."""
+        """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
         statement = judge(found)
         return None if statement is None else self._of_good(statement.good)
 
