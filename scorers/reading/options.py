@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_before
+from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -231,12 +231,9 @@ class OptionQuestion(Question):
         named = [token for token in clause.tokens if token.kind == "label" and token.label in self.labels]
         together: set[int] = set()
         for token, following in itertools.pairwise(named):
-            between = [t for t in clause.tokens if token.end <= t.start and t.end <= following.start]
-            words, position = "", token.end
-            for other in [*between, following]:
-                words, position = words + clause.text[position : other.start], other.end
-            joins = {"either"} <= {t.kind for t in between} <= {"either", "filler", "both", "comma"}
-            if joins and token.label != following.label and not _WORD.search(words):
+            between = {t.kind for t in clause.tokens if token.end <= t.start < following.start}
+            joins = {"either"} <= between <= {"either", "filler", "both", "comma"}
+            if joins and not _WORD.search(words_between(clause, token.end, following.start)):
                 together |= {token.start, following.start}
         if {token.label for token in named if token.start in together} != set(self.labels):
             together = set()
@@ -257,7 +254,12 @@ class OptionQuestion(Question):
         found: list[tuple[str, str]] = []
         than = next((t.start for t in tokens if t.kind == "than" and any(start < t.start for start, _ in labels)), None)
         said = list(signs(clause))
-        if not labels and said and not clause.has("whole") and _WORD.search(words_before(clause, said[0][1])):
+        if (
+            not labels
+            and said
+            and not clause.has("whole")
+            and _WORD.search(words_between(clause, clause.start, said[0][1].start))
+        ):
             return []  # something else is right or wrong
         judged = [(token.start, "right" if good else "wrong") for good, token in said]
         negated = False
