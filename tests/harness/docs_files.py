@@ -155,7 +155,7 @@ class Reader:
         return subprocess.run(
             ["bash", "-euc", "\n".join([*map(self.text, exports), text])],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
-            errors="replace", cwd=self.folder, env=self.environment, timeout=400,
+            errors="replace", cwd=self.folder, env=self.environment, timeout=1500,
         )  # fmt: skip
 
     def need(self, text: str) -> str:
