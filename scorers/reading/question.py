@@ -383,14 +383,15 @@ class Question:
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
-                    states = value and value.kind in ("good", "bad", "label") and value.label not in _NONE
-                    if value and states and self.ends_clause(read, value):
+                    if value is None or value.kind not in ("good", "bad", "label"):
+                        continue
+                    if value.label not in _NONE and self._ends_clause(read, value):
                         return index, value.label
-                    if value and value.kind == "label" and not value.label:
+                    if value.kind == "label":
                         return index, self.judged([clause for clause in read.clauses if clause.end > token.end]) or ""
         return -1, ""
 
-    def ends_clause(self, read: Read, value: Value) -> bool:
+    def _ends_clause(self, read: Read, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
         return read.next(value.end) in _ENDS or not read.goes_on(value.end)
 
