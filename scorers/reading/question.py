@@ -383,11 +383,11 @@ class Question:
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
-                    if value is None or value.kind not in ("good", "bad", "label"):
+                    if value is None or value.kind not in ("good", "bad", "label", "decline"):
                         continue
                     if value.label not in _NONE and self._ends_clause(read, value):
                         return index, value.label
-                    if value.kind == "label":
+                    if value.kind in ("label", "decline"):
                         return index, self.judged([clause for clause in read.clauses if clause.end > token.end]) or ""
         return -1, ""
 
