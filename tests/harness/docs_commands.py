@@ -163,7 +163,6 @@ ENDINGS: tuple[Ending, ...] = (
     Ending("docs/builders.md", r"halu-tasks build quality out/ --strict", 1, "flagged"),
     Ending("docs/judges.md", r"halu-tasks score .* --judge gpt-4o$", 2, ""),
     Ending("docs/judges.md", r".* http://localhost:9/v1$", 2, ""),
-    Ending("docs/protocols.md", r"lm_eval --model halu-oracle --tasks c1", 0, r"prompts_[0-9a-f]{8}"),
     Ending("docs/protocols.md", r"halu-tasks show --published", 0, "halluverse25_9shot_en"),
     Ending("docs/task-files.md", r"lm_eval ", 0, r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|"),
 )
@@ -184,7 +183,7 @@ RULES = (
         r"""--model hf --model_args '\{"pretrained": "([^"]+)"\}'""",
         r"""--model local-chat-completions --model_args '{"model": "\1", "base_url": "{server}/chat/completions"}'""",
     ),
-    (r"(halu-tasks (?:doctor|run)) hf/(\S+)", r"\1 openai-api/local/\2 --base-url {server} --harness lm_eval"),
+    (r"(halu-tasks run) hf/(\S+)", r"\1 openai-api/local/\2 --base-url {server} --harness lm_eval"),
     (r"(?<=[ =])vllm/", "openai-api/local/"),
     (r"http://(?:localhost:8000|gpu-17:8000)/v1", "{server}"),
     # data and folders

@@ -237,11 +237,6 @@ def _prompts(reader: Reader, command: str) -> None:
         reader.write(f"{name}.yaml", json.dumps({"refact_judgment_independent": {"user": user}}))
 
 
-def _copied_prompt(reader: Reader, command: str) -> None:
-    user = "Question: {question}\nAnswer: {answer}\nFinal Verdict:"
-    reader.write("c1.txt", f"System Prompt:\nYou check answers.\nUser Prompt:\n{user}\n")
-
-
 def _cluster(reader: Reader, command: str) -> None:
     reader.write("slurm.yaml", shown_files("docs/scale.md")["slurm.yaml"])
 
@@ -375,7 +370,6 @@ BEFORE = (
     Step(None, r"path/to/folder|rows\.parquet", _hub, "path/to/folder"),
     Step(None, r" refact\.jsonl", _refact_rows, "refact.jsonl"),
     Step(None, r"short\.yaml", _prompts, "short.yaml"),
-    Step(None, r"c1\.txt", _copied_prompt, "c1.txt"),
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"(?<![/\w])replies(\.jsonl|/| )", _replies),
