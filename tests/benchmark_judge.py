@@ -112,7 +112,7 @@ def judge(url: str, data: Path, cache: Path, connections: int, pipe: Connection)
     os.environ |= {"OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(cache)}
     from halu_tasks.core.options import Options
     from halu_tasks.judging import judge as module
-    from halu_tasks.judging.blocking import judge_now, reach_now
+    from halu_tasks.judging.judge import judge_now, reach_now
     from halu_tasks.tasks import build
 
     module.CONNECTIONS = connections

@@ -159,7 +159,7 @@ def check_judge(tasks: Sequence[Task], options: Options) -> Iterator[Check]:
         found = f"{', '.join(judged)}: the headline needs a judge; without one there is only {without}"
         yield Check("judge", "warning", found, "--judge MODEL (docs/judges.md)")
         return
-    from halu_tasks.judging.blocking import reach_now
+    from halu_tasks.judging.judge import reach_now
 
     try:
         reach_now(options, next(iter(judged.values())))

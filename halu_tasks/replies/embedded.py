@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.replies.predictions import Prediction, check_predictions, read_predictions
+from halu_tasks.replies.predictions import PredictionRow, read_predictions
 from halu_tasks.tasks import Built, Provenance, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
@@ -111,7 +111,7 @@ class Embedded:
     predictions: str | None = None
 
     def __post_init__(self) -> None:
-        self._read: dict[str, dict[str, Prediction]] = {}
+        self._read: dict[str, dict[str, PredictionRow]] = {}
         if self.kind == "replay":
             if not self.predictions:
                 raise UsageError(
@@ -165,7 +165,7 @@ class Embedded:
             return None
         return probability if choice == choices[0] else 1 - probability
 
-    def _predictions(self, task: Task) -> dict[str, Prediction]:
+    def _predictions(self, task: Task) -> dict[str, PredictionRow]:
         """Read the predictions for a task, with the same checks as `halu-tasks score`."""
         if task.name not in self._read:
             source = Path(str(self.predictions)).expanduser()
@@ -178,9 +178,7 @@ class Embedded:
                     f"predictions {source} has the replies to one task, but {tasks} are run; name a folder with a file "
                     "TASK.jsonl for each"
                 )
-            predictions = read_predictions(path)
-            check_predictions(path, predictions, _loaded[task.name])
-            self._read[task.name] = predictions
+            self._read[task.name] = read_predictions(path, built=_loaded[task.name])
         return self._read[task.name]
 
 

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,9 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.executors.local import LocalExecutor
+from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
-from halu_tasks.replies.parts import score_part
-from halu_tasks.replies.parts.items import write_items
-from halu_tasks.replies.parts.jobs import ScoreParts
-from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, start
+from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, score_file
 from halu_tasks.results.readers.predictions import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
@@ -109,7 +106,7 @@ def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_parquet_shards_and_details(tmp_path: Path) -> None:
+def test_parquet_shards_in_subfolders_and_two_processes(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -120,20 +117,14 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
     (folder / "_SUCCESS").touch()
     for number in range(3):
         parquet.write_table(pyarrow.Table.from_pylist(rows[number::3]), folder / f"{number}.parquet")
-    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", executor=LocalExecutor(2))
-    assert bits(found) == bits(whole)
-    written = [row for path in sorted((tmp_path / "details").iterdir()) for row in parquet.read_table(path).to_pylist()]
-    assert sorted((row["id"], row["epoch"]) for row in written) == sorted((row["id"], row["epoch"]) for row in rows)
-    right = [json.loads(row["scores"])["correct"] for row in written]
-    assert sum(right) / len(right) == found.estimates["acc"].value
-    with pytest.raises(DataError, match="exists already"):
-        scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/")
+    assert bits(scored(INDEPENDENT, folder.parent, executor=LocalExecutor(2))) == bits(whole)
 
 
-@pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
-def test_a_file_without_replies_is_named(suffix: str, workers: int, partial: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "workers"),
+    [("jsonl", 1), ("jsonl.gz", 1), ("parquet", 1), pytest.param("jsonl", 2, marks=pytest.mark.slow)],
+)
+def test_a_file_without_replies_is_named(suffix: str, workers: int, tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -144,7 +135,7 @@ def test_a_file_without_replies_is_named(suffix: str, workers: int, partial: boo
         columns = pyarrow.schema([("id", pyarrow.string()), ("output", pyarrow.string())])
         parquet.write_table(columns.empty_table(), empty)
     with pytest.raises(DataError) as raised:
-        scored(INDEPENDENT, folder, partial=partial, executor=LocalExecutor(workers))
+        scored(INDEPENDENT, folder, executor=LocalExecutor(workers))
     assert str(raised.value) == f"{empty}: contains no predictions"
 
 
@@ -209,28 +200,21 @@ def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_aga
     assert message.format(end=end).replace("FIRST", first) in str(raised.value)
     path.write_text(text)
     asked: list[str] = []
-    read = score_part.prediction_rows
-    monkeypatch.setattr(score_part, "prediction_rows", lambda f, fields: asked.append(f.name) or read(f, fields))
+    read = parts.prediction_rows
+    monkeypatch.setattr(parts, "prediction_rows", lambda f, *fields: asked.append(f.name) or read(f, *fields))
     assert bits(scored(INDEPENDENT, folder, folder=tmp_path / "work")) == whole
     assert path.name in asked and "000.jsonl" not in asked
 
 
-def test_parts_can_be_scored_anywhere_in_any_order(tmp_path: Path) -> None:
-    rows = replies(INDEPENDENT)
-    folder, work = write_shards(tmp_path / "r", rows, 5), tmp_path / "work"
+def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    folder, work = write_shards(tmp_path / "r", replies(INDEPENDENT), 2), tmp_path / "work"
+    whole = bits(scored(INDEPENDENT, folder, folder=work))
+    assert bits(scored(INDEPENDENT, folder, folder=work)) == whole
     request = ScoreRequest(predictions=[str(folder)])
-    plan = start(INDEPENDENT, SAMPLE, request, work, parts=3)
-    job = ScoreParts(work, plan.parts)
-    job.work(2, 3, print)
-    assert [job.finished(rank, 3) for rank in range(3)] == [False, False, True]
-    with pytest.raises(DataError, match="2 of 3 parts are not finished"):
-        finish(work, request)
-    job.work(1, 2, print)
-    job.work(0, 2, print)
-    assert plan.parts == 3 and bits(finish(work, request)) == bits(scored(INDEPENDENT, folder))
-    for changed in (Options(data="sample", scoring="paper"), SAMPLE):
-        with pytest.raises(UsageError, match=r"continues another run, whose (options|version|partial) differ"):
-            start(INDEPENDENT, changed, ScoreRequest(predictions=[str(folder)], partial=changed is SAMPLE), work)
+    with pytest.raises(UsageError, match="continues another run, whose options differ"):
+        score_file(INDEPENDENT, Options(data="sample", scoring="paper"), request, folder=work)
+    with pytest.raises(UsageError, match="continues another run, whose partial differ"):
+        scored(INDEPENDENT, folder, folder=work, partial=True)
 
 
 @pytest.mark.slow
@@ -267,18 +251,6 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (folder / "README.md").write_text("x")
     with pytest.raises(DataError, match=r"contains README\.md, which is not \.jsonl"):
         scored(INDEPENDENT, folder)
-
-
-def test_items_are_found_by_id(tmp_path: Path) -> None:
-    built = build(INDEPENDENT, SAMPLE)
-    store = write_items(built, tmp_path / "items")
-    ids = [item.id for item in built.items]
-    assert len(store) == len(ids) and store.find("nobody") is None
-    found = [store.find(id) for id in ids]
-    assert [(each.number, each.item) for each in found if each] == [
-        (number, replace(item, system="", prompt="")) for number, item in enumerate(built.items)
-    ]
-    assert sorted(each.number for each in store.of_buckets(range(128))) == list(range(len(ids)))
 
 
 def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.shards import File, file_at, is_remote, shards_at
-from halu_tasks.replies.predictions import Fields, prediction_rows, with_target
+from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score, verdicts_of_json
@@ -86,12 +86,12 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
 
 def _read_replies(path: Path, record: Mapping[str, Any]) -> dict[tuple[str, int], Reply]:
     """Read the replies by id and epoch, from one or more files."""
-    fields = Fields(record["id_field"], record["output_field"])
+    fields = record["id_field"], record["output_field"]
     names, checksums = _listed(record["predictions"]), _listed(record["predictions_sha256"])
     return {
         (row.id, row.epoch): row.reply
         for name, checksum in zip(names, checksums, strict=True)
-        for row in prediction_rows(_predictions_at(path, name, checksum), fields)
+        for row in prediction_rows(_predictions_at(path, name, checksum), *fields)
     }
 
 
