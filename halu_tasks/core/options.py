@@ -348,9 +348,6 @@ class JudgeOptions:
     judge_max_failures: Share = option(
         0.05, "the share of questions that the judge may leave without a verdict before the run stops"
     )
-    judge_batch: bool = option(
-        False, "ask the judge in the batch mode of its provider: cheaper, but verdicts may take hours"
-    )
     judge_max_cost: Dollars | None = option(
         None, "the maximum cost of the judge in dollars; the run stops before it costs more"
     )

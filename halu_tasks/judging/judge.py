@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -18,18 +17,10 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
-from inspect_ai._util.background import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
-    set_background_task_group,
-)
-from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema, get_model
-from inspect_ai.model._providers.util.batch_log import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
-    set_batch_log_callback,
-    set_batch_status_callback,
-)
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema, collect
-from tqdm import tqdm
 
-from halu_tasks.core.errors import BudgetError, HaluTasksError, JudgeError, UsageError
+from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JudgeOptions
@@ -43,10 +34,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CONNECTIONS = 64
-_PENDING_IN_BATCHES = 10_000
-"""Maximum number of questions that wait for batches, to bound memory."""
-_BATCH_PROVIDERS = ("anthropic", "google", "grok", "openai", "together")
-"""The providers for which Inspect has a `Batcher`; others ignore `GenerateConfig.batch`."""
 _TRIES = 2
 """How often a question is asked before a reply without a verdict counts as a failure."""
 _MIN_FAILURES = 10
@@ -57,9 +44,6 @@ SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
 """The settings of a judge, unless its model has its own."""
-# an attempt lasts as long as its batch
-BATCH_SETTINGS = GenerateConfig(temperature=0.0, max_tokens=1024, max_retries=3, batch=True)
-"""The settings of a judge that is asked in batches."""
 DEFAULTS = JudgeOptions()
 
 
@@ -74,7 +58,7 @@ class Judge:
         costs: The file in which costs are recorded, as in `open_budget`.
 
     Raises:
-        UsageError: The model's provider has no batch mode, or its price is not known although its cost is limited.
+        UsageError: The model's price is not known although its cost is limited.
         BudgetError: The file of the costs cannot be opened.
     """
 
@@ -87,19 +71,13 @@ class Judge:
         costs: Path | None = None,
     ) -> None:
         self.name = str(model)
-        self.batch = options.judge_batch or bool(model.config.batch)
-        if self.batch and self.name.partition("/")[0] not in _BATCH_PROVIDERS:
-            raise UsageError(
-                f"judge {self.name}: Inspect has no batch mode for this provider; leave judge_batch out, or name a "
-                f"judge of {', '.join(_BATCH_PROVIDERS)}"
-            )
         self.budget, options = open_budget(options, costs)
         self._price = price_of(model, options.judge_price) if self.budget else None
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
-        self.model.config = (BATCH_SETTINGS if self.batch else SETTINGS).merge(model.config)
-        if self.batch:
-            _forget_tracebacks(self.model.api)
+        # an attempt lasts as long as its batch, which the more questions share, the better
+        in_batches = {"max_connections": None, "attempt_timeout": None} if model.config.batch else {}
+        self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config)
         self.max_failures = options.judge_max_failures
         self._asked = self._failed = 0
         self._judging = judging
@@ -107,11 +85,8 @@ class Judge:
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._failures: dict[str, Verdict] = {}
-        # settings of a run, which Inspect prefers to those of its judge, do not fit batches, nor what is reserved
-        self._call = GenerateConfig(
-            max_connections=_PENDING_IN_BATCHES if self.batch else None,
-            max_retries=self.model.config.max_retries if self.budget else None,
-        )
+        # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
+        self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
         schema = JSONSchema.model_validate(judging.read.schema)
         asked_for = ResponseSchema(
             name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
@@ -169,9 +144,8 @@ class Judge:
                 self._check_failures([verdict], len(questions))
                 each()
 
-        workers = _PENDING_IN_BATCHES if self.batch else CONNECTIONS
         try:
-            await asyncio.gather(*(ask(numbered) for _ in range(min(workers, len(questions)))))
+            await asyncio.gather(*(ask(numbered) for _ in range(min(CONNECTIONS, len(questions)))))
         except BudgetError as error:
             unknown = [fields for fields, verdict in zip(questions, verdicts, strict=True) if verdict is None]
             left = sum(self._cached(key) is None for key in {self._key(self._text(fields)) for fields in unknown})
@@ -302,35 +276,6 @@ class Judge:
             raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
 
 
-def _forget_tracebacks(api: ModelAPI) -> None:
-    """Let a model raise and return errors without the traceback that they have from other calls.
-
-    The calls of a batch that fails share one error. Inspect formats the traceback of each of them, to which each adds
-    its own: without this, a failed batch of thousands of questions takes hours.
-    """
-    generate = api.generate
-    if getattr(generate, "forgets_tracebacks", False):
-        return
-
-    async def forgetful(*args: Any, **kwargs: Any) -> Any:
-        try:
-            result = await generate(*args, **kwargs)
-        except Exception as error:
-            _forget_traceback(error)
-            raise
-        _forget_traceback(result[0] if isinstance(result, tuple) else None)
-        return result
-
-    forgetful.forgets_tracebacks = True  # type: ignore[attr-defined]
-    api.generate = forgetful  # type: ignore[method-assign]
-
-
-def _forget_traceback(error: object) -> None:
-    while isinstance(error, BaseException):
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
-
-
 # --- judges by their names --------------------------------------------------------------------------
 
 
@@ -344,7 +289,7 @@ def open_judge(options: JudgeOptions, judging: JudgeSpec, costs: Path | None = N
 
     Raises:
         JudgeError: The model does not exist, or its client is not installed.
-        UsageError: The model has no batch mode or no price, although the options ask for it.
+        UsageError: The model has no price, although its cost is limited.
     """
     return Judge(_open_model(str(options.judge), options.judge_base_url), judging, options, costs=costs)
 
@@ -394,38 +339,6 @@ def _run_with_judge(
     async def run() -> T:
         judge = open_judge(options, judging, costs)
         async with judge.model:
-            return await _with_batches(act(judge))
+            return await act(judge)
 
     return run_blocking(run)
-
-
-async def _with_batches(work: Coroutine[Any, Any, T]) -> T:
-    """Await a coroutine, and stop it if batches fail.
-
-    Inspect sends batches in a background task. Where nobody waits for this task, calls whose batch cannot be sent would
-    never end. What Inspect prints of batches goes to standard error, without the status that it repeats.
-
-    Raises:
-        JudgeError: Inspect cannot send a batch.
-    """
-    result: list[T] = []
-    set_batch_log_callback(lambda line: tqdm.write(line, file=sys.stderr))
-    set_batch_status_callback(lambda status: None)
-    try:
-        async with anyio.create_task_group() as group:
-            set_background_task_group(group)
-            try:
-                result.append(await work)
-            finally:
-                # requests that nobody waits for
-                group.cancel_scope.cancel()
-    except BaseExceptionGroup as errors:
-        for error in errors.exceptions:
-            if isinstance(error, HaluTasksError):
-                raise error from None
-        reason = errors.exceptions[0].__cause__ or errors.exceptions[0]
-        raise JudgeError(f"the batch mode of the judge failed: {describe_error(reason)}") from None
-    finally:
-        set_batch_log_callback(None)
-        set_batch_status_callback(None)
-    return result[0]

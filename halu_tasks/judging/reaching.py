@@ -6,14 +6,15 @@ import asyncio
 import os
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context, ContextVar
+from importlib.util import find_spec
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
+from anyio.from_thread import start_blocking_portal
 from inspect_ai.hooks import Hooks, ModelRetry, hooks
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
 from inspect_ai.util import display_type
@@ -22,19 +23,12 @@ from tenacity import RetryError
 from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, ModelError
 
-try:
-    import uvloop
-except ImportError:  # not available for Windows; only a speed-up
-    uvloop = None
-
 T = TypeVar("T")
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
 _TOKENS = 64
-_CANCELLING = 10.0
-"""Seconds in which calls that are cancelled have to end."""
 _LONGEST = 300
 """Maximum number of characters of the description of an error."""
 _MARKUP = re.compile(r"\[/?[a-z]+\]")
@@ -50,35 +44,14 @@ _reached: set[tuple[str, str]] = set()
 
 
 def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine in a new event loop, whether or not one is already running, as in a notebook."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-    loops: list[asyncio.AbstractEventLoop] = []
+    """Run a coroutine in a new event loop, whether or not one is already running, as in a notebook.
 
-    def work() -> None:
-        try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None) as runner:
-                loops.append(runner.get_loop())
-                results.append(runner.run(run()))
-        except BaseException as error:
-            errors.append(error)
-
-    # a daemon, so Ctrl-C does not wait for a server that does not answer
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.2)
-    except KeyboardInterrupt:
-        # pending questions are dropped; answered ones are cached
-        for loop in loops:
-            for task in asyncio.all_tasks(loop):
-                loop.call_soon_threadsafe(task.cancel)
-        thread.join(_CANCELLING)
-        raise
-    if errors:
-        raise errors[0]
-    return results[0]
+    On Ctrl-C, pending questions are cancelled; answered ones are cached.
+    """
+    # uvloop is not available for Windows; only a speed-up
+    with start_blocking_portal(backend_options={"use_uvloop": find_spec("uvloop") is not None}) as portal:
+        # a new context hides the transcript and the usage of a sample
+        return Context().run(portal.call, run)
 
 
 # --- a question before work begins ------------------------------------------------------------------

@@ -189,13 +189,13 @@ class HaluTask(ConfigurableTask):
         """Save the replies to this task.
 
         Returns:
-            The task's name, with the reason if they cannot be saved; None if there are no replies.
+            The task's name with the file, or that there is none; None if there are no replies.
         """
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
         if not replies or self._built.asks_for_probability:
             return None
-        kept = keep_replies(self._built, replies)
-        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.message})"
+        path = keep_replies(self._built, replies)
+        return f"{self._built.task.name} ({path or 'could not be saved'})"
 
     _scored = True
     _instances = None  # lm-eval leaves it unset until requests are built

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -49,9 +50,6 @@ class Known(NamedTuple):
 
 
 _loaded: dict[str, Built] = {}
-_new: list[Built] = []
-_by_prompt: dict[str, list[Known]] = {}
-_lengths: list[int] = []
 
 
 def remember(built: Built) -> None:
@@ -59,13 +57,24 @@ def remember(built: Built) -> None:
 
     They replace the items that the task was registered with before.
     """
+    _loaded.pop(built.task.name, None)
     _loaded[built.task.name] = built
-    _new.append(built)
+    _by_prompt.cache_clear()
 
 
 def loaded(task: str) -> Built | None:
     """The task of that name as it was loaded last in this process."""
     return _loaded.get(task)
+
+
+@cache
+def _by_prompt() -> tuple[dict[str, list[Known]], list[int]]:
+    """Return the items by prompt, and the different lengths of prompts, the longest first."""
+    items: dict[str, list[Known]] = {}
+    for built in _loaded.values():
+        for item in built.items:
+            items.setdefault(item.prompt, []).append(Known(built, item))
+    return items, sorted(set(map(len, items)), reverse=True)
 
 
 def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
@@ -79,17 +88,9 @@ def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
     Raises:
         UsageError: No task that is loaded in this process has such an item.
     """
-    while _new:
-        built = _new.pop(0)
-        for item in built.items:
-            others = _by_prompt.get(item.prompt, [])
-            kept = [known for known in others if (known.task.name, known.item.id) != (built.task.name, item.id)]
-            _by_prompt[item.prompt] = [*kept, Known(built, item)]
-        _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
-    candidates = _by_prompt.get(prompt)
-    if candidates is None:
-        tails = (prompt[-length:] for length in _lengths if length <= len(prompt))
-        candidates = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
+    items, lengths = _by_prompt()
+    ends = (prompt[-length:] for length in lengths if length <= len(prompt))
+    candidates = items.get(prompt) or next((items[end] for end in ends if end in items), None)
     if not candidates:
         raise UsageError(
             f"the embedded models answer only items of halu-tasks; this prompt belongs to none: {prompt[-80:]!r}"
@@ -180,6 +181,3 @@ class Embedded:
                 )
             self._read[task.name] = read_predictions(path, built=_loaded[task.name])
         return self._read[task.name]
-
-
-__all__ = ["KINDS", "Embedded", "Kind", "Known", "Reply", "find", "remember"]

@@ -225,13 +225,6 @@ def read_records(files: Sequence[Path], buckets: range | None = None, columns: S
     return pyarrow.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
-def repeated_id(place: str, id: str, epoch: int, first_place: str, first_line: int) -> DataError:
-    """Make the error for two replies to the same item in the same epoch, from the places of both."""
-    in_file = "" if place.rpartition(":")[0] == first_place else f" of {first_place}"
-    in_epoch = f" in epoch {epoch}" if epoch != 1 else ""
-    return DataError(f"{place}: duplicate id {id!r}{in_epoch} (first in line {first_line}{in_file})")
-
-
 # --- parts ------------------------------------------------------------------------------------------
 
 
@@ -307,10 +300,7 @@ class ScoreParts:
         shutil.rmtree(folder, ignore_errors=True)
         with atomic_folder(folder, "part") as partial:
             with ScoredReplies(partial / _FILE, built, self.costs, [*shards.values()]) as scored:
-                judged = built.task.judged and built.options.judge
-                for batch in [list(found)] if judged else batches(found):
-                    if judged and not unknown:
-                        self._check_unique(batch)
+                for batch in [list(found)] if built.task.judged and built.options.judge else batches(found):
                     if not unknown:
                         scored.add(batch)
             if unknown:
@@ -335,14 +325,6 @@ class ScoreParts:
                     unknown.append((f"{shard.address}:{row.line}", row.id))
             if row is None:
                 raise no_predictions(shard.address)
-
-    def _check_unique(self, replies: Iterable[tuple[StoredItem, int, PredictionRow]]) -> None:
-        seen: dict[tuple[int, int], tuple[int, int]] = {}
-        for stored, shard, row in replies:
-            first = seen.setdefault((stored.number, row.epoch), (shard, row.line))
-            if first != (shard, row.line):
-                place, first_place = f"{self.shards[shard].address}:{row.line}", self.shards[first[0]].address
-                raise repeated_id(place, row.id, row.epoch, first_place, first[1])
 
 
 @lru_cache(1)

@@ -12,7 +12,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,6 @@ from halu_tasks.replies.parts import (
     batches,
     forget,
     read_records,
-    repeated_id,
     write_items,
 )
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow
@@ -129,6 +128,15 @@ class ScoredFile:
             "version": self.built.version,
             "run": self._run(),
         }
+
+    def missing_warning(self) -> str:
+        """Return the warning of missing replies."""
+        where = self.shards[0].address if len(self.shards) == 1 else f"the {len(self.shards):,} files"
+        have = "items have no prediction"
+        if self.epochs > 1:
+            have = f"predictions ({self.scored_items:,} items, {self.epochs} epochs) are missing"
+        advice = "count as empty replies; --partial scores only the ids in the file"
+        return f"{self.missing:,} of {self.number:,} {have} in {where} and {advice}"
 
     def _run(self) -> dict[str, Any]:
         """Return what is known of the run; how the model was asked is not."""
@@ -242,34 +250,11 @@ def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
 # --- figures ----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Sums:
-    """What is known of all replies after some groups of clusters.
-
-    Attributes:
-        metrics: The sums of each metric, or the columns of one that compares items across clusters.
-        items: The number of items, each once for all epochs.
-        number: The number of scores, those of missing replies included.
-        missing: The number of missing replies.
-        outcomes: The number of replies by outcome.
-        judged: The scores, if the task is judged.
-        repeated: The places of replies whose item has another reply in the same epoch, with their errors.
-    """
-
-    metrics: Sequence[list[MetricTable | Columns]]
-    items: int = 0
-    number: int = 0
-    missing: int = 0
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
-    judged: list[Score] = field(default_factory=list)
-    repeated: list[tuple[tuple[int, int], DataError]] = field(default_factory=list)
-
-
 def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
     files = [job.records(part) for part in range(job.parts)]
     number = sum(parquet.read_metadata(file).num_rows for file in files)
-    epochs = sorted(set(read_records(files, columns=["epoch"])["epoch"].unique().to_pylist()))
+    epochs = sorted(read_records(files, columns=["epoch"])["epoch"].unique().to_pylist())
     items = ItemStore(job.items)
     tables = min(max(number, len(items) * len(epochs)) // _TABLE + 1, BUCKETS)
     ranges = [range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables) for n in range(tables)]
@@ -278,35 +263,60 @@ def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile
         with ScoredReplies(files[-1], built, job.costs) as missing:
             for batch in batches(_without_reply(items, files[:-1], ranges, epochs)):
                 missing.add(batch)
-    references = [(reply, metric) for reply, own in built.scoring.reference_replies.items() for metric in own]
-    metrics = [*built.all_metrics, *(metric for _, metric in references)]
-    sums = _Sums([[] for _ in metrics])
+
+    references = built.scoring.reference_replies
+    metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in built.all_metrics]
+    metrics += [(reply, metric) for reply, own in references.items() for metric in own]
+    parts: list[list[MetricTable | Columns]] = [[] for _ in metrics]
+    counts, outcomes = Counter[str](), Counter[Outcome]()
+    judged: list[Score] = []
+    repeated: list[tuple[tuple[int, int], str]] = []
     for buckets in ranges:
-        _sum_up(sums, metrics, job, built, read_records(files, buckets))
-    if sums.repeated:
-        raise min(sums.repeated, key=lambda repeated: repeated[0])[1]
+        if not len(records := read_records(files, buckets)):
+            continue
+        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
+        item, epoch, shard = (records[name].to_numpy() for name in ("item", "epoch", "shard"))
+        counts.update(items=len(np.unique(item)), number=len(records), missing=int((shard == NO_FILE).sum()))
+        outcomes.update(records["outcome"].filter(pyarrow.array(shard != NO_FILE)).to_pylist())
+        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
+            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
+        clusters = _clusters(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
+        if built.task.judged:
+            judged += [clusters.scores[kind] for kind in clusters.kind]
+        for (_, metric), own in zip(metrics, parts, strict=True):
+            own.append(_part(metric, clusters))
+    if repeated:
+        raise DataError(min(repeated)[1])
+
     if request.details:
         _write_details(files, Path(request.details), epochs=len(epochs) > 1)
-    figures = [_estimate(metric, parts) for metric, parts in zip(metrics, sums.metrics, strict=True)]
-    own = len(built.all_metrics)
-    of_replies: dict[str, dict[str, float]] = {reply: {} for reply, _ in references}
-    for (reply, metric), figure in zip(references, figures[own:], strict=True):
-        if figure:
-            of_replies[reply][metric.name] = figure.value
-    return ScoredFile(
+    figures = {
+        (reply, metric.name): figure
+        for (reply, metric), own in zip(metrics, parts, strict=True)
+        if (figure := _estimate(metric, own))
+    }
+    warnings = task_reply_warnings(built.task.name, outcomes, RequestInfo())
+    warnings += task_failure_warnings(built.task, built.options.scoring, judged)
+    warnings += label_warnings(built.task, built.reference, judged)
+    scored = ScoredFile(
         request=request,
         built=built,
         shards=job.shards,
         items=len(items),
-        scored_items=sums.items,
-        number=sums.number,
-        missing=sums.missing,
+        scored_items=counts["items"],
+        number=counts["number"],
+        missing=counts["missing"],
         epochs=len(epochs),
-        estimates={m.name: figure for m, figure in zip(metrics[:own], figures, strict=False) if figure},
-        references=of_replies,
-        warnings=_warnings(job, built, sums, len(epochs)),
-        note=uncorrected_note(built.task, sums.judged),
+        estimates={name: figure for (reply, name), figure in figures.items() if reply is None},
+        references={
+            reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
+            for reply in references
+        },
+        warnings=warnings,
+        note=uncorrected_note(built.task, judged),
     )
+    warnings[:0] = [scored.missing_warning()] if scored.missing else []
+    return scored
 
 
 def _without_reply(
@@ -322,38 +332,37 @@ def _without_reply(
                     yield stored, NO_FILE, PredictionRow(stored.item.id, epoch, Reply(""), 0)
 
 
-def _sum_up(sums: _Sums, metrics: Sequence[Metric], job: ScoreParts, built: Built, records: pyarrow.Table) -> None:
-    """Add the records of some groups of clusters to the sums."""
-    if not len(records):
-        return
-    records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
-    item, epoch, shard, line = (records[name].to_numpy() for name in ("item", "epoch", "shard", "line"))
-    sums.items += len(np.unique(item))
-    sums.number += len(records)
-    sums.missing += int((shard == NO_FILE).sum())
-    sums.outcomes.update(records["outcome"].filter(pyarrow.array(shard != NO_FILE)).to_pylist())
-    for second in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])) + 1:
-        at, id = (int(shard[second]), int(line[second])), json.loads(records["id"][int(second)].as_py())
-        place, first = f"{job.shards[at[0]].address}:{at[1]}", job.shards[shard[second - 1]].address
-        sums.repeated.append((at, repeated_id(place, id, int(epoch[second]), first, int(line[second - 1]))))
-    column = records["score"].combine_chunks()
-    scores = [Score.from_json(json.loads(text)) for text in column.dictionary.to_pylist()]
-    kind = column.indices.to_numpy().astype(np.int64)
-    if built.task.judged:
-        sums.judged += [scores[each] for each in kind]
-    cluster = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
+def _clusters(records: pyarrow.Table, *, needs_ids: bool) -> ClusteredScores:
+    """Return the scores of records that are ordered by cluster."""
+    scores = records["score"].combine_chunks()
     row = np.zeros(len(records), dtype=np.int64)
-    if any(metric.needs_ids for metric in metrics):
-        rows = [json.loads(id).rpartition("/")[0] for id in records["id"].to_pylist()]
-        row = np.unique(rows, return_inverse=True)[1]
-    clusters = ClusteredScores(scores, kind, row, np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]]))
-    for metric, parts in zip(metrics, sums.metrics, strict=True):
-        if metric.has_sums:
-            parts.append(metric_table(metric, clusters))
-        else:
-            columns = clusters.columns()
-            known = {name: columns[name] for name in metric.columns}
-            parts.append(Columns(known.__getitem__, columns.cluster, columns.clusters))
+    if needs_ids:
+        row = np.unique([json.loads(id).rpartition("/")[0] for id in records["id"].to_pylist()], return_inverse=True)[1]
+    cluster = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return ClusteredScores(
+        [Score.from_json(json.loads(text)) for text in scores.dictionary.to_pylist()],
+        scores.indices.to_numpy().astype(np.int64),
+        row,
+        np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]]),
+    )
+
+
+def _part(metric: Metric, clusters: ClusteredScores) -> MetricTable | Columns:
+    """Return the sums of a metric over clusters, or the columns of one that compares items across clusters."""
+    if metric.has_sums:
+        return metric_table(metric, clusters)
+    columns = clusters.columns()
+    known = {name: columns[name] for name in metric.columns}
+    return Columns(known.__getitem__, columns.cluster, columns.clusters)
+
+
+def _repeated(job: ScoreParts, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[tuple[int, int], str]:
+    """Return the place of a reply whose item has another reply in the same epoch, and the error."""
+    address, other = (job.shards[record["shard"]].address for record in (second, first))
+    in_epoch = f" in epoch {second['epoch']}" if second["epoch"] != 1 else ""
+    in_file = "" if address == other else f" of {other}"
+    what = f"duplicate id {json.loads(second['id'])!r}{in_epoch} (first in line {first['line']}{in_file})"
+    return (second["shard"], second["line"]), f"{address}:{second['line']}: {what}"
 
 
 def _estimate(metric: Metric, parts: Sequence[MetricTable | Columns]) -> Estimate | None:
@@ -369,21 +378,6 @@ def _estimate(metric: Metric, parts: Sequence[MetricTable | Columns]) -> Estimat
     cluster = np.concatenate([part.cluster + first for part, first in zip(columns, before, strict=False)])
     together = Columns(lambda name: np.concatenate([part[name] for part in columns]), cluster, int(before[-1]))
     return estimate(metric, together)
-
-
-def _warnings(job: ScoreParts, built: Built, sums: _Sums, epochs: int) -> list[str]:
-    warnings = task_reply_warnings(built.task.name, sums.outcomes, RequestInfo())
-    warnings += task_failure_warnings(built.task, built.options.scoring, sums.judged)
-    warnings += label_warnings(built.task, built.reference, sums.judged)
-    if sums.missing:
-        shards = job.shards
-        where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"
-        have = "items have no prediction"
-        if epochs > 1:
-            have = f"predictions ({sums.items:,} items, {epochs} epochs) are missing"
-        advice = "count as empty replies; --partial scores only the ids in the file"
-        warnings.insert(0, f"{sums.missing:,} of {sums.number:,} {have} in {where} and {advice}")
-    return warnings
 
 
 # --- details ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -82,14 +83,16 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
     """
     try:
         return scores_of(built, replies)
-    except JudgeError as error:
-        kept = keep_replies(built, replies)
-        how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
-        raise JudgeError(f"{error}; {kept.message}{how}") from None
-    except BaseException:
-        if built.task.judged or built.reader:
-            logger.error("judging was interrupted; %s", keep_replies(built, replies).message)
-        raise
+    except BaseException as error:
+        if not (built.task.judged or built.reader):
+            raise
+        path = keep_replies(built, replies)
+        kept = f"the replies are saved in {path}" if path else "the replies could not be saved"
+        if not isinstance(error, JudgeError):
+            logger.error("judging was interrupted; %s", kept)
+            raise
+        how = f", score them with: {score_command(built, path)}" if path else ""
+        raise JudgeError(f"{error}; {kept}{how}") from None
 
 
 def scores_of(built: Built, replies: Sequence[tuple[Item, Reply]], costs: Path | None = None) -> list[Score]:
@@ -308,36 +311,31 @@ def score_command(built: Built, predictions: Path) -> str:
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 
 
-class Kept(NamedTuple):
-    """Where replies were saved.
-
-    Attributes:
-        path: The file; None if they could not be saved.
-        message: A clause for the log that says where they are, or why they could not be saved.
-    """
-
-    path: Path | None
-    message: str
-
-
 _folders: dict[Path, Path] = {}
 """This process's own folder in each folder of saved replies."""
 
 
-def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Kept:
-    """Save replies as `<task>.jsonl` in a new folder, which can be replayed.
+def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Path | None:
+    """Save replies as `<task>.jsonl` in a new folder, which can be replayed; nothing is overwritten.
 
-    The folder is created in the cache or, if that is not writable, in the temporary directory. Nothing is overwritten,
-    and no error is raised; `Kept.message` says what went wrong.
+    The folder is created in the cache or, if that cannot be written, in the temporary directory.
 
     Args:
         built: The task.
         replies: Items with their replies.
+
+    Returns:
+        The file; None if neither can be written.
     """
-    failures: list[str] = []
     for parent in (cache_folder() / "kept", Path(tempfile.gettempdir())):
-        try:
-            path = _new_file(parent, f"{built.task.name}.jsonl")
+        with suppress(OSError, HaluTasksError):
+            path = _folders.get(parent, parent) / f"{built.task.name}.jsonl"
+            if parent not in _folders or path.exists():
+                parent.mkdir(parents=True, exist_ok=True)
+                # process ids repeat, in containers all the time
+                prefix = f"{time.strftime('%Y%m%d')}-{os.getpid()}-"
+                _folders[parent] = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+                path = _folders[parent] / path.name
             # an incomplete file would look like a complete one
             with atomic_write(path) as file:
                 for item, reply in replies:
@@ -345,20 +343,5 @@ def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Kept:
                     file.write(json.dumps({"id": item.id, "output": reply.text, **probability}) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except (OSError, HaluTasksError) as error:
-            failures.append(" ".join(str(error).split()))
-        else:
-            reason = f" (not in the cache: {failures[0]})" if failures else ""
-            return Kept(path, f"the replies are saved in {path}{reason}")
-    return Kept(None, f"the replies could not be saved: {'; '.join(failures)}")
-
-
-def _new_file(parent: Path, name: str) -> Path:
-    """Return the path of a new file in this process's folder below `parent`."""
-    folder = _folders.get(parent)
-    if folder is None or (folder / name).exists() or not folder.is_dir():
-        parent.mkdir(parents=True, exist_ok=True)
-        # process ids repeat, in containers all the time
-        folder = Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d')}-{os.getpid()}-", dir=parent))
-        _folders[parent] = folder
-    return folder / name
+            return path
+    return None
