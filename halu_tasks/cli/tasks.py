@@ -213,7 +213,7 @@ def items(
     """
     from dataclasses import replace
 
-    from halu_tasks.data.parquet import write_shards
+    from halu_tasks.data.tables import write_shards
     from halu_tasks.tasks import build, task_named
 
     built = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))

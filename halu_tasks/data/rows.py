@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import gzip
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -77,9 +76,10 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
 
 
 def json_lines(path: File) -> Iterator[tuple[int, Row]]:
-    """Read (number of its first line, object) of each row of JSON Lines, or of a file that is one JSON array.
+    """Read (number, object) of each row of JSON Lines, or of a file that is one JSON array.
 
-    A byte-order mark, blank lines and Windows line ends are ignored.
+    The number is that of the line, or of the row in the array, from 1. A byte-order mark, blank lines and Windows line
+    ends are ignored.
 
     Raises:
         DataError: The file is not UTF-8 or not JSON, or a row is not an object; the message names file and line.
@@ -88,35 +88,35 @@ def json_lines(path: File) -> Iterator[tuple[int, Row]]:
     lines = text_lines(path)
     begin, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     if first.lstrip().startswith("["):
-        yield from _array(path, begin, first + "".join(text for _, text in lines))
+        try:
+            rows = json.loads(first + "".join(text for _, text in lines))
+        except (ValueError, RecursionError) as error:
+            line = begin + (error.lineno - 1 if isinstance(error, json.JSONDecodeError) else 0)
+            raise DataError(f"{path}:{line}: not JSON ({_reason(error)})") from None
+        for number, row in enumerate(rows, 1):
+            yield number, _object(f"{path}:{number}", row)
         return
     for number, text in chain([(begin, first)], lines):
         if text.strip():
-            yield number, json_object(f"{path}:{number}", text)
+            try:
+                row = json.loads(text.rstrip())
+            except (ValueError, RecursionError) as error:
+                column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+                raise DataError(f"{path}:{number}: not JSON ({_reason(error)}{column})") from None
+            yield number, _object(f"{path}:{number}", row)
 
 
-_BETWEEN = re.compile(r"[\s,]*")
+def _object(where: str, row: Any) -> Row:
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
+    return row
 
 
-def _array(path: File, line: int, text: str) -> Iterator[tuple[int, Row]]:
-    """Read a JSON array element by element, since the parser of a whole array does not say where one begins."""
-    decoder, at = json.JSONDecoder(), text.index("[") + 1
-    while True:
-        begin, at = at, _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
-        line += text.count("\n", begin, at)
-        if text[at : at + 1] == "]" and not text[at + 1 :].strip():
-            return
-        if at >= len(text) or text[at] == "]":
-            raise DataError(f"{path}:{line}: the JSON array is not closed, or something follows it")
-        begin = at
-        try:
-            row, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}:{line}: not JSON ({_reason(error)} in the row that begins here)") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}:{line}: expected a JSON object, found {type(row).__name__}")
-        yield line, row
-        line += text.count("\n", begin, at)
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.removesuffix(" at")
+    # Python refuses to parse integers of more than 4,300 digits
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
 
 
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -149,33 +149,6 @@ def _decode(where: str, line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: not UTF-8 ({error.reason})") from None
-
-
-def json_object(where: str, text: str) -> Row:
-    """Parse a line as a JSON object.
-
-    Args:
-        where: File and line, for error messages.
-        text: The line.
-
-    Raises:
-        DataError: It is not a JSON object.
-    """
-    try:
-        row = json.loads(text.rstrip())
-    except (ValueError, RecursionError) as error:
-        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise DataError(f"{where}: not JSON ({_reason(error)}{column})") from None
-    if not isinstance(row, dict):
-        raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
-    return row
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return error.msg.removesuffix(" at")
-    # Python refuses to parse integers of more than 4,300 digits
-    return "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
 
 
 def read_json(path: Path) -> Any:
@@ -225,9 +198,8 @@ def require_text(row: Row, *fields: str) -> None:
         raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode")
 
 
-def text_id(*texts: str) -> str:
-    """Make an id from strings, for rows that have none."""
-    return short_hash(*texts)
+text_id = short_hash
+"""Makes an id from strings, for rows that have none."""
 
 
 def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:

@@ -41,7 +41,7 @@ class RemoteFile:
 
     def open(self, mode: str = "rb") -> BinaryIO:
         """Open the file."""
-        with remote_errors(self.address):
+        with _errors(self.address):
             filesystem, path = _filesystem(self.address)
             return cast(BinaryIO, filesystem.open(path, mode))
 
@@ -54,18 +54,11 @@ class Shard(NamedTuple):
 
     Attributes:
         address: Its path or address.
-        size: Its size in bytes; 0 if it has none, such as a pipe.
         version: Changes when the file does.
     """
 
     address: str
-    size: int
     version: str
-
-    @property
-    def file(self) -> File:
-        """The file."""
-        return file_at(self.address)
 
 
 def file_at(address: str) -> File:
@@ -97,11 +90,11 @@ def _local(address: str) -> Iterator[Shard]:
             stat = path.stat()
         except OSError as error:
             raise DataError(f"{path}: {error.strerror or error}") from None
-        yield Shard(str(path), stat.st_size if path.is_file() else 0, f"{stat.st_size}-{stat.st_mtime_ns}")
+        yield Shard(str(path), f"{stat.st_size}-{stat.st_mtime_ns}")
 
 
 def _remote(address: str) -> Iterator[Shard]:
-    with remote_errors(address):
+    with _errors(address):
         filesystem, root = _filesystem(address)
         pattern = _WILDCARD.search(root)
         files: dict[str, Any] = filesystem.glob(root, detail=True) if pattern else filesystem.find(root, detail=True)
@@ -111,7 +104,7 @@ def _remote(address: str) -> Iterator[Shard]:
         names = sorted(path.removeprefix(folder) for path in files)
         for path in [root] if list(files) == [root] else [folder + name for name in _readable(address, names)]:
             version = files[path].get("ETag") or filesystem.ukey(path)
-            yield Shard(filesystem.unstrip_protocol(path), int(files[path].get("size") or 0), str(version).strip('"'))
+            yield Shard(filesystem.unstrip_protocol(path), str(version).strip('"'))
 
 
 def _readable(address: str, names: Sequence[str]) -> list[str]:
@@ -134,15 +127,14 @@ def _filesystem(address: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def remote_errors(address: str) -> Iterator[None]:
+def _errors(address: str) -> Iterator[None]:
     """Turn the errors of a file system into errors of one line."""
     try:
         yield
     except DataError:
         raise
-    except ImportError as error:
-        raise DataError(f"{address}: {' '.join(str(error).split())} (s3:// needs halu-tasks[s3])") from None
     except Exception as error:
         # each file system has its own errors
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{address}: cannot be read ({reason})") from None
+        how = " (s3:// needs halu-tasks[s3])" if isinstance(error, ImportError) else ""
+        raise DataError(f"{address}: cannot be read ({reason}){how}") from None

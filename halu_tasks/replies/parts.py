@@ -26,7 +26,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.shards import Shard
+from halu_tasks.data.shards import Shard, file_at
 from halu_tasks.executors.job import Report
 from halu_tasks.judging.stores import COSTS
 from halu_tasks.replies.predictions import (
@@ -317,7 +317,7 @@ class ScoreParts:
         """
         for number, shard in shards.items():
             row = None
-            for row in prediction_rows(shard.file, *self.fields):
+            for row in prediction_rows(file_at(shard.address), *self.fields):
                 check_reply(built, f"{shard.address}:{row.line}", row.reply)
                 if stored := store.find(row.id):
                     yield stored, number, row

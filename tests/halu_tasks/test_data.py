@@ -30,13 +30,11 @@ ADDRESS = "http://127.0.0.1:9"
 TOY = Source(
     "toy",
     "Toy",
-    "https://example.org/toy",
-    "MIT",
-    "revision-1",
     (
         SourceFile(ROWS, f"{ADDRESS}/{ROWS}", hashlib.sha256(PUBLISHED).hexdigest()),
         SourceFile(OTHER, f"{ADDRESS}/{OTHER}"),
     ),
+    revision="revision-1",
 )
 
 
@@ -48,7 +46,7 @@ def put(path: Path, content: bytes = b'{"a": "local"}\n') -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halu_tasks.data.download.time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr("halu_tasks.data.cache.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 # --- the order ----------------------------------------------------------------------------------

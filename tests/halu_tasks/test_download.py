@@ -16,8 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.data.cache import HOW_TO_NAME, cached_path
-from halu_tasks.data.download import fetch
+from halu_tasks.data.cache import HOW_TO_NAME, cached_path, fetch
 from halu_tasks.data.locate import locate
 from halu_tasks.data.sources import Source, SourceFile
 
@@ -93,12 +92,14 @@ def server() -> Iterator[Server]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between attempts, not taken."""
     taken: list[float] = []
-    monkeypatch.setattr("halu_tasks.data.download.time", SimpleNamespace(sleep=taken.append))
+    monkeypatch.setattr("halu_tasks.data.cache.time", SimpleNamespace(sleep=taken.append))
     return taken
 
 
 def source(address: str, sha256: str | None = SUM) -> Source:
-    return Source("toy", "Toy", "https://example.org", "MIT", "rev", (SourceFile(NAME, f"{address}/x/{NAME}", sha256),))
+    return Source(
+        "toy", "Toy", (SourceFile(NAME, f"{address}/x/{NAME}", sha256),), "https://example.org", revision="rev"
+    )
 
 
 def left_in(folder: Path) -> set[str]:
@@ -218,10 +219,10 @@ def test_a_cache_that_cannot_be_written_is_named(
 
 FETCH = """
 import sys
-from halu_tasks.data.download import fetch
+from halu_tasks.data.cache import fetch
 from halu_tasks.data.sources import Source, SourceFile
 name, url, sha256 = sys.argv[1:]
-print(fetch(Source("toy", "Toy", "home", "MIT", "rev", (SourceFile(name, url, sha256),)), name))
+print(fetch(Source("toy", "Toy", (SourceFile(name, url, sha256),), revision="rev"), name))
 """
 
 
