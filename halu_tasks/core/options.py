@@ -311,7 +311,6 @@ class DataOptions:
     )
     data_split: str | None = option(None, "the split of a dataset in the Hub's layout", metavar="SPLIT")
     data_config: str | None = option(None, "the configuration of a dataset that has several", metavar="CONFIG")
-    data_streaming: bool = option(False, "read a dataset of the Hub without storing it")
     columns: tuple[str, ...] = option(
         (), "columns of the data whose names differ from the fields, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
     )

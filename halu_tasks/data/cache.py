@@ -1,6 +1,7 @@
 """Published files in the cache: downloaded once, with retries, verified, and safe for concurrent processes.
 
-Files on the Hub are downloaded by the Hub's own client, and are in its cache.
+Files on the Hub are downloaded by the Hub's own client, and are in its cache. What a download needs is imported when
+there is one.
 """
 
 from __future__ import annotations
@@ -10,10 +11,6 @@ import os
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
-
-import httpx
-from filelock import FileLock
-from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_path
@@ -105,6 +102,8 @@ def fetch(source: Source, name: str) -> Path:
         path = hub.download(HubAddress.parse(url), gated=source.gated)
         verify(source, name, path)
         return path
+    from filelock import FileLock
+
     path = cached_path(source, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +122,9 @@ def fetch(source: Source, name: str) -> Path:
 
 
 def _download(title: str, url: str, target: Path) -> None:
+    import httpx
+    from tqdm import tqdm
+
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
@@ -154,6 +156,8 @@ def remote_size(source: Source, name: str) -> int | None:
         raise DataError(f"{name} has no pinned address; download it manually from {source.homepage}, and {_ADVICE}")
     if url.startswith(SCHEME):
         return hub.size_of(HubAddress.parse(url), _ADVICE, _PATIENCE, gated=source.gated)
+    import httpx
+
     try:
         reply = httpx.head(url, follow_redirects=True, timeout=_PATIENCE, headers={"Accept-Encoding": "identity"})
         reply.raise_for_status()

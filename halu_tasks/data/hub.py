@@ -135,30 +135,24 @@ def hub_errors(address: HubAddress, advice: str = HOW_TO_NAME, *, gated: bool = 
 
     try:
         yield
-    except (errors.HfHubHTTPError, DatasetNotFoundError) as error:
+    except DataError:
+        raise
+    except Exception as error:
         refused = isinstance(error, errors.HfHubHTTPError) and error.response.status_code in (401, 403)
         # datasets drops the cause of its error, so only the message says that the dataset is gated
         if isinstance(error, errors.GatedRepoError) or "gated dataset" in str(error) or (gated and refused):
             how = f"accept the terms at {address.homepage} and set HF_TOKEN to a token of that account"
             raise DataError(f"{address} is gated; {how}, or {advice}") from None
-        if isinstance(error, errors.RevisionNotFoundError | errors.EntryNotFoundError):
-            missing = "such file" if isinstance(error, errors.EntryNotFoundError) else f"revision {address.revision!r}"
-            raise DataError(f"{address}: the dataset has no {missing}; see {address.homepage}") from None
+        if isinstance(error, errors.RevisionNotFoundError):
+            raise DataError(f"{address}: the dataset has no revision {address.revision!r}") from None
         if refused or isinstance(error, errors.RepositoryNotFoundError | DatasetNotFoundError):
             reason = "no such dataset on the Hub, or no access to it; if it is private, set HF_TOKEN to a token for it"
             raise DataError(f"{address}: {reason}") from None
-        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {advice}") from None
-    except OSError as error:
-        # errors of the Hub are above, so one with a file is of its cache
-        if error.filename is not None and not isinstance(error, errors.LocalEntryNotFoundError):
-            written = f"cannot write {error.filename} ({error.strerror}); name another folder with HF_HOME=PATH"
-            raise DataError(f"{address}: {written}") from None
-        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
-    except Exception as error:
         # releases of the client use different HTTP libraries
-        if not any(kind.__name__ in ("HTTPError", "ConnectionError") for kind in type(error).__mro__):
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if names.isdisjoint(("OSError", "HTTPError", "ConnectionError", "HfHubHTTPError")):
             raise
-        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
+        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {advice}") from None
 
 
 def _reason(error: BaseException) -> str:
@@ -189,7 +183,6 @@ class Dataset:
         revision: The commit of a dataset on the Hub.
         config: The configuration, if there are several.
         files: The files, or a pattern of files; None for those that the layout gives.
-        streaming: Whether rows are read from the files as they are needed, instead of from a copy in the cache.
     """
 
     name: str
@@ -198,7 +191,6 @@ class Dataset:
     revision: str | None = None
     config: str | None = None
     files: str | None = None
-    streaming: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -216,7 +208,7 @@ class Dataset:
 
         disable_progress_bars()
         with _one_line(self.name):
-            loaded: Any = load_dataset(split=self.split, streaming=self.streaming, **self._arguments)
+            loaded: Any = load_dataset(split=self.split, streaming=self.revision is None, **self._arguments)
             columns = loaded.features or {}
             labels = {name: names for name, column in columns.items() if (names := getattr(column, "names", None))}
             for number, row in enumerate(loaded, 1):
@@ -266,7 +258,7 @@ def hub_dataset(text: str, options: Options) -> Dataset:
         files=address.path,
         split=options.data_split or "",
     )
-    return replace(_with_split(dataset), streaming=options.data_streaming)
+    return _with_split(dataset)
 
 
 def folder_dataset(folder: Path, options: Options) -> Dataset:

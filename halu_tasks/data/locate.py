@@ -82,7 +82,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
         return _user_data(hub_dataset(named, options), options)
     if named and named != "sample":
         return _named_data(source, name, Path(named).expanduser(), options)
-    _refuse(options, "data_split", "data_config", "columns", "data_streaming")
+    _refuse(options, "data_split", "data_config", "columns")
     if named:
         path = SAMPLE / source.name / name
         if not path.is_file():
@@ -94,7 +94,6 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
 
 def _named_data(source: Source, name: str, named: Path, options: Options) -> Located:
     """Locate data that the user named as a file or folder."""
-    _refuse(options, "data_streaming")
     try:
         named.stat()
     except OSError as error:
@@ -137,10 +136,8 @@ def _refuse(options: Options, *names: str) -> None:
     """Raise UsageError if an option is set that does not apply to the data."""
     for name in names:
         if name in options.changed():
-            kinds = "a dataset of the Hub (hf://USER/NAME)"
-            if name != "data_streaming":
-                kinds += " or a folder in its layout" if name != "columns" else ", a folder or a file of your own"
-            raise UsageError(f"option {name}: only for {kinds}")
+            kinds = " or a folder in its layout" if name != "columns" else ", a folder or a file of your own"
+            raise UsageError(f"option {name}: only for a dataset of the Hub (hf://USER/NAME){kinds}")
 
 
 def _named_file(source: Source, name: str, named: Path) -> Path:

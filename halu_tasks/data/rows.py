@@ -15,7 +15,6 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.data.shards import File
 
 Row = dict[str, Any]
 
@@ -75,7 +74,7 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
     return {**others, **{new_names[name]: value for name, value in row.items() if name in new_names}}
 
 
-def json_lines(path: File) -> Iterator[tuple[int, Row]]:
+def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     """Read (number, object) of each row of JSON Lines, or of a file that is one JSON array.
 
     The number is that of the line, or of the row in the array, from 1. A byte-order mark, blank lines and Windows line
@@ -123,7 +122,7 @@ _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """The first bytes of new and old spreadsheet files."""
 
 
-def text_lines(path: File) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Read (number from 1, text) of each line of a file.
 
     Lines include their end; a byte-order mark is removed. A file whose name ends in `.gz` is decompressed.

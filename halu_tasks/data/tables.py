@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.extras import require_extra
-from halu_tasks.core.files import atomic_folder
 from halu_tasks.data.rows import NO_COLUMNS, Row, text_lines
-from halu_tasks.data.shards import File
 
 WORKBOOK = ".xlsx"
 _ROWS, _BUFFER = 1_000, 1 << 20
@@ -20,7 +17,7 @@ _ROWS, _BUFFER = 1_000, 1 << 20
 
 
 def table_lines(
-    path: File, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
+    path: Path, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
 ) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
@@ -100,7 +97,7 @@ def _column_key(name: str) -> str:
     return "".join(name.replace("_", " ").split()).casefold()
 
 
-def _csv_cells(path: File) -> Iterator[tuple[int, list[str]]]:
+def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     begin = 1
     rows = csv.reader((text for _, text in text_lines(path)), strict=True)
     try:
@@ -112,7 +109,7 @@ def _csv_cells(path: File) -> Iterator[tuple[int, list[str]]]:
         raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
 
 
-def _workbook_cells(path: File) -> Iterator[tuple[int, list[str]]]:
+def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Read (number from 1, cells as text) of each row of the first sheet that is not empty."""
     require_extra("xlsx", f"{path}: reading Excel workbooks (instead of CSV)")
     from pandas import read_excel
@@ -138,7 +135,7 @@ def _workbook_cells(path: File) -> Iterator[tuple[int, list[str]]]:
 # --- Parquet ----------------------------------------------------------------------------------------
 
 
-def parquet_rows(file: File, columns: Sequence[str]) -> Iterator[tuple[int, Row]]:
+def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]]:
     """Read (number from 1, row) of each row of a Parquet file; a null counts as missing.
 
     Args:
@@ -160,31 +157,3 @@ def parquet_rows(file: File, columns: Sequence[str]) -> Iterator[tuple[int, Row]
     except (OSError, ArrowException) as error:
         reason = getattr(error, "strerror", None) or f"not a Parquet file ({' '.join(str(error).split())})"
         raise DataError(f"{file}: {reason}") from None
-
-
-def write_shards(folder: Path, rows: Iterable[Row], size: int, what: str) -> int:
-    """Write rows to Parquet files of a new folder, which appears when all are written.
-
-    Args:
-        folder: The folder.
-        rows: The rows, all with the same fields.
-        size: The number of rows of a file.
-        what: What the rows are, for the error message.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        DataError: The folder exists already, or cannot be written.
-    """
-    import pyarrow
-    from pyarrow import parquet
-
-    if folder.exists():
-        raise DataError(f"{what} {folder}: exists already; name a new folder")
-    iterator, number = iter(rows), 0
-    with atomic_folder(folder, what) as partial:
-        while some := list(islice(iterator, size)):
-            parquet.write_table(pyarrow.Table.from_pylist(some), partial / f"part-{number // size:05d}.parquet")
-            number += len(some)
-    return number

@@ -26,11 +26,11 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.shards import Shard, file_at
 from halu_tasks.executors.job import Report
 from halu_tasks.judging.stores import COSTS
 from halu_tasks.replies.predictions import (
     PredictionRow,
+    Shard,
     check_reply,
     no_predictions,
     prediction_rows,
@@ -317,14 +317,14 @@ class ScoreParts:
         """
         for number, shard in shards.items():
             row = None
-            for row in prediction_rows(file_at(shard.address), *self.fields):
-                check_reply(built, f"{shard.address}:{row.line}", row.reply)
+            for row in prediction_rows(Path(shard.path), *self.fields):
+                check_reply(built, f"{shard.path}:{row.line}", row.reply)
                 if stored := store.find(row.id):
                     yield stored, number, row
                 else:
-                    unknown.append((f"{shard.address}:{row.line}", row.id))
+                    unknown.append((f"{shard.path}:{row.line}", row.id))
             if row is None:
-                raise no_predictions(shard.address)
+                raise no_predictions(shard.path)
 
 
 @lru_cache(1)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import Row, json_lines
-from halu_tasks.data.shards import File
 from halu_tasks.data.tables import WORKBOOK, parquet_rows, table_lines
 from halu_tasks.tasks import Built, Task
 
@@ -19,6 +19,53 @@ _OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": i
 """Further columns, with the types that the cells of a table are converted to."""
 _LAST_EPOCH = 1_000_000
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
+
+
+_SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
+"""The files that are read from a folder; a file that is named may have any name."""
+
+
+class Shard(NamedTuple):
+    """One of several files that are read as one.
+
+    Attributes:
+        path: Its path.
+        version: Changes when the file does.
+    """
+
+    path: str
+    version: str
+
+
+def shards_at(paths: Sequence[str]) -> list[Shard]:
+    """Return the files at paths, in order; those of a folder sorted by name, with its subfolders.
+
+    Files and folders of a folder whose names begin with a dot or an underscore are left out, as Spark and Hive do.
+
+    Raises:
+        DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
+    """
+    shards = []
+    for path in (path for place in map(Path, paths) for path in (_readable(place) if place.is_dir() else [place])):
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}") from None
+        shards.append(Shard(str(path), f"{stat.st_size}-{stat.st_mtime_ns}"))
+    return shards
+
+
+def _readable(folder: Path) -> list[Path]:
+    """Return the files of a folder that are not hidden, of which each must be readable."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    shown = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
+    if not shown:
+        raise DataError(f"{folder}: contains no files")
+    for name in shown:
+        if not name.lower().endswith(_SUFFIXES):
+            kinds = ", ".join(_SUFFIXES[:5])
+            raise DataError(f"{folder}: contains {name}, which is not {kinds}; name the files instead")
+    return [folder / name for name in shown]
 
 
 class PredictionRow(NamedTuple):
@@ -37,7 +84,7 @@ class PredictionRow(NamedTuple):
     line: int
 
 
-def prediction_rows(file: File, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> Iterator[PredictionRow]:
+def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> Iterator[PredictionRow]:
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
     Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each
@@ -89,7 +136,7 @@ def _is_number(value: object, kind: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _rows(file: File, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
+def _rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
     name = file.name.lower().removesuffix(".gz")
     if name.endswith((".csv", WORKBOOK)):
         return _table_rows(file, id_field, output_field)
@@ -98,7 +145,7 @@ def _rows(file: File, id_field: str, output_field: str) -> Iterator[tuple[int, R
     return json_lines(file)
 
 
-def _table_rows(file: File, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
+def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
     """Read the rows of a table; an empty cell of an optional column counts as missing."""
     try:
         for number, cells in table_lines(file, {id_field: (), output_field: ()}):
@@ -115,7 +162,7 @@ def _table_rows(file: File, id_field: str, output_field: str) -> Iterator[tuple[
 
 
 def read_predictions(
-    path: File, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, built: Built | None = None
+    path: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, built: Built | None = None
 ) -> dict[str, PredictionRow]:
     """Read predictions by id from a file with one reply to each item.
 

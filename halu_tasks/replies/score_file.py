@@ -29,7 +29,6 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.data.shards import Shard, is_remote, shards_at
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.replies.parts import (
@@ -43,7 +42,7 @@ from halu_tasks.replies.parts import (
     read_records,
     write_items,
 )
-from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, Shard, shards_at
 from halu_tasks.replies.reference import check_reference, label_warnings, uncorrected_note
 from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
@@ -66,7 +65,7 @@ class ScoreRequest:
     """What to score.
 
     Attributes:
-        predictions: The files with the replies, or folders of them; paths, or addresses of fsspec.
+        predictions: The files with the replies, or folders of them.
         id_field: The field of the ids.
         output_field: The field of the replies.
         partial: Score only the items in the files; otherwise, missing ones count as empty replies.
@@ -131,7 +130,7 @@ class ScoredFile:
 
     def missing_warning(self) -> str:
         """Return the warning of missing replies."""
-        where = self.shards[0].address if len(self.shards) == 1 else f"the {len(self.shards):,} files"
+        where = self.shards[0].path if len(self.shards) == 1 else f"the {len(self.shards):,} files"
         have = "items have no prediction"
         if self.epochs > 1:
             have = f"predictions ({self.scored_items:,} items, {self.epochs} epochs) are missing"
@@ -142,12 +141,11 @@ class ScoredFile:
         """Return what is known of the run; how the model was asked is not."""
         built, request = self.built, self.request
         names = {*DATA_OPTIONS, *built.task.task_options}
-        # a remote file would be read again for its checksum, so it is the version that it states
-        sums = [s.version if is_remote(s.address) else sha256_of(Path(s.address)) for s in self.shards]
-        addresses = [shard.address for shard in self.shards]
+        paths = [shard.path for shard in self.shards]
+        sums = [sha256_of(Path(path)) for path in paths]
         return {
             "model": request.model,
-            "predictions": addresses[0] if len(addresses) == 1 else addresses,
+            "predictions": paths[0] if len(paths) == 1 else paths,
             "predictions_sha256": sums[0] if len(sums) == 1 else sums,
             "id_field": request.id_field,
             "output_field": request.output_field,
@@ -231,7 +229,7 @@ def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
         "options": {name: redacted(str(value)) for name, value in job.options.without_costs().changed().items()},
         "version": built.version,
         "data": job.data,
-        "files": [shard.address for shard in job.shards],
+        "files": [shard.path for shard in job.shards],
         "fields": [*job.fields],
         "partial": request.partial,
         "package": __version__,
@@ -358,11 +356,11 @@ def _part(metric: Metric, clusters: ClusteredScores) -> MetricTable | Columns:
 
 def _repeated(job: ScoreParts, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[tuple[int, int], str]:
     """Return the place of a reply whose item has another reply in the same epoch, and the error."""
-    address, other = (job.shards[record["shard"]].address for record in (second, first))
+    path, other = (job.shards[record["shard"]].path for record in (second, first))
     in_epoch = f" in epoch {second['epoch']}" if second["epoch"] != 1 else ""
-    in_file = "" if address == other else f" of {other}"
+    in_file = "" if path == other else f" of {other}"
     what = f"duplicate id {json.loads(second['id'])!r}{in_epoch} (first in line {first['line']}{in_file})"
-    return (second["shard"], second["line"]), f"{address}:{second['line']}: {what}"
+    return (second["shard"], second["line"]), f"{path}:{second['line']}: {what}"
 
 
 def _estimate(metric: Metric, parts: Sequence[MetricTable | Columns]) -> Estimate | None:

@@ -6,12 +6,10 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,21 +137,6 @@ def test_a_file_without_replies_is_named(suffix: str, workers: int, tmp_path: Pa
     assert str(raised.value) == f"{empty}: contains no predictions"
 
 
-def test_items_are_written_to_parquet_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from pyarrow import parquet
-
-    folder, built = tmp_path / "items", build(INDEPENDENT, SAMPLE)
-    command = ["items", INDEPENDENT, "--data", "sample", "--parquet", str(folder), "--shard-size", "15"]
-    assert main(command) == 0
-    files = sorted(folder.iterdir())
-    rows = [row for path in files for row in parquet.read_table(path).to_pylist()]
-    assert len(files) == -(-len(rows) // 15)
-    assert [(row["id"], row["system"], row["prompt"]) for row in rows] == [
-        (item.id, item.system, item.prompt) for item in built.items
-    ]
-    assert main(command) == 2 and "exists already" in capsys.readouterr().err
-
-
 def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = replies(INDEPENDENT, epochs=2)
     kept = [row for row in rows if row["epoch"] == 1 or row["id"].endswith("original")]
@@ -262,57 +245,3 @@ def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
     request = ScoreRequest(predictions=[str(tmp_path / "r.jsonl")])
     with pytest.raises(DataError, match=r"two rows make the item '.*'; ids must be unique"):
         score_file(INDEPENDENT, Options(data=str(tmp_path / "data.jsonl")), request)
-
-
-@pytest.mark.parametrize(("folder", "pattern"), [("all", "all"), ("part-01", "part-?[0-9]"), ("_new", "_new")])
-@pytest.mark.slow
-def test_a_pattern_in_an_address_names_what_it_matches(folder: str, pattern: str, tmp_path: Path) -> None:
-    """What it matches may be hidden, but not the folder in which it begins."""
-    (tmp_path / "_a").mkdir()
-    written = write_shards(tmp_path / "_a" / folder, replies(INDEPENDENT), 3)
-    (written / "_SUCCESS.jsonl").write_text("")
-    found = scored(INDEPENDENT, f"file://{tmp_path}/_a/{pattern}/*.jsonl")
-    assert bits(found).replace("the 3 files", "") == bits(scored(INDEPENDENT, written)).replace("the 3 files", "")
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[Mapping[str, str]]:
-    """A loopback S3 server; the variables with which its bucket `bucket` is found."""
-    server = pytest.importorskip("moto.server")
-    pytest.importorskip("s3fs")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    running = server.ThreadedMotoServer("127.0.0.1", port, verbose=False)
-    running.start()
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
-    yield dict.fromkeys(names, "us-east-1") | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
-    running.stop()
-
-
-@pytest.mark.slow
-def test_shards_in_s3_are_scored_as_local_ones(
-    s3: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in s3.items():
-        monkeypatch.setenv(name, value)
-    import s3fs
-
-    local = write_shards(tmp_path / "r", replies(INDEPENDENT), 3)
-    bucket = s3fs.S3FileSystem()
-    bucket.mkdir("bucket")
-    bucket.put(str(local), "bucket/replies", recursive=True)
-    whole = bits(scored(INDEPENDENT, local))
-    assert bits(scored(INDEPENDENT, "s3://bucket/replies")) == whole
-    assert bits(scored(INDEPENDENT, "s3://bucket/replies/*.jsonl")) == whole
-    assert main(["score", INDEPENDENT, "s3://bucket/replies", "--data", "sample", "--json"]) == 0
-    path = tmp_path / "scored.json"
-    path.write_text(capsys.readouterr().out)
-    assert read_run(path, json.loads(path.read_text())).answers
-    bucket.pipe("bucket/replies/001.jsonl", b'{"id": 1}\n')
-    with pytest.raises(DataError, match=r"^s3://bucket/replies/001\.jsonl:1: expected"):
-        scored(INDEPENDENT, "s3://bucket/replies")
-    with pytest.raises(DataError, match="has changed since it was scored"):
-        read_run(path, json.loads(path.read_text()))
-    with pytest.raises(DataError, match=r"^s3://bucket/none: cannot be read"):
-        scored(INDEPENDENT, "s3://bucket/none")

@@ -354,7 +354,7 @@ def test_the_knowledge_is_opened_once_and_not_in_the_event_loop(
 
     from inspect_ai.util import registry_create
 
-    from halu_tasks.knowledge.index import open_knowledge
+    from halu_tasks.knowledge import open_knowledge
     from halu_tasks.solvers import knowledge
 
     opened: list[threading.Thread] = []
