@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_judge import asked_text, by_rule
+from judges import asked_text, by_rule
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
