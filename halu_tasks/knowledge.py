@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -39,13 +39,13 @@ _ID_FIELDS = ("id", "_id")
 
 _LONGEST = 200
 """Maximum number of words of a passage that a text is split into."""
-# a word, two characters of a script without spaces, or a part of a string longer than any word
-_UNIT = rf"(?:[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}})"
+# a word, two characters of a script without spaces, or a part of a string longer than any word; never tried shorter
+_UNIT = rf"(?>[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}})"
 _WORD = re.compile(_UNIT)
 _ENDS = (
     re.compile(r"\n\n"),
     re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*\s+|[。！？；][”’」』）]*|\n+"),
-    re.compile(rf"(?:{_UNIT}\s*){{{_LONGEST}}}"),
+    re.compile(rf"(?>{_UNIT}\s*){{{_LONGEST}}}"),
 )
 """Where a text is split: after paragraphs, those that are too long after sentences, and these after so many words."""
 _HEADING = re.compile(r"#{1,6}\s.{0,100}\n*")
@@ -212,7 +212,6 @@ class Knowledge:
             self._places = np.load(folder / _PLACES)
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DataError(f"{folder}: the index is damaged ({error}); delete the folder and run again") from None
-        self._reading = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._places) - 1
@@ -244,9 +243,8 @@ class Knowledge:
 
     def _passage(self, number: int, score: float) -> Snippet:
         start, end = int(self._places[number]), int(self._places[number + 1])
-        with self._reading:
-            self._passages.seek(start)
-            row = self._passages.read(end - start)
+        # does not move the file's position, which threads share
+        row = os.pread(self._passages.fileno(), end - start, start)
         try:
             id, title, text = json.loads(row)
             return Snippet(id, title, text, score)

@@ -84,17 +84,12 @@ class Source:
         """
         source = cls(name, files=(), **keys)
         base = address and address.replace("{revision}", source.revision)
-        published = tuple(
-            SourceFile(
-                file,
-                (facts or {}).get("url") or (base and base + file),
-                (facts or {}).get("sha256"),
-                tuple((facts or {}).get("also", ())),
-                tuple((facts or {}).get("extracts", ())),
-            )
-            for file, facts in files.items()
-        )
-        return replace(source, files=published)
+        published = []
+        for file, facts in files.items():
+            given: dict[str, Any] = {key: fact for key, fact in (facts or {}).items() if fact is not None}
+            given |= {key: tuple(given[key]) for key in ("also", "extracts") if key in given}
+            published.append(SourceFile(file, **{"url": base and base + file, **given}))
+        return replace(source, files=tuple(published))
 
 
 _KEYS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))

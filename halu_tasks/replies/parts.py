@@ -30,7 +30,6 @@ from halu_tasks.executors.job import Report
 from halu_tasks.judging.stores import COSTS
 from halu_tasks.replies.predictions import (
     PredictionRow,
-    Shard,
     check_reply,
     no_predictions,
     prediction_rows,
@@ -166,10 +165,10 @@ class ScoredReplies:
         path: The file.
         built: The task.
         costs: The file in which the costs of judges are recorded.
-        shards: The files that the replies are from, which the file names.
+        shards: The files that the replies are from and their versions, which the file names.
     """
 
-    def __init__(self, path: Path, built: Built, costs: Path, shards: Sequence[Shard] = ()) -> None:
+    def __init__(self, path: Path, built: Built, costs: Path, shards: Sequence[tuple[str, str]] = ()) -> None:
         self._built, self._costs, self._id_parts = built, costs, IdParts(built.all_metrics)
         self._rows: list[tuple[Any, ...]] = []
         self._writer = parquet.ParquetWriter(
@@ -237,7 +236,7 @@ class ScoreParts:
         task: The task's name, or the path of a task file.
         options: The task's options.
         data: The checksum of the task's data.
-        shards: The files with the replies.
+        shards: The files with the replies, each with its version.
         fields: The names of their fields with the id and the reply.
         parts: The number of parts.
     """
@@ -246,7 +245,7 @@ class ScoreParts:
     task: str
     options: Options
     data: str
-    shards: tuple[Shard, ...]
+    shards: tuple[tuple[str, str], ...]
     fields: tuple[str, str]
     parts: int
     name: ClassVar[str] = "score"
@@ -281,7 +280,7 @@ class ScoreParts:
         scored = path.exists() and json.loads(parquet.read_schema(path).metadata[_SHARDS])
         return bool(scored == [list(shard) for shard in self._shards(part).values()])
 
-    def _shards(self, part: int) -> dict[int, Shard]:
+    def _shards(self, part: int) -> dict[int, tuple[str, str]]:
         return dict(list(enumerate(self.shards))[part :: self.parts])
 
     def _score(self, part: int) -> None:
@@ -308,23 +307,23 @@ class ScoreParts:
                 raise unknown_id(place, id, len(unknown), built.task)
 
     def _with_items(
-        self, built: Built, store: ItemStore, shards: dict[int, Shard], unknown: list[tuple[str, str]]
+        self, built: Built, store: ItemStore, shards: dict[int, tuple[str, str]], unknown: list[tuple[str, str]]
     ) -> Iterator[tuple[StoredItem, int, PredictionRow]]:
         """Read the replies of files with their items; add the places and ids of those that no item has to `unknown`.
 
         Raises:
             DataError: A row is malformed, or a file has no rows, as when its upload failed.
         """
-        for number, shard in shards.items():
+        for number, (path, _) in shards.items():
             row = None
-            for row in prediction_rows(Path(shard.path), *self.fields):
-                check_reply(built, f"{shard.path}:{row.line}", row.reply)
+            for row in prediction_rows(Path(path), *self.fields):
+                check_reply(built, f"{path}:{row.line}", row.reply)
                 if stored := store.find(row.id):
                     yield stored, number, row
                 else:
-                    unknown.append((f"{shard.path}:{row.line}", row.id))
+                    unknown.append((f"{path}:{row.line}", row.id))
             if row is None:
-                raise no_predictions(shard.path)
+                raise no_predictions(path)
 
 
 @lru_cache(1)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.data.rows import Row, json_lines
-from halu_tasks.data.tables import WORKBOOK, parquet_rows, table_lines
+from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
 from halu_tasks.tasks import Built, Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
@@ -25,22 +24,11 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json
 """The files that are read from a folder; a file that is named may have any name."""
 
 
-class Shard(NamedTuple):
-    """One of several files that are read as one.
+def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
 
-    Attributes:
-        path: Its path.
-        version: Changes when the file does.
-    """
-
-    path: str
-    version: str
-
-
-def shards_at(paths: Sequence[str]) -> list[Shard]:
-    """Return the files at paths, in order; those of a folder sorted by name, with its subfolders.
-
-    Files and folders of a folder whose names begin with a dot or an underscore are left out, as Spark and Hive do.
+    Subfolders are read, too. Files and folders of a folder whose names begin with a dot or an underscore are left out,
+    as Spark and Hive do.
 
     Raises:
         DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
@@ -51,7 +39,7 @@ def shards_at(paths: Sequence[str]) -> list[Shard]:
             stat = path.stat()
         except OSError as error:
             raise DataError(f"{path}: {error.strerror or error}") from None
-        shards.append(Shard(str(path), f"{stat.st_size}-{stat.st_mtime_ns}"))
+        shards.append((str(path), f"{stat.st_size}-{stat.st_mtime_ns}"))
     return shards
 
 

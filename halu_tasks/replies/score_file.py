@@ -42,7 +42,7 @@ from halu_tasks.replies.parts import (
     read_records,
     write_items,
 )
-from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, Shard, shards_at
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, shards_at
 from halu_tasks.replies.reference import check_reference, label_warnings, uncorrected_note
 from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
@@ -88,7 +88,7 @@ class ScoredFile:
     Attributes:
         request: What was scored.
         built: The task.
-        shards: The files.
+        files: The files.
         items: The number of items of the task.
         scored_items: The number of items that were scored, each once for all epochs.
         number: The number of scores, those of missing replies included.
@@ -102,7 +102,7 @@ class ScoredFile:
 
     request: ScoreRequest
     built: Built
-    shards: Sequence[Shard]
+    files: Sequence[str]
     items: int
     scored_items: int
     number: int
@@ -130,7 +130,7 @@ class ScoredFile:
 
     def missing_warning(self) -> str:
         """Return the warning of missing replies."""
-        where = self.shards[0].path if len(self.shards) == 1 else f"the {len(self.shards):,} files"
+        where = self.files[0] if len(self.files) == 1 else f"the {len(self.files):,} files"
         have = "items have no prediction"
         if self.epochs > 1:
             have = f"predictions ({self.scored_items:,} items, {self.epochs} epochs) are missing"
@@ -141,11 +141,10 @@ class ScoredFile:
         """Return what is known of the run; how the model was asked is not."""
         built, request = self.built, self.request
         names = {*DATA_OPTIONS, *built.task.task_options}
-        paths = [shard.path for shard in self.shards]
-        sums = [sha256_of(Path(path)) for path in paths]
+        files, sums = self.files, [sha256_of(Path(path)) for path in self.files]
         return {
             "model": request.model,
-            "predictions": paths[0] if len(paths) == 1 else paths,
+            "predictions": files[0] if len(files) == 1 else files,
             "predictions_sha256": sums[0] if len(sums) == 1 else sums,
             "id_field": request.id_field,
             "output_field": request.output_field,
@@ -229,7 +228,7 @@ def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
         "options": {name: redacted(str(value)) for name, value in job.options.without_costs().changed().items()},
         "version": built.version,
         "data": job.data,
-        "files": [shard.path for shard in job.shards],
+        "files": [path for path, _ in job.shards],
         "fields": [*job.fields],
         "partial": request.partial,
         "package": __version__,
@@ -299,7 +298,7 @@ def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile
     scored = ScoredFile(
         request=request,
         built=built,
-        shards=job.shards,
+        files=[path for path, _ in job.shards],
         items=len(items),
         scored_items=counts["items"],
         number=counts["number"],
@@ -356,7 +355,7 @@ def _part(metric: Metric, clusters: ClusteredScores) -> MetricTable | Columns:
 
 def _repeated(job: ScoreParts, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[tuple[int, int], str]:
     """Return the place of a reply whose item has another reply in the same epoch, and the error."""
-    path, other = (job.shards[record["shard"]].path for record in (second, first))
+    path, other = (job.shards[record["shard"]][0] for record in (second, first))
     in_epoch = f" in epoch {second['epoch']}" if second["epoch"] != 1 else ""
     in_file = "" if path == other else f" of {other}"
     what = f"duplicate id {json.loads(second['id'])!r}{in_epoch} (first in line {first['line']}{in_file})"
