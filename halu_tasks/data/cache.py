@@ -42,7 +42,8 @@ def cached_file(source: Source, name: str) -> Path | None:
     if url.startswith(SCHEME):
         return hub.cached(HubAddress.parse(url))
     path = cached_path(source, name)
-    return path if path.is_file() else None
+    # what somebody put there without an address is not what was published
+    return path if url and path.is_file() else None
 
 
 def sha256_of(path: Path) -> str:

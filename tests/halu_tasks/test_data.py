@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import SOURCES, Source, SourceFile
-from halu_tasks.tasks import TaskData, build, registry, source_named
+from halu_tasks.tasks import build, registry, source_named
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -38,7 +37,10 @@ TOY = Source(
 )
 
 
-def put(path: Path, content: bytes = b'{"a": "local"}\n') -> Path:
+LOCAL = b'{"a": "local"}\n'
+
+
+def put(path: Path, content: bytes = LOCAL) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
@@ -49,28 +51,40 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halu_tasks.data.cache.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
-# --- the order ----------------------------------------------------------------------------------
+# --- where data are -----------------------------------------------------------------------------
+
+LOCATED: dict[str, tuple[dict[str, bytes], str | None, str | None, str, str]] = {
+    "named before environment and cache": ({"env/rows.jsonl": LOCAL, "x": LOCAL}, "x", "env", "x", "local"),
+    "environment before the cache": ({"env/rows.jsonl": LOCAL}, None, "env", "env/rows.jsonl", "local"),
+    "the cache": ({}, None, None, "cache", "pinned"),
+    "a folder": ({"rows.jsonl": LOCAL, "elsewhere/rows.jsonl": LOCAL}, ".", None, "rows.jsonl", "local"),
+    "a root of folders": (
+        {"toy/rows.jsonl": LOCAL, "elsewhere/rows.jsonl": LOCAL},
+        ".",
+        None,
+        "toy/rows.jsonl",
+        "local",
+    ),
+    "the home folder": ({"data/rows.jsonl": LOCAL}, "~/data", None, "data/rows.jsonl", "local"),
+    "a copy of the published file": ({"rows.jsonl": PUBLISHED}, ".", None, "rows.jsonl", "pinned"),
+    "almost a copy": ({"rows.jsonl": PUBLISHED + b"\n"}, ".", None, "rows.jsonl", "local"),
+}
 
 
-def test_a_named_file_wins_over_the_environment_and_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(cached_path(TOY, ROWS), PUBLISHED)
-    monkeypatch.setenv("HALU_TASKS_DATA", str(put(tmp_path / "environment" / ROWS).parent))
-    named = put(tmp_path / "named.jsonl", b'{"a": "named"}\n')
-    found = locate(TOY, ROWS, Options(data=str(named)))
-    assert (found.content, found.kind, found.sha256) == (named, "local", hashlib.sha256(named.read_bytes()).hexdigest())
-
-
-def test_the_environment_wins_over_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(cached_path(TOY, ROWS), PUBLISHED)
-    folder = put(tmp_path / "environment" / ROWS).parent
-    monkeypatch.setenv("HALU_TASKS_DATA", str(folder))
-    assert locate(TOY, ROWS).content == folder / ROWS
-
-
-def test_the_cache_serves_when_nothing_is_named() -> None:
-    path = put(cached_path(TOY, ROWS), PUBLISHED)
-    found = locate(TOY, ROWS)
-    assert (found.content, found.kind) == (path, "pinned")
+@pytest.mark.parametrize("case", LOCATED)
+def test_data_are_found(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, named, environment, expected, kind = LOCATED[case]
+    cached = put(cached_path(TOY, ROWS), PUBLISHED)
+    for name, content in files.items():
+        put(tmp_path / name, content)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if environment:
+        monkeypatch.setenv("HALU_TASKS_DATA", str(tmp_path / environment))
+    data = named if named is None or named.startswith("~") else str(tmp_path / named)
+    found = locate(TOY, ROWS, Options(data=data))
+    path = cached if expected == "cache" else tmp_path / expected
+    assert (found.content, found.kind) == (path, kind)
+    assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_the_sample_is_read_when_it_is_asked_for_by_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,45 +104,20 @@ def test_missing_data_never_become_the_sample(monkeypatch: pytest.MonkeyPatch) -
         assert way in message
 
 
-def test_a_benchmark_that_the_sample_lacks_is_an_error() -> None:
-    with pytest.raises(DataError, match=r"Toy: the packaged sample has no rows\.jsonl"):
-        locate(TOY, ROWS, Options(data="sample"))
-
-
-# --- what a name may be -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("inside", [ROWS, f"toy/{ROWS}"])
-def test_a_folder_or_the_root_of_one_folder_a_benchmark(tmp_path: Path, inside: str) -> None:
-    path = put(tmp_path / inside)
-    put(tmp_path / "elsewhere" / ROWS)
-    assert locate(TOY, ROWS, Options(data=str(tmp_path))).content == path
-
-
-def test_a_file_may_have_any_name(tmp_path: Path) -> None:
-    path = put(tmp_path / "mine.txt")
-    assert locate(TOY, ROWS, Options(data=str(path))).content == path
-
-
-def test_a_name_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    path = put(tmp_path / "data" / ROWS)
-    assert locate(TOY, ROWS, Options(data="~/data")).content == path
-
-
-def test_a_copy_of_the_published_file_is_as_good_as_the_pinned_one(tmp_path: Path) -> None:
-    assert locate(TOY, ROWS, Options(data=str(put(tmp_path / ROWS, PUBLISHED)))).kind == "pinned"
-    assert locate(TOY, ROWS, Options(data=str(put(tmp_path / "x" / ROWS, PUBLISHED + b"\n")))).kind == "local"
-
-
-def test_a_file_without_a_published_sum_is_local_when_named(tmp_path: Path) -> None:
-    assert locate(TOY, OTHER, Options(data=str(put(tmp_path / OTHER)))).kind == "local"
-
-
-def test_the_file_of_another_task_of_the_benchmark_is_refused(tmp_path: Path) -> None:
-    path = put(tmp_path / OTHER)
-    with pytest.raises(DataError, match=f"{path}: this task reads {ROWS}, not {OTHER}; name the folder"):
-        locate(TOY, ROWS, Options(data=str(path)))
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("sample", r"Toy: the packaged sample has no rows\.jsonl"),
+        ("{}/other.jsonl", "{}/other.jsonl: this task reads rows.jsonl, not other.jsonl; name the folder"),
+        ("{}/nowhere", "Toy: data '{}/nowhere' does not exist; name a local copy with halu_data="),
+        ("{}", "Toy: {} contains neither rows.jsonl nor toy/rows.jsonl"),
+        ("x" * 5000, "cannot be read"),
+    ],
+)
+def test_data_that_are_not_found_are_named(data: str, message: str, tmp_path: Path) -> None:
+    put(tmp_path / OTHER)
+    with pytest.raises(DataError, match=message.replace("{}", str(tmp_path))):
+        locate(TOY, ROWS, Options(data=data.replace("{}", str(tmp_path))))
 
 
 def test_the_generative_file_is_refused_by_the_choice_task() -> None:
@@ -136,30 +125,6 @@ def test_the_generative_file_is_refused_by_the_choice_task() -> None:
     with pytest.raises(DataError, match=r"this task reads single_choice_qa\.jsonl, not generative_qa\.jsonl"):
         build("cfaith_choice", Options(data=str(path)))
     assert len(build("cfaith_tf", Options(data=str(path))).items) == 72
-
-
-def test_a_path_that_does_not_exist_is_named_with_the_ways_to_name_another(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Toy: data '.*/nowhere' does not exist; name a local copy with halu_data="):
-        locate(TOY, ROWS, Options(data=str(tmp_path / "nowhere")))
-
-
-def test_a_folder_without_the_file_says_what_it_lacks(tmp_path: Path) -> None:
-    put(tmp_path / OTHER)
-    with pytest.raises(DataError, match=f"Toy: {tmp_path} contains neither {ROWS} nor toy/{ROWS}"):
-        locate(TOY, ROWS, Options(data=str(tmp_path)))
-
-
-def test_a_name_that_no_file_can_have_is_an_error_of_one_line() -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        locate(TOY, ROWS, Options(data="x" * 5000))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read anything")
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
-    path = put(tmp_path / ROWS)
-    path.chmod(0)
-    with pytest.raises(DataError, match=f"{path}: Permission denied"):
-        locate(TOY, ROWS, Options(data=str(path)))
 
 
 @pytest.mark.parametrize(
@@ -252,18 +217,6 @@ def test_a_utf_16_file_is_not_utf_8(tmp_path: Path) -> None:
         lines_of(path)
 
 
-@given(st.lists(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(str.encode)), max_size=5))
-def test_any_bytes_give_objects_or_one_data_error(lines: list[bytes]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = put(Path(folder) / ROWS, b"\n".join(lines))
-        try:
-            found = lines_of(path)
-        except DataError as error:
-            assert str(error).startswith(f"{path}:") and len(str(error).splitlines()) == 1
-        else:
-            assert all(isinstance(row, dict) for _, row in found)
-
-
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -349,30 +302,6 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
 }
 
 
-def reader_of(task: str) -> TaskData:
-    return registry()[0][task].data
-
-
-def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, path: Path, bad: dict[str, Any]) -> str:
-    row = dict(bad)
-    change(row)
-    put(path, "".join(json.dumps(r) + "\n" for r in (good, good, row, good)).encode())
-    rows = reader.rows(path)
-    assert [next(rows), next(rows)] == [good, good]
-    with pytest.raises(DataError) as raised:
-        next(rows)
-    assert len(str(raised.value).splitlines()) == 1
-    return str(raised.value)
-
-
-@pytest.mark.parametrize("fault", BAD_REFACT)
-def test_a_bad_refact_row_stops_loading_with_file_line_and_reason(fault: str, tmp_path: Path) -> None:
-    row, change, reason = BAD_REFACT[fault]
-    path = tmp_path / "refact_multi_error.jsonl"
-    message = failing_at_line_three(reader_of("refact_correction"), NEG_ROW, change, path, row)
-    assert message.startswith(f"{path}:3: {reason}")
-
-
 CHOICE_ROW = sample_rows("cfaith/single_choice_qa.jsonl")[0]
 OPEN_ROW = sample_rows("cfaith/generative_qa.jsonl")[0]
 
@@ -412,13 +341,24 @@ BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", BAD_CFAITH)
-def test_a_bad_cfaith_row_stops_loading_with_file_line_and_reason(fault: str, tmp_path: Path) -> None:
-    row, change, reason = BAD_CFAITH[fault]
-    reader, good = (reader_of("cfaith_gen"), OPEN_ROW) if row is OPEN_ROW else (reader_of("cfaith_choice"), CHOICE_ROW)
-    path = tmp_path / "rows.jsonl"
-    message = failing_at_line_three(reader, good, change, path, row)
-    assert message.startswith(f"{path}:3: ") and reason in message
+BAD_ROWS = {("refact", fault): case for fault, case in BAD_REFACT.items()}
+BAD_ROWS |= {("cfaith", fault): case for fault, case in BAD_CFAITH.items()}
+
+
+@pytest.mark.parametrize(("benchmark", "fault"), BAD_ROWS)
+def test_a_bad_row_stops_loading_with_file_line_and_reason(benchmark: str, fault: str, tmp_path: Path) -> None:
+    row, change, reason = BAD_ROWS[benchmark, fault]
+    good = NEG_ROW if benchmark == "refact" else row
+    task = "refact_correction" if benchmark == "refact" else "cfaith_gen" if row is OPEN_ROW else "cfaith_choice"
+    bad = dict(row)
+    change(bad)
+    path = put(tmp_path / "rows.jsonl", "".join(json.dumps(each) + "\n" for each in (good, good, bad, good)).encode())
+    rows = registry()[0][task].data.rows(path)
+    assert [next(rows), next(rows)] == [good, good]
+    with pytest.raises(DataError) as raised:
+        next(rows)
+    message = str(raised.value)
+    assert message.startswith(f"{path}:3: ") and reason in message and len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
