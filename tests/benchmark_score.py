@@ -53,22 +53,12 @@ def grow_data(folder: Path, items: int) -> None:
 def replies(data: Path, epochs: int, seed: int = 0) -> Iterator[str]:
     """A line for each reply, in the order of the data."""
     draw = random.Random(seed)
-    with (data / "refact_multi_error.jsonl").open() as file:
-        ids = (
-            [f"{json.loads(line)['sample_id']}/{which}" for line in file for which in ("original", "confabulated")]
-            if epochs > 1
-            else None
-        )
-    if ids:
-        for epoch in range(1, epochs + 1):
-            for id in ids:
-                yield json.dumps({"id": id, "epoch": epoch, "output": REPLIES[draw.randrange(4)]})
-        return
-    with (data / "refact_multi_error.jsonl").open() as file:
-        for line in file:
-            for which in ("original", "confabulated"):
-                id = f"{json.loads(line)['sample_id']}/{which}"
-                yield json.dumps({"id": id, "output": REPLIES[draw.randrange(4)]})
+    for epoch in range(1, epochs + 1):
+        with (data / "refact_multi_error.jsonl").open() as file:
+            for line in file:
+                for which in ("original", "confabulated"):
+                    id = f"{json.loads(line)['sample_id']}/{which}"
+                    yield json.dumps({"id": id, "epoch": epoch, "output": REPLIES[draw.randrange(4)]})
 
 
 def write_shards(lines: Iterator[str], folder: Path, shards: int) -> None:
