@@ -46,40 +46,35 @@ from inspect_ai.tool import Tool, ToolError, tool
 
 ASKED = Path({str(tmp_path / "asked.txt")!r})
 
-@tool
-def almanac() -> Tool:
+def looking_up(result):
     async def execute(query: str) -> str:
         """Look something up.
 
         Args:
             query: what to look up.
         """
-        with ASKED.open("a") as file:
-            file.write(query + "\\n")
-        return f"The almanac has this on {{query}}: it is so."
+        return result(query)
     return execute
+
+def note(query):
+    with ASKED.open("a") as file:
+        file.write(query + "\\n")
+    return f"The almanac has this on {{query}}: it is so."
+
+def fail(query):
+    raise ToolError("out of order")
+
+@tool
+def almanac() -> Tool:
+    return looking_up(note)
 
 @tool
 def broken() -> Tool:
-    async def execute(query: str) -> str:
-        """Look something up.
-
-        Args:
-            query: what to look up.
-        """
-        raise ToolError("out of order")
-    return execute
+    return looking_up(fail)
 
 @tool
 def keyed(key: str) -> Tool:
-    async def execute(query: str) -> str:
-        """Look something up.
-
-        Args:
-            query: what to look up.
-        """
-        return key
-    return execute
+    return looking_up(lambda query: key)
 ''',
         encoding="utf-8",
     )
@@ -301,12 +296,6 @@ def test_what_cannot_be_looked_up_in_is_told_in_one_line(
     with pytest.raises(ValueError, match=message.split("(")[0]) as raised:
         run_method(TASK, METHOD, Reader(), **given)
     assert "\n" not in str(raised.value)
-
-
-def test_inspects_own_tools_are_known_by_name() -> None:
-    from halu_tasks.solvers.tools import tool_named
-
-    assert callable(tool_named("web_search")) and callable(tool_named("inspect_ai/think"))
 
 
 def test_a_second_run_makes_no_call(run_method: Run, wiki: Path) -> None:
