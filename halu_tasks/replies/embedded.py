@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
@@ -37,18 +37,6 @@ def provenance_of(kind: str, provenance: Provenance) -> Provenance:
     return provenance.without_prompt() if kind == "replay" else provenance
 
 
-class Known(NamedTuple):
-    """An item that embedded models can reply to, with its task."""
-
-    built: Built
-    item: Item
-
-    @property
-    def task(self) -> Task:
-        """The task."""
-        return self.built.task
-
-
 _loaded: dict[str, Built] = {}
 
 
@@ -68,17 +56,17 @@ def loaded(task: str) -> Built | None:
 
 
 @cache
-def _by_prompt() -> tuple[dict[str, list[Known]], list[int]]:
+def _by_prompt() -> tuple[dict[str, list[tuple[Built, Item]]], list[int]]:
     """Return the items by prompt, and the different lengths of prompts, the longest first."""
-    items: dict[str, list[Known]] = {}
+    items: dict[str, list[tuple[Built, Item]]] = {}
     for built in _loaded.values():
         for item in built.items:
-            items.setdefault(item.prompt, []).append(Known(built, item))
+            items.setdefault(item.prompt, []).append((built, item))
     return items, sorted(set(map(len, items)), reverse=True)
 
 
-def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
-    """Find the item with this prompt.
+def find(prompt: str, id: str | None = None, task: str | None = None) -> tuple[Built, Item]:
+    """Find the item with this prompt, and its task.
 
     Args:
         prompt: The item's prompt, possibly after a system message or worked examples.
@@ -96,7 +84,7 @@ def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
             f"the embedded models answer only items of halu-tasks; this prompt belongs to none: {prompt[-80:]!r}"
         )
     # if nothing else decides, the task that was loaded last
-    return max(reversed(candidates), key=lambda known: (known.item.id == id, known.task.name == task))
+    return max(reversed(candidates), key=lambda known: (known[1].id == id, known[0].task.name == task))
 
 
 @dataclass
@@ -158,7 +146,7 @@ class Embedded:
         Returns:
             The probability, from 0 to 1; None if the model's reply has none.
         """
-        choices = find(prompt, id, task_name).task.choices
+        choices = find(prompt, id, task_name)[0].task.choices
         probability = self.reply(prompt, id, task_name).probability
         if choices is None or choice not in choices:
             raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {task_name}")
