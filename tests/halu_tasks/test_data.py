@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -242,123 +241,35 @@ def test_what_was_written_is_read_with_its_line(
 
 # --- rows ---------------------------------------------------------------------------------------
 
-Change = Callable[[dict[str, Any]], object]
-
 
 def sample_rows(name: str) -> list[dict[str, Any]]:
     return [row for _, row in json_lines(SAMPLE / name)]
 
 
-def set_to(field: str, value: Any) -> Change:
-    return lambda row: row.__setitem__(field, value)
-
-
-def without(field: str) -> Change:
-    return lambda row: row.pop(field)
-
-
-def retagged(change: Callable[[str], str]) -> Change:
-    return lambda row: row.__setitem__("error_spans", change(row["error_spans"]))
-
-
-SWAP_ROW = next(row for row in sample_rows("refact/refact_multi_error.jsonl") if row["error_type"] == "swap")
-NEG_ROW = next(row for row in sample_rows("refact/refact_multi_error.jsonl") if row["error_type"] == "neg")
-
-BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
-    "missing field": (SWAP_ROW, without("question"), "field 'question' is missing (has 'sample_id', "),
-    "null": (SWAP_ROW, set_to("question", None), "field 'question' is NoneType, expected str"),
-    "number": (SWAP_ROW, set_to("sample_id", 5), "field 'sample_id' is int, expected str"),
-    "list": (SWAP_ROW, set_to("error_spans", []), "field 'error_spans' is list, expected str"),
-    "empty": (SWAP_ROW, set_to("sample_id", ""), "field 'sample_id' is empty"),
-    "blank": (SWAP_ROW, set_to("question", " \u00a0\n"), "field 'question' is empty"),
-    "lone surrogate": (SWAP_ROW, set_to("question", "why \ud800?"), "field 'question' contains a lone surrogate"),
-    "label": (SWAP_ROW, set_to("error_type", "swapped"), "error_type is 'swapped', expected 'neg' or 'swap'"),
-    "label in capitals": (NEG_ROW, set_to("error_type", "NEG"), "error_type is 'NEG', expected 'neg' or 'swap'"),
-    "never closed": (SWAP_ROW, retagged(lambda text: text.replace("</swap>", "", 1)), "<swap> "),
-    "closes nothing": (SWAP_ROW, retagged(lambda text: text.replace("<swap>", "", 1)), "</swap> closes nothing"),
-    "nested": (NEG_ROW, retagged(lambda text: text.replace("<neg>", "<neg><neg>", 1)), "<neg> opens inside <neg>"),
-    "crossing": (NEG_ROW, retagged(lambda text: text.replace("<neg>", "<swap>", 1)), "</neg> closes <swap>"),
-    "no tag": (NEG_ROW, set_to("error_spans", NEG_ROW["confabulated_answer"]), "error_spans has no tagged text"),
-    "empty span": (
-        NEG_ROW,
-        set_to("error_spans", "<neg></neg>" + NEG_ROW["confabulated_answer"]),
-        "error_spans has no tagged text",
-    ),
-    "other text": (
-        NEG_ROW,
-        retagged(lambda text: text + " And more."),
-        "error_spans without its tags differs from confabulated_answer",
-    ),
-    "other white space": (
-        NEG_ROW,
-        retagged(lambda text: text.replace(" ", "  ", 1)),
-        "error_spans without its tags differs from confabulated_answer",
-    ),
-    "no originals": (
-        SWAP_ROW,
-        set_to("correct_answer", "Something else entirely."),
-        "the text around the tags does not begin and end as the correct answer does",
-    ),
+NEG_ROW, SWAP_ROW = (
+    next(row for row in sample_rows("refact/refact_multi_error.jsonl") if row["error_type"] == kind)
+    for kind in ("neg", "swap")
+)
+BASES = {
+    "neg": ("refact_correction", NEG_ROW),
+    "swap": ("refact_correction", SWAP_ROW),
+    "choice": ("cfaith_choice", sample_rows("cfaith/single_choice_qa.jsonl")[0]),
+    "open": ("cfaith_gen", sample_rows("cfaith/generative_qa.jsonl")[0]),
 }
+BAD_ROWS = [json.loads(line) for line in Path(__file__).with_name("bad_rows.jsonl").read_text("utf-8").splitlines()]
 
 
-CHOICE_ROW = sample_rows("cfaith/single_choice_qa.jsonl")[0]
-OPEN_ROW = sample_rows("cfaith/generative_qa.jsonl")[0]
-
-BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
-    "type outside the set": (OPEN_ROW, set_to("halu_type", "错误"), "hallucination type is '错误', expected one of"),
-    "no entity": (OPEN_ROW, without("ent"), "field 'ent' is missing"),
-    "blank answer": (OPEN_ROW, set_to("halu_answer", "\u3000"), "field 'halu_answer' is empty"),
-    "surrogate": (OPEN_ROW, set_to("correct_answer", "\udfff"), "field 'correct_answer' contains a lone surrogate"),
-    "answers as text": (CHOICE_ROW, set_to("answers", "ABCD"), "field 'answers' is str, expected list"),
-    "three answers": (
-        CHOICE_ROW,
-        lambda row: row.update(answers=row["answers"][:3]),
-        "expected four answers and four labels, found 3 and 4",
-    ),
-    "number among answers": (
-        CHOICE_ROW,
-        lambda row: row.update(answers=[1, *row["answers"][1:]]),
-        "answers and labels must be lists of strings",
-    ),
-    "letter": (CHOICE_ROW, set_to("correct_option", "E"), "correct_option is 'E'"),
-    "letters": (CHOICE_ROW, set_to("correct_option", "AB"), "correct_option is 'AB'"),
-    "letter of a wrong one": (
-        CHOICE_ROW,
-        set_to("correct_option", "ABCD"[(CHOICE_ROW["labels"].index("correct") + 1) % 4]),
-        "but the label 'correct' must be at this position and no other",
-    ),
-    "two correct": (
-        CHOICE_ROW,
-        set_to("labels", ["correct"] * 4),
-        "but the label 'correct' must be at this position and no other",
-    ),
-    "label outside the set": (
-        CHOICE_ROW,
-        lambda row: row.update(labels=[label if label == "correct" else "错误" for label in row["labels"]]),
-        "hallucination type is '错误'",
-    ),
-}
-
-
-BAD_ROWS = {("refact", fault): case for fault, case in BAD_REFACT.items()}
-BAD_ROWS |= {("cfaith", fault): case for fault, case in BAD_CFAITH.items()}
-
-
-@pytest.mark.parametrize(("benchmark", "fault"), BAD_ROWS)
-def test_a_bad_row_stops_loading_with_file_line_and_reason(benchmark: str, fault: str, tmp_path: Path) -> None:
-    row, change, reason = BAD_ROWS[benchmark, fault]
-    good = NEG_ROW if benchmark == "refact" else row
-    task = "refact_correction" if benchmark == "refact" else "cfaith_gen" if row is OPEN_ROW else "cfaith_choice"
-    bad = dict(row)
-    change(bad)
+@pytest.mark.parametrize("case", BAD_ROWS, ids=lambda case: f"{case['base']} {case['fault']}")
+def test_a_bad_row_stops_loading_with_file_line_and_reason(case: dict[str, Any], tmp_path: Path) -> None:
+    task, good = BASES[case["base"]]
+    bad = {name: value for name, value in good.items() if name not in case.get("without", ())} | case.get("set", {})
     path = put(tmp_path / "rows.jsonl", "".join(json.dumps(each) + "\n" for each in (good, good, bad, good)).encode())
     rows = registry()[0][task].data.rows(path)
     assert [next(rows), next(rows)] == [good, good]
     with pytest.raises(DataError) as raised:
         next(rows)
     message = str(raised.value)
-    assert message.startswith(f"{path}:3: ") and reason in message and len(message.splitlines()) == 1
+    assert message.startswith(f"{path}:3: ") and case["reason"] in message and len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
