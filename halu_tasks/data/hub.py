@@ -234,56 +234,27 @@ def file_dataset(path: Path) -> Dataset:
     return Dataset(name=str(path), path="parquet", files=str(path), split="train")
 
 
-def hub_dataset(text: str, options: Options) -> Dataset:
-    """Return the rows of a dataset on the Hub, at the commit that its revision stands for now.
+def named_dataset(named: str, options: Options) -> Dataset:
+    """Return the rows of one split: the one that is named, or the only one there is.
 
     Args:
-        text: The address, `hf://USER/NAME@REVISION`.
-        options: Options that choose configuration, split and streaming.
+        named: The address of a dataset on the Hub, `hf://USER/NAME@REVISION`, which is pinned to the commit that its
+            revision stands for now; or a folder in the Hub's layout.
+        options: Options that choose configuration and split.
 
     Raises:
         DataError: The dataset does not exist or cannot be accessed.
         UsageError: The split does not exist, or none is named and there are several.
     """
-    from huggingface_hub import HfApi
+    dataset = Dataset(name=named, path=named, config=options.data_config, split=options.data_split or "")
+    if named.startswith(SCHEME):
+        from huggingface_hub import HfApi
 
-    address = HubAddress.parse(text)
-    with hub_errors(address):
-        commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
-    dataset = Dataset(
-        name=str(address._replace(revision=commit)),
-        path=address.repository,
-        revision=commit,
-        config=options.data_config,
-        files=address.path,
-        split=options.data_split or "",
-    )
-    return _with_split(dataset)
-
-
-def folder_dataset(folder: Path, options: Options) -> Dataset:
-    """Return the rows of a folder in the Hub's layout.
-
-    Raises:
-        DataError: The folder contains no dataset.
-        UsageError: The split does not exist, or none is named and there are several.
-    """
-    dataset = Dataset(name=str(folder), path=str(folder), config=options.data_config, split=options.data_split or "")
-    return _with_split(dataset)
-
-
-def is_dataset_folder(folder: Path, options: Options) -> bool:
-    """Return whether a folder is to be loaded by its layout: a split is named, or it contains Parquet files."""
-    named = bool(options.data_split or options.data_config)
-    return named or any(next(folder.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
-
-
-def _with_split(dataset: Dataset) -> Dataset:
-    """Return a dataset with its split: the one that is named, or the only one there is.
-
-    Raises:
-        UsageError: The split does not exist, or none is named and there are several.
-    """
+        address = HubAddress.parse(named)
+        with hub_errors(address):
+            commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
+        name = str(address._replace(revision=commit))
+        dataset = replace(dataset, name=name, path=address.repository, revision=commit, files=address.path)
     splits = list(dataset.layout)
     if dataset.split and dataset.split not in splits:
         close = did_you_mean(dataset.split, splits)
@@ -293,6 +264,12 @@ def _with_split(dataset: Dataset) -> Dataset:
     split = dataset.split or splits[0]
     config = f"{dataset.config}/" if dataset.config else ""
     return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split)
+
+
+def is_dataset_folder(folder: Path, options: Options) -> bool:
+    """Return whether a folder is to be loaded by its layout: a split is named, or it contains Parquet files."""
+    named = bool(options.data_split or options.data_config)
+    return named or any(next(folder.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
 
 
 def _plain(value: Any, names: list[str] | None = None) -> Any:

@@ -22,9 +22,8 @@ from halu_tasks.data.hub import (
     SCHEME,
     Dataset,
     file_dataset,
-    folder_dataset,
-    hub_dataset,
     is_dataset_folder,
+    named_dataset,
 )
 from halu_tasks.data.sources import Source
 
@@ -79,7 +78,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     """
     named = options.data or os.environ.get("HALU_TASKS_DATA")
     if named and named.startswith(SCHEME):
-        return _user_data(hub_dataset(named, options), options)
+        return _user_data(named_dataset(named, options), options)
     if named and named != "sample":
         return _named_data(source, name, Path(named).expanduser(), options)
     _refuse(options, "data_split", "data_config", "columns")
@@ -101,7 +100,7 @@ def _named_data(source: Source, name: str, named: Path, options: Options) -> Loc
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
     if named.is_dir() and not in_folder(source, name, named) and is_dataset_folder(named, options):
-        return _user_data(folder_dataset(named, options), options)
+        return _user_data(named_dataset(str(named), options), options)
     _refuse(options, "data_split", "data_config")
     path = _named_file(source, name, named)
     if path.suffix == PARQUET:
