@@ -117,38 +117,13 @@ def test_every_passage_is_found_by_the_rarest_of_its_tokens(texts: list[str]) ->
 
 # --- words --------------------------------------------------------------------------------------
 
-WRITTEN = {
-    "case": ("MERCURY", "mercury"),
-    "accents": ("café São Tomé", "CAFE Sao Tome"),
-    "full width": ("Ｈ２Ｏ", "h₂o"),
-    "emphasis of Markdown": ("_Mercury_ **planet**", "mercury"),
-    "names in code": ("boiling_point", "boiling point"),
-    "soft hyphens": ("tempera\u00adture", "temperature"),
-    "German": ("STRASSE", "Straße"),
-    "Turkish dotless i": ("Iğdır'ın nüfusu", "ığdır"),
-    "Turkish dotted i": ("İstanbul'da", "istanbul"),
-    "Turkish capitals": ("DİYARBAKIR", "Diyarbakır"),
-    "Arabic diacritics": ("القَاهِرَةُ عاصمة مصر", "القاهرة"),
-    "Arabic tatweel": ("مصـــــر", "مصر"),
-    "Arabic alef": ("أحمد", "احمد"),
-    "Hindi nasal": ("सम्बन्ध", "संबंध"),
-    "Bengali": ("বাংলা ভাষা", "ভাষা"),
-    "Persian joiner": ("می\u200cخواهم", "میخواهم"),
-    "Chinese word in a sentence": ("水在标准大气压下的沸点是一百度。", "沸点"),
-    "Chinese question": ("水在标准大气压下的沸点是一百度。", "水的沸点是多少？"),
-    "Chinese beside Latin letters": ("使用AI技术", "ai"),
-    "Chinese character alone": ("2024年", "年"),
-    "Japanese, half width": ("パリはフランスの首都", "ﾊﾟﾘ"),
-    "Korean with a particle": ("서울은 대한민국의 수도이다", "서울"),
-    "Thai": ("กรุงเทพเป็นเมืองหลวง", "กรุงเทพ"),
-}
+WRITTEN = [json.loads(line) for line in Path(__file__).with_name("words.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("difference", WRITTEN)
-def test_a_word_is_found_however_it_is_written(difference: str, tmp_path: Path) -> None:
-    text, query = WRITTEN[difference]
-    path = write(tmp_path / "a.jsonl", ["something else 其他 شيء", text])
-    assert ids(path, query) == ["a.jsonl#2"]
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case["difference"])
+def test_a_word_is_found_however_it_is_written(case: dict[str, str], tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", ["something else 其他 شيء", case["text"]])
+    assert ids(path, case["query"]) == ["a.jsonl#2"]
 
 
 @pytest.mark.parametrize(
