@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import Clause, clauses, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -96,31 +96,6 @@ class OptionQuestion(Question):
         ratings = [rating for clause in [*stated(found), *contrasts] for rating in self._ratings(clause, "")]
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
-
-    def _declared(self, found: list[Read]) -> str | None:
-        label = super()._declared(found)
-        return label if label and label != UNDECIDED else self._called_right(found) or label
-
-    def _called_right(self, found: list[Read]) -> str | None:
-        """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
-        for read in (found[-1], found[0]) if found else ():
-            is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
-            value = None if is_aside else self.value(read)
-            good = self._rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
-            if value and good and not read.goes_on(good.end):
-                return value.label
-        return None
-
-    def _rated_right(self, read: Read, value: Value) -> Token | None:
-        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
-        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
-        return good if is_rated else None
-
-    def ends_clause(self, read: Read, value: Value) -> bool:
-        """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self._rated_right(read, value)
-        return super().ends_clause(read, value._replace(end=good.end) if good else value)
 
     def _alone(self, found: list[Read]) -> str | None:
         heads = {
