@@ -3,7 +3,8 @@
 Replies are scored from shards of JSON Lines, each run in a process of its own: several epochs of the same items, and
 data of one's own with as many items as replies. For each number of replies are printed the wall and the processor
 time, the largest memory of a process, and the time per reply as a ratio to that of the smallest number; then the ratio
-of one worker to two. Ratios of wall times need an otherwise idle machine; the load is printed. With the default numbers it takes about half an hour.
+of one worker to two. Ratios of wall times need an otherwise idle machine; the load is printed. With the default numbers
+it takes about half an hour.
 """
 
 from __future__ import annotations
