@@ -26,7 +26,7 @@ import yaml
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.tasks import Task, registry
-from halu_tasks.tasks.published import REFERENCE
+from halu_tasks.tasks.asking import REFERENCE
 
 PROTOCOLS = Path(__file__).parent.parent / "protocols"
 """Run configurations of published tables: `lm_eval/` for `lm_eval run --config`, `inspect/` for `inspect eval

@@ -13,25 +13,26 @@ from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
-from halu_tasks.scorers.judge import JudgeSpec
-from halu_tasks.scorers.reference import ReferenceLabels
-from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.asking import (
     check_structured,
     prompts_of,
+    published_source,
     reference_prompt,
     structured_decoding,
     structured_reply,
     worked_examples,
 )
-from halu_tasks.tasks.derived import TaskReference, task_named
-from halu_tasks.tasks.provenance import Provenance
-from halu_tasks.tasks.published import published_as
+from halu_tasks.tasks.provenance import Provenance, TaskReference
 from halu_tasks.tasks.reference import read_reference
-from halu_tasks.tasks.task import Decoding, Task
+from halu_tasks.tasks.registry import task_named
+from halu_tasks.tasks.task import Task
 
 if TYPE_CHECKING:
+    from halu_tasks.scorers.judge import JudgeSpec
     from halu_tasks.scorers.metrics import Metric
+    from halu_tasks.scorers.reference import ReferenceLabels
+    from halu_tasks.scorers.registry import TaskScorer
+    from halu_tasks.tasks.prompts import Decoding
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ class Built:
     def _asks_as_published(self) -> bool:
         """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
         asked_as_is = len(self.prompts) == 1 and not self.options.cot
-        return asked_as_is and published_as(self.task.reference, self.prompt) is not None
+        return asked_as_is and published_source(self.task.reference, self.prompt) is not None
 
     @cached_property
     def reference(self) -> ReferenceLabels | None:
