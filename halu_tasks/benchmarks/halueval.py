@@ -56,7 +56,7 @@ def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
 def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield one item per row: the query and the response."""
     for id, row in _with_own_ids(rows):
-        yield Item(id, id, LABELS[row["hallucination"].lower()], fields=_shown(row))
+        yield Item(id, id, LABELS[row["hallucination"]], fields=_shown(row))
 
 
 def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
@@ -65,7 +65,7 @@ def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         shown = _shown(row)
         text = shown["response"]
         spans = gold_spans(text, row["hallucination_spans"])
-        if LABELS[row["hallucination"].lower()] == NO or not spans:
+        if LABELS[row["hallucination"]] == NO or not spans:
             continue
         strings = list(dict.fromkeys(text[start:end] for start, end in spans))
         gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}

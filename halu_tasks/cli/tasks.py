@@ -159,15 +159,15 @@ def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
     Args:
         files: task files (default: those of this package)
     """
-    from halu_tasks.tasks.checks import faults_of, packaged_faults
+    from halu_tasks.tasks.checks import faults_of
     from halu_tasks.tasks.yaml_files import packaged_files
 
-    paths = [path.expanduser() for path in files]
-    faults = faults_of(paths) if paths else packaged_faults()
+    paths = [path.expanduser() for path in files] or packaged_files()
+    faults = faults_of(paths)
     for fault in faults:
         print(fault)
     if not faults:
-        print(f"no faults in {len(paths) or len(packaged_files())} files")
+        print(f"no faults in {len(paths)} files")
     return 2 if faults else 0
 
 

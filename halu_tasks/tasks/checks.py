@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -11,100 +12,59 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.tasks.registry import JUDGED_TAG, TAG, Group, check_tags, registry, task_of
+from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.schema import GroupKeys, validated
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
+from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 
-def packaged_faults() -> list[str]:
-    """Check the packaged files.
+def faults_of(paths: Iterable[Path]) -> list[str]:
+    """Check task files and group files. Members of a group may be defined in the other files.
 
     Returns:
         A line for each file with a fault: the file, the line, the key and what is wrong.
     """
-    tasks, groups = registry()
-    paths: dict[str, Path] = {}
-
-    def check(path: Path) -> None:
-        file = read_task_file(path)
-        key = "group" if "group" in file.values else "task"
-        name = str(file.values.get(key))
-        if name in paths:
-            raise file.fault(key, f"{name!r} is also the name in {paths[name]}")
-        paths[name] = path
-        check_tags(file, {*tasks, *groups})
-        if key == "group":
-            _check_group(file, tasks, {})
-        else:
-            task = Task(file).check()
-            _check_tag(task)
-            check_sample(task, file)
-
-    return _faults(check, packaged_files())
-
-
-def faults_of(paths: Iterable[Path]) -> list[str]:
-    """Check a user's files. Members of a group may be defined in the other files.
-
-    Returns:
-        A line for each file with a fault, as in `packaged_faults`.
-    """
-    tasks, packaged_groups = registry()
+    faults: list[str] = []
+    tasks: dict[str, Task] = {}
     groups: dict[str, TaskFile] = {}
-    own: dict[str, Task] = {}
 
-    def check(path: Path) -> None:
-        file = read_task_file(path)
-        if "group" in file.values:
-            groups[str(file.values["group"])] = file
-            return
-        task = task_of(file)
-        if "class" not in file.values:
-            raise UsageError(
-                f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
-            )
-        check_sample(task, file)
-        own[task.name] = task
-
-    def check_group(path: Path) -> None:
-        (file,) = (file for file in groups.values() if file.path == path)
-        check_tags(file, {*tasks, *packaged_groups})
-        _check_group(file, tasks | own, groups)
-
-    return _faults(check, paths) + _faults(check_group, [file.path for file in groups.values()])
-
-
-def _faults(check: Callable[[Path], None], paths: Iterable[Path]) -> list[str]:
-    faults = []
-    for path in paths:
+    @contextmanager
+    def noting(path: Path) -> Iterator[None]:
         try:
-            check(path)
+            yield
         except UsageError as error:
             faults.append(str(error))
         except Exception as error:  # whatever the functions of a file raise is its fault
             faults.append(f"{path}: cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())})")
+
+    for path in paths:
+        with noting(path):
+            file = read_task_file(path)
+            key, others = ("group", groups) if "group" in file.values else ("task", tasks)
+            if (name := str(file.values.get(key))) in others:
+                raise file.fault(key, f"{name!r} is also the name in another of the files")
+            if key == "group":
+                groups[name] = file
+            else:
+                tasks[name] = _checked(file)
+    packaged_tasks, packaged_groups = registry()
+    for file in groups.values():
+        with noting(file.path):
+            check_tags(file, {*packaged_tasks, *packaged_groups})
+            validated(GroupKeys, file, file.values)
+            others = {name: group.file for name, group in packaged_groups.items()} | groups
+            _ = Group(file, packaged_tasks | tasks, others).keys
     return faults
 
 
-def _check_group(file: TaskFile, tasks: dict[str, Task], groups: dict[str, TaskFile]) -> None:
-    validated(GroupKeys, file, file.values)
-    packaged = {name: group.file for name, group in registry()[1].items()}
-    _ = Group(file, tasks, packaged | groups).keys
-
-
-def _check_tag(task: Task) -> None:
-    """Check that the tag of all packaged tasks runs only those that need no judge.
-
-    Raises:
-        UsageError: The task lacks its tag, or has the other one.
-    """
-    tag, other = (JUDGED_TAG, TAG) if task.judged else (TAG, JUDGED_TAG)
-    tags = task.file.values.get("tag") or []
-    tags = [tags] if isinstance(tags, str) else tags
-    if tag not in tags or other in tags:
-        needs = "needs a judge" if task.judged else "needs no judge"
-        raise task.file.fault("tag", f"expected {tag!r}, got {tags!r}; the task {needs}")
+def _checked(file: TaskFile) -> Task:
+    task = task_of(file)
+    if "class" not in file.values:
+        raise UsageError(
+            f"{file.path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
+        )
+    check_sample(task, file)
+    return task
 
 
 def check_sample(task: Task, file: TaskFile) -> None:

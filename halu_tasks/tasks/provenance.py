@@ -41,7 +41,8 @@ class TaskReference:
         if task is registry()[0].get(task.name):
             return cls(task.name)
         keys = [key for key in task.differing(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
-        return cls(task.name, task.reference, {key: _as_json(task.file.values[key]) for key in keys})
+        values = {key: task.file.values[key] for key in keys}
+        return cls(task.name, task.reference, json.loads(json.dumps(values, default=_name_of)))
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TaskReference:
@@ -75,18 +76,13 @@ def _restored(name: str, reference: str, overrides: str) -> Task:
     return Task(TaskFile(Path(f"{name} (as logged)"), values, {}), packaged).check()
 
 
-def _as_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _as_json(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(each) for each in value]
+def _name_of(value: Any) -> str:
+    """Return what a task file names, as a string that `_from_json` reads."""
     if isinstance(value, FunctionName):
-        path, module = value.folder, value.name.rpartition(".")[0].replace(".", "/")
-        own = path is not None and (path / f"{module}.py").is_file()
-        return f"{_FUNCTION}{path.resolve() / value.name}" if path and own else str(value)
-    if callable(value):
-        return f"{_FUNCTION}{value.__module__}.{value.__qualname__}"
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+        module = value.name.rpartition(".")[0].replace(".", "/")
+        own = value.folder is not None and (value.folder / f"{module}.py").is_file()
+        return f"{_FUNCTION}{value.folder.resolve() / value.name}" if value.folder and own else str(value)
+    return f"{_FUNCTION}{value.__module__}.{value.__qualname__}" if callable(value) else repr(value)
 
 
 def _from_json(value: Any) -> Any:
