@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -32,6 +33,7 @@ from halu_tasks.tasks.schema import (
     KeyFault,
     Keys,
     Strings,
+    check_names,
     check_placeholders,
     check_signature,
     reason_of,
@@ -43,6 +45,7 @@ _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": 
 
 def _source(value: Any) -> Any:
     if isinstance(value, dict):
+        check_names(value, inspect.signature(Source.from_keys).parameters)
         try:
             return validate_call(Source.from_keys)(**value)
         except ValidationError as error:
@@ -51,6 +54,15 @@ def _source(value: Any) -> Any:
         close = did_you_mean(value, SOURCES)
         raise ValueError(f"unknown source {value!r}{close}; known: {', '.join(SOURCES)}")
     return SOURCES[value] if isinstance(value, str) else value
+
+
+def _kind(value: Any) -> str | tuple[str, ...]:
+    """Return the kind of values that a field of a row has: the name of a type, or the strings that it may be."""
+    if isinstance(value, list) and value and all(isinstance(string, str) for string in value):
+        return tuple(value)
+    if not isinstance(value, str) or value not in _TYPES:
+        raise ValueError(f"expected {', '.join(map(repr, _TYPES))} or a list of strings, got {value!r}")
+    return value
 
 
 def _accepted(row: Row) -> None:
@@ -66,7 +78,7 @@ class Rows(Keys):
         check: Raises ValueError if a row is invalid.
     """
 
-    fields: dict[StrictStr, Strings | Literal["string", "text", "strings", "array", "object", "any"]] = Field({})
+    fields: dict[StrictStr, Annotated[str | Strings, BeforeValidator(_kind)]] = Field({})
     columns: Annotated[
         dict[StrictStr, Strings],
         BeforeValidator(lambda value: dict.fromkeys(value, ()) if isinstance(value, list) else value),

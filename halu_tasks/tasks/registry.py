@@ -292,7 +292,7 @@ def task_of(file: TaskFile) -> Task:
             reason = f"expected the packaged task that the file includes, got {reference!r}{close}"
             raise file.fault("reference_task", f"{reason}; a new task names itself")
         return Task(file).check()
-    if name in groups or (name in tasks and name != reference):
+    if isinstance(name, str) and name != reference and (name in groups or name in tasks):
         raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
     derived = Task(file, packaged)
     return derived.check() if {*derived.differing(packaged)} - {"metadata"} else packaged.check()

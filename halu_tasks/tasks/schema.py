@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -30,6 +30,13 @@ Mode = Literal["strict", "paper"]
 OPTIONS = tuple(option.name for option in fields(Options))
 
 
+def check_names(names: Iterable[Any], known: Collection[str]) -> None:
+    """Raise ValueError if one of the names of keys is not known."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown key {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
+
+
 class Keys(BaseModel):
     """A mapping of a task file, or some of its keys. A key that is null counts as absent."""
 
@@ -45,10 +52,8 @@ class Keys(BaseModel):
     def _check_names(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        known = cls.names()
-        for name in values:
-            if name not in known and cls.model_config.get("extra") != "allow":
-                raise ValueError(f"unknown key {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
+        if cls.model_config.get("extra") != "allow":
+            check_names(values, cls.names())
         return {name: value for name, value in values.items() if value is not None}
 
 

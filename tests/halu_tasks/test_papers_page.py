@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 COLUMNS = ["in the paper", "run", "option or metric", "file", "what differs, and why"]
 PAPERS = ("ReFACT", "C-FAITH and HaluAgent", "FactCHD", "HalluVerse25", "Factored Verification")
 TASKS, GROUPS = registry()
-OF_EVERY_TASK = {name for name, spec in Options.specs().items() if not spec.of_some_tasks}
+OF_EVERY_TASK = Options.specs().keys() - Options.of_some_tasks().keys()
 JUDGE = {name for name in OF_EVERY_TASK if name.startswith("judge")}
 
 
