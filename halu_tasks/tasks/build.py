@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
@@ -23,7 +23,6 @@ from halu_tasks.tasks.asking import (
     worked_examples,
 )
 from halu_tasks.tasks.provenance import Provenance, TaskReference
-from halu_tasks.tasks.reference import read_reference
 from halu_tasks.tasks.registry import task_named
 from halu_tasks.tasks.task import Task
 
@@ -220,6 +219,8 @@ class Built:
         """
         if not self.task.judged or not self.options.reference:
             return None
+        from halu_tasks.tasks.reference import read_reference  # imports what reads replies, which listings avoid
+
         return read_reference(self.options.reference, self.task, {item.id for item in self.stream()})
 
     @property
@@ -237,7 +238,7 @@ class Built:
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
         judges = ["judge", *(["assume"] if self.options.assume else [])] if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
-        names = (*given, *self.task.task_options, *asked, *judges)
+        options = {name: getattr(self.options, name) for name in (*given, *self.task.task_options, *asked, *judges)}
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,
@@ -249,13 +250,8 @@ class Built:
             prompt_hash=self.prompt_hash,
             fewshot=self.options.fewshot,
             cot=self.options.cot,
-            options={name: _as_json(getattr(self.options, name)) for name in names},
+            options={name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
         )
-
-
-def _as_json(value: Any) -> Any:
-    """Return the value of an option as JSON has it."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 def build(name: str | Task, options: Options) -> Built:
@@ -269,7 +265,7 @@ def build(name: str | Task, options: Options) -> Built:
         UsageError: The task does not exist, or does not support an option.
         DataError: The data are missing or damaged.
     """
-    task = name if isinstance(name, Task) else task_named(name)
+    task = (name if isinstance(name, Task) else task_named(name)).check()
     if options.structured:
         check_structured(task, options)
     prompts = prompts_of(task, options)

@@ -222,9 +222,9 @@ class Task:
         return self.rules.judge
 
     @property
-    def choices(self) -> tuple[str, ...] | None:
+    def choices(self) -> tuple[str, str] | None:
         """The two answers of a task that can be answered by a probability, the one looked for first."""
-        return self.rules.choices
+        return (self.rules.choices[0], self.rules.choices[1]) if self.rules.choices else None
 
     @property
     def read(self) -> Reading | None:
