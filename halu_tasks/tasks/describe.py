@@ -11,7 +11,7 @@ import heapq
 import inspect
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
@@ -20,6 +20,7 @@ from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
+from halu_tasks.data.rows import Row
 from halu_tasks.scorers.kinds import Label, Spans, Strings
 from halu_tasks.scorers.registry import reading_named, scorer_factory
 from halu_tasks.tasks.build import build
@@ -31,6 +32,7 @@ from halu_tasks.text.language import language_of
 from halu_tasks.text.tokens import SPACELESS
 
 Summary = dict[str, Any]
+Lengths = defaultdict[str, defaultdict[str, list[int]]]
 _SAMPLED = 200
 """The number of rows whose language is identified."""
 _SPACELESS = re.compile(f"[{SPACELESS}]")
@@ -175,13 +177,14 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
 
 def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training: bool = False) -> Summary:
     task, _ = readers[0]
-    lengths = _Lengths()
+    lengths: Lengths = defaultdict(lambda: defaultdict(list))
     rows = 0
 
-    def ranked() -> Iterator[tuple[int, int, Any]]:
+    def ranked() -> Iterator[tuple[int, int, Row]]:
         nonlocal rows
         for rows, row in enumerate(task.data.rows(data), 1):
-            lengths.add_row(row)
+            for name, value in row.items():
+                _measure(value, name, lengths)
             # a sample by a hash of the number, which the order of tasks and earlier rows do not affect
             yield stable_number("language", rows), rows, row
 
@@ -193,7 +196,7 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
         "sha256": data.sha256,
         "training": training,
         "rows": rows,
-        "fields": lengths.summaries(),
+        "fields": [_field(name, of_field) for name, of_field in lengths.items()],
         "languages": dict(Counter(language_of(text) for text in texts if text).most_common()),
         "tasks": [
             _items(task, task.data.items(task.data.rows(data), own), published=None)
@@ -204,50 +207,28 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
     }
 
 
-class _Lengths:
-    """The lengths of the strings and lists of rows, by field: `a.b` is a field of an object, `a[]` a list's element."""
+def _measure(value: Any, name: str, lengths: Lengths) -> None:
+    """Add the lengths of the strings and lists of a value; `a.b` is a field of an object, `a[]` a list's element."""
+    if isinstance(value, str):
+        lengths[name]["characters"].append(len(value))
+        lengths[name]["words"].append(len(value.split()))
+        lengths[name]["spaceless"].append(len(value) > 0 and len(_SPACELESS.findall(value)) * 2 > len(value))
+    elif isinstance(value, list):
+        lengths[name]["entries"].append(len(value))
+        for entry in value:
+            _measure(entry, f"{name}[]", lengths)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            _measure(part, f"{name}.{key}", lengths)
 
-    def __init__(self) -> None:
-        self._characters: dict[str, list[int]] = defaultdict(list)
-        self._words: dict[str, list[int]] = defaultdict(list)
-        self._entries: dict[str, list[int]] = defaultdict(list)
-        self._spaceless: Counter[str] = Counter()
-        self._names: dict[str, None] = {}
 
-    def add_row(self, row: Any) -> None:
-        for name, value in row.items():
-            self._add(value, name)
-
-    def _add(self, value: Any, name: str) -> None:
-        if isinstance(value, str):
-            self._names[name] = None
-            self._characters[name].append(len(value))
-            self._words[name].append(len(value.split()))
-            self._spaceless[name] += len(value) > 0 and len(_SPACELESS.findall(value)) * 2 > len(value)
-        elif isinstance(value, list):
-            self._names[name] = None
-            self._entries[name].append(len(value))
-            for entry in value:
-                self._add(entry, f"{name}[]")
-        elif isinstance(value, dict):
-            for key, part in value.items():
-                self._add(part, f"{name}.{key}")
-
-    def summaries(self) -> list[Summary]:
-        return [
-            {
-                "name": name,
-                "texts": len(self._characters[name]),
-                "lists": len(self._entries[name]),
-                "characters": _lengths(self._characters[name]),
-                # a script without white space has no words
-                "words": None
-                if self._spaceless[name] * 2 > len(self._characters[name])
-                else _lengths(self._words[name]),
-                "entries": _lengths(self._entries[name]),
-            }
-            for name in self._names
-        ]
+def _field(name: str, lengths: Mapping[str, list[int]]) -> Summary:
+    texts = lengths.get("characters", [])
+    # a script without white space has no words
+    words = [] if sum(lengths.get("spaceless", ())) * 2 > len(texts) else lengths.get("words", [])
+    entries = lengths.get("entries", [])
+    summaries = {"characters": _lengths(texts), "words": _lengths(words), "entries": _lengths(entries)}
+    return {"name": name, "texts": len(texts), "lists": len(entries), **summaries}
 
 
 def _lengths(lengths: Sequence[int]) -> Summary | None:
