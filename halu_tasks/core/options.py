@@ -176,13 +176,8 @@ class OptionSpec:
         Raises:
             UsageError: It is not one of the choices, or has the wrong type.
         """
-        expected = None
-        if self.choices:
-            expected = None if value in self.choices else " or ".join(self.choices)
-        elif self.type and not self.type.accepts_value(value):
-            expected = self.type.description
-        if expected:
-            raise UsageError(f"option {self.name}: expected {expected}, got {value!r}")
+        if self.type and not self.type.accepts_value(value):
+            raise UsageError(f"option {self.name}: expected {self.type.description}, got {value!r}")
 
     def version_tag(self, value: Any) -> str:
         """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
@@ -198,17 +193,12 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
     hints = get_type_hints(cls, include_extras=True)
     specs = {}
     for declared in fields(cls):
-        kind = value_type(hints[declared.name])
-        metavar = declared.metadata.get("metavar") or (kind.metavar if kind else "VALUE")
-        specs[declared.name] = OptionSpec(
-            declared.name,
-            declared.default,
-            declared.metadata["about"],
-            kind,
-            declared.metadata.get("choices", ()),
-            metavar,
-            declared.metadata.get("of_harnesses", False),
-        )
+        facts, kind = declared.metadata, value_type(hints[declared.name])
+        choices, metavar = facts.get("choices", ()), facts.get("metavar") or (kind.metavar if kind else "VALUE")
+        if kind and choices:
+            kind = replace(kind, description=" or ".join(choices), valid=choices.__contains__)
+        about, of_harnesses = facts["about"], facts.get("of_harnesses", False)
+        specs[declared.name] = OptionSpec(declared.name, declared.default, about, kind, choices, metavar, of_harnesses)
     return specs
 
 

@@ -69,7 +69,7 @@ def _accepted(row: Row) -> None:
     """Accept every row whose fields have the right types."""
 
 
-class Rows(Keys):
+class RowKeys(Keys):
     """The key `rows`: what a valid row is.
 
     Attributes:
@@ -115,7 +115,7 @@ class TaskData(Keys):
         Field(alias="file", description="the file of the source")
     )
     training: StrictStr | None = Field(None, alias="training_file", description="the file of its training part")
-    row: Rows = Field(alias="rows", description="fields, check and columns of a row")
+    row: RowKeys = Field(alias="rows", description="fields, check and columns of a row")
     cases_arguments: dict[StrictStr, Any] = Field({}, description="arguments of the function `cases`")
     cases: Function = Field(description="function from rows to items")
     order: Annotated[Function, takes([], Options())] = Field(

@@ -75,7 +75,7 @@ class Group:
     @property
     def version(self) -> int:
         """A number that changes when results stop being comparable."""
-        return int(self.keys.metadata.version)
+        return int(self.keys.metadata.version or 1)
 
     def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
         """Estimate the means over the members' scores.

@@ -171,14 +171,14 @@ Count = Annotated[StrictInt, Field(ge=0)]
 Template = Annotated[StrictStr, AfterValidator(JinjaText)]
 Function = Annotated[Callable[..., Any], BeforeValidator(load_object)]
 OptionName = Annotated[StrictStr, one_of("option", OPTIONS)]
-Version = Annotated[StrictFloat, Field(ge=0, lt=1e6)]
 
 
 class Metadata(Keys):
     """The key `metadata`, to which lm-eval adds keys of its own."""
 
     model_config = ConfigDict(extra="allow")
-    version: Version | None = None
+    version: Annotated[StrictFloat, Field(ge=0, lt=1e6)] | None = None
+    about: StrictStr | None = None
 
 
 class Naming(Keys):
@@ -197,14 +197,6 @@ class MeanKeys(Keys):
     weight_by_size: Literal[False]
 
 
-class GroupMetadata(Keys):
-    """The key `metadata` of a group."""
-
-    model_config = ConfigDict(extra="allow")
-    about: StrictStr
-    version: Version = 1.0
-
-
 class GroupKeys(Keys):
     """The keys of a group file; lm-eval knows more."""
 
@@ -212,4 +204,10 @@ class GroupKeys(Keys):
     group: StrictStr
     task: Annotated[Strings, Field(min_length=1)]
     aggregate_metric_list: Annotated[tuple[MeanKeys, ...], Field(min_length=1)]
-    metadata: GroupMetadata
+    metadata: Metadata
+
+    @model_validator(mode="after")
+    def _check(self) -> GroupKeys:
+        if self.metadata.about is None:
+            raise KeyFault("metadata", "about: is missing")
+        return self

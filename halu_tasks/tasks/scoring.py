@@ -85,13 +85,6 @@ class AnswerKeys(Keys):
         )
 
 
-class ScorerKeys(Keys):
-    """The key `scorer`: for each mode a name, a function, or a mapping with `name` and arguments."""
-
-    strict: Any
-    paper: Any
-
-
 class MetricKeys(Keys):
     """An entry of `metric_list`."""
 
@@ -112,7 +105,9 @@ class Scoring(Keys):
         alias="doc_to_choice",
         description="two answers to weigh by their probabilities, the one looked for first",
     )
-    scorer: ScorerKeys = Field(description="scorers by mode, with their arguments")
+    scorer: dict[Mode, Any] = Field(
+        description="scorers by mode: for each a name, a function, or a mapping with `name` and arguments"
+    )
     judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = Field(
         None, description="what a judge is asked about a reply"
     )
@@ -130,6 +125,8 @@ class Scoring(Keys):
             raise KeyFault("judge", f"only answers of the kind judged_text have a judge, not {kind}")
         if self.choices and (len(self.choices) != 2 or {*self.choices} != {*self.answer_keys.labels}):
             raise KeyFault("doc_to_choice", f"expected the two labels of the answer, got {list(self.choices)}")
+        if missing := [mode for mode in MODES if self.scorer.get(mode) is None]:
+            raise KeyFault("scorer", f"{missing[0]}: is missing")
         _ = self.scorers
         return self
 
@@ -145,7 +142,7 @@ class Scoring(Keys):
         Each has the metrics of `metric_list` that it has, and the shares of replies without an answer, which are always
         reported.
         """
-        scorers = {mode: self._scorer(mode, getattr(self.scorer, mode)) for mode in MODES}
+        scorers = {mode: self._scorer(mode, self.scorer[mode]) for mode in MODES}
         of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
         for entry in self.metric_list:
             self._check_metric(entry, of_any_mode)
