@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -218,63 +217,6 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
     found = values(built, {item.id: "entity" for item in built.items})
     assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)
-
-
-# --- harnesses ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_inspect_module_runs_all_languages_or_the_one_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from inspect_ai import eval as inspect_eval
-
-    monkeypatch.chdir(Path(__file__).resolve().parents[2])
-    file = "halu_tasks/halluverse.py"
-
-    def figures(**arguments: str) -> tuple[str, dict[str, float]]:
-        (log,) = inspect_eval(
-            file, model="halu/baseline", task_args={"data": "sample"} | arguments, log_dir=str(tmp_path), display="log"
-        )
-        assert log.status == "success" and log.results
-        return log.eval.task, {name: float(m.value) for name, m in log.results.scores[0].metrics.items()}
-
-    name, found = figures()
-    assert name.endswith("halluverse25")
-    assert {f"halluverse25_{language}.acc" for language in LANGUAGES} < set(found)
-    assert found["acc"] == pytest.approx(9 / 23) and found["acc_entity"] == 1.0
-    name, found = figures(lang="tr")
-    assert name.endswith("halluverse25_tr") and found["acc"] == pytest.approx(9 / 23)
-    assert not any("." in metric for metric in found)
-
-
-def test_in_lm_eval_a_mean_weighs_languages_and_not_items(
-    tmp_path: Path, run_group: Callable[[str, str], dict[str, Any]]
-) -> None:
-    """An Arabic file of one row, which the baseline gets right, counts as much as the others."""
-    for language in LANGUAGES:
-        text = (SAMPLE / "halluverse25" / f"{language}_final_data.csv").read_text(encoding="utf-8")
-        written(tmp_path, text if language != "ar" else f"{HEAD}\nأ,ب,entity\nج,د,entity\n", language)
-    assert run_group("halluverse25", str(tmp_path))["acc,none"] == pytest.approx((9 / 23 + 1 + 9 / 23) / 3)
-
-
-@pytest.fixture
-def run_group() -> Callable[[str, str], dict[str, Any]]:
-    def run(group: str, data: str) -> dict[str, Any]:
-        import lm_eval
-        from lm_eval.tasks import TaskManager
-
-        from halu_tasks import task_configs
-        from halu_tasks.lm_eval_adapter.models import BaselineLM
-
-        manager = TaskManager(
-            include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": data}
-        )
-        results = lm_eval.simple_evaluate(model=BaselineLM(), tasks=[group], task_manager=manager)
-        assert results is not None
-        return dict(results["results"][group])
-
-    return run
 
 
 @pytest.mark.parametrize(

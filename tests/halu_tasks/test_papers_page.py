@@ -101,26 +101,6 @@ def test_every_name_on_the_page_exists(paper: str) -> None:
     assert [(row[0], fault) for row in table for fault in faults(row)] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("| x | `refakt` | | | |", "refakt: no such task"),
-        ("| x | `refact` | `subsets` | | |", "subsets: not of refact"),
-        ("| x | `cfaith_choice` | `judge` | | |", "judge: not of cfaith_choice"),
-        ("| x | `halu-tasks labell` | | | |", "halu-tasks labell: no such"),
-        ("| x | `halu-tasks label import` | `--rules` | | |", "--rules: not of"),
-        ("| x | `halu_tasks/with_knowledges` | | | |", "no such task, solver"),
-        ("| x | `halu_tasks/with_knowledge` | `tools` | | |", "tools: not of"),
-        ("| x | `haluagent` | `walks` | | |", "walks: not of haluagent"),
-        ("| x | | `acc` | | |", "acc: not of"),
-        ("| x | | | `docs/paper.md` | |", "docs/paper.md: no such file"),
-    ],
-)
-def test_a_name_that_does_not_exist_is_found(line: str, fault: str) -> None:
-    (found,) = faults(cells(line))
-    assert fault in found
-
-
 def test_every_task_and_published_table_is_on_the_page() -> None:
     from halu_tasks.results.published import PROTOCOLS, published
 
