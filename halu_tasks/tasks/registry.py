@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from halu_tasks.tasks.schema import GroupKeys
 
 logger = logging.getLogger(__name__)
+Named = TypeVar("Named")
 TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
 """The tags of the packaged tasks that need no judge, and of those that do."""
 
@@ -180,6 +181,12 @@ def title_of(file: TaskFile) -> str:
     return str(source.get("title")) if isinstance(source, dict) else SOURCES[source_of(file)].title
 
 
+def _known(named: Mapping[str, Named], name: str, what: str) -> Named:
+    if name not in named:
+        raise UsageError(f"unknown {what} {name!r}{did_you_mean(name, named)}; {what}s: {', '.join(named)}")
+    return named[name]
+
+
 def packaged_file(name: str) -> TaskFile:
     """Return the file of a packaged task or group.
 
@@ -187,9 +194,7 @@ def packaged_file(name: str) -> TaskFile:
         UsageError: There is no task or group of that name.
     """
     files = {name: named.file for part in registry() for name, named in part.items()}
-    if name not in files:
-        raise UsageError(f"unknown task {name!r}{did_you_mean(name, files)}; tasks and groups: {', '.join(files)}")
-    return files[name]
+    return _known(files, name, "task")
 
 
 def group_named(name: str) -> Group:
@@ -198,10 +203,7 @@ def group_named(name: str) -> Group:
     Raises:
         UsageError: There is none, or it has a fault.
     """
-    groups = registry()[1]
-    if name not in groups:
-        raise UsageError(f"unknown group {name!r}{did_you_mean(name, groups)}; halu-tasks check lists faults of files")
-    return groups[name]
+    return _known(registry()[1], name, "group")
 
 
 def tasks_selected(names: Iterable[str]) -> list[Task]:
@@ -219,9 +221,7 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        if name not in by_name:
-            raise UsageError(f"unknown task {name!r}{did_you_mean(name, by_name)}; halu-tasks list shows all")
-        selected |= {task.name: task for task in by_name[name]}
+        selected |= {task.name: task for task in _known(by_name, name, "task")}
     return list(selected.values())
 
 
@@ -237,10 +237,7 @@ def source_named(name: str) -> Source:
     Raises:
         UsageError: There is none; the message lists the sources.
     """
-    known = sources()
-    if name not in known:
-        raise UsageError(f"unknown source {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
-    return known[name]
+    return _known(sources(), name, "source")
 
 
 def prompt_names() -> set[str]:
@@ -262,9 +259,7 @@ def task_named(name: str) -> Task:
     tasks, groups = registry()
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
-    if name not in tasks:
-        raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
-    return tasks[name]
+    return _known(tasks, name, "task")
 
 
 def task_of_file(path: Path) -> Task:
