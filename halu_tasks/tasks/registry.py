@@ -181,9 +181,9 @@ def title_of(file: TaskFile) -> str:
     return str(source.get("title")) if isinstance(source, dict) else SOURCES[source_of(file)].title
 
 
-def _known(named: Mapping[str, Named], name: str, what: str) -> Named:
+def _known(named: Mapping[str, Named], name: str, what: str, listed: str = "known") -> Named:
     if name not in named:
-        raise UsageError(f"unknown {what} {name!r}{did_you_mean(name, named)}; {what}s: {', '.join(named)}")
+        raise UsageError(f"unknown {what} {name!r}{did_you_mean(name, named)}; {listed}: {', '.join(named)}")
     return named[name]
 
 
@@ -259,7 +259,7 @@ def task_named(name: str) -> Task:
     tasks, groups = registry()
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
-    return _known(tasks, name, "task")
+    return _known(tasks, name, "task", "tasks")
 
 
 def task_of_file(path: Path) -> Task:
