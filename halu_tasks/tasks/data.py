@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +11,10 @@ from pydantic import (
     BeforeValidator,
     Field,
     InstanceOf,
+    StrictBool,
     StrictStr,
     ValidationError,
     model_validator,
-    validate_call,
 )
 
 from halu_tasks.core.errors import did_you_mean
@@ -33,7 +32,6 @@ from halu_tasks.tasks.schema import (
     KeyFault,
     Keys,
     Strings,
-    check_names,
     check_placeholders,
     check_signature,
     reason_of,
@@ -43,11 +41,33 @@ from halu_tasks.tasks.schema import (
 _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": dict, "any": object}
 
 
+class FileKeys(Keys):
+    """A file of a source."""
+
+    url: StrictStr | None = None
+    sha256: StrictStr | None = None
+    also: Strings = ()
+    extracts: Strings = ()
+
+
+class SourceKeys(Keys):
+    """The key `source` of a task whose data are in no source of the package."""
+
+    name: StrictStr
+    title: StrictStr
+    files: Annotated[dict[StrictStr, FileKeys | None], Field(min_length=1)]
+    homepage: StrictStr = ""
+    licence: StrictStr = "not stated"
+    revision: StrictStr = "main"
+    address: StrictStr | None = None
+    gated: StrictBool = False
+    paper: StrictStr = ""
+
+
 def _source(value: Any) -> Any:
     if isinstance(value, dict):
-        check_names(value, inspect.signature(Source.from_keys).parameters)
         try:
-            return validate_call(Source.from_keys)(**value)
+            return Source.from_keys(**SourceKeys.model_validate(value).model_dump())
         except ValidationError as error:
             raise reason_of(error) from None
     if isinstance(value, str) and value not in SOURCES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -30,13 +30,6 @@ Mode = Literal["strict", "paper"]
 OPTIONS = tuple(option.name for option in fields(Options))
 
 
-def check_names(names: Iterable[Any], known: Collection[str]) -> None:
-    """Raise ValueError if one of the names of keys is not known."""
-    for name in names:
-        if name not in known:
-            raise ValueError(f"unknown key {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
-
-
 class Keys(BaseModel):
     """A mapping of a task file, or some of its keys. A key that is null counts as absent."""
 
@@ -52,8 +45,10 @@ class Keys(BaseModel):
     def _check_names(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        if cls.model_config.get("extra") != "allow":
-            check_names(values, cls.names())
+        known = cls.names()
+        for name in values:
+            if name not in known and cls.model_config.get("extra") != "allow":
+                raise ValueError(f"unknown key {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -97,7 +92,7 @@ def _first(error: ValidationError) -> tuple[str, str]:
     first = error.errors()[0]
     key, *path = first["loc"] or ("",)
     given = first.get("input")
-    if first["type"].startswith("missing"):
+    if first["type"] == "missing":
         reason = "is missing"
     elif first["type"] == "value_error":
         fault = first["ctx"]["error"]
