@@ -21,7 +21,8 @@ from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import SOURCES, Source, SourceFile
-from halu_tasks.tasks import TaskData, build, registry, source_named
+from halu_tasks.tasks import build, registry, source_named
+from halu_tasks.tasks.data import TaskData
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -379,7 +380,7 @@ CHOICE_ROW = sample_rows("cfaith/single_choice_qa.jsonl")[0]
 OPEN_ROW = sample_rows("cfaith/generative_qa.jsonl")[0]
 
 BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
-    "type outside the set": (OPEN_ROW, set_to("halu_type", "错误"), "hallucination type is '错误', expected one of"),
+    "type outside the set": (OPEN_ROW, set_to("halu_type", "错误"), "halu_type is '错误', expected '虚构事实' or"),
     "no entity": (OPEN_ROW, without("ent"), "field 'ent' is missing"),
     "blank answer": (OPEN_ROW, set_to("halu_answer", "\u3000"), "field 'halu_answer' is empty"),
     "surrogate": (OPEN_ROW, set_to("correct_answer", "\udfff"), "field 'correct_answer' contains a lone surrogate"),
@@ -392,7 +393,7 @@ BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
     "number among answers": (
         CHOICE_ROW,
         lambda row: row.update(answers=[1, *row["answers"][1:]]),
-        "answers and labels must be lists of strings",
+        "field 'answers' must be a list of strings",
     ),
     "letter": (CHOICE_ROW, set_to("correct_option", "E"), "correct_option is 'E'"),
     "letters": (CHOICE_ROW, set_to("correct_option", "AB"), "correct_option is 'AB'"),
