@@ -26,23 +26,10 @@ def list_tasks(*, json: bool = False) -> None:
     if json:
         print_json(_listed())
         return
-    from halu_tasks.tasks.registry import registry, title_of
+    from halu_tasks.tasks.registry import listed, registry
 
     tasks, groups = registry()
-    print(
-        table(
-            [
-                {
-                    "task": name,
-                    "items": task.file.values.get("items", "unknown"),
-                    "headline": task.file.values["metric_list"][0]["metric"],
-                    "source": title_of(task.file),
-                    "asks": task.about,
-                }
-                for name, task in tasks.items()
-            ]
-        )
-    )
+    print(table([row for task in tasks.values() if (row := listed(task))]))
     rows = [
         {"group": name, "mean of": ", ".join(group.means), "tasks": ", ".join(group.members)}
         for name, group in groups.items()

@@ -40,22 +40,15 @@ class Group:
     def __init__(self, file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile]) -> None:
         self.file = file
         self.name = str(file.values["group"])
+        self.about = str(file.values["metadata"]["about"])
         self.tasks = tuple(_members(file, tasks, groups, ()))
+        self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
+        """The metrics whose unweighted means over the members are reported."""
 
     @property
     def members(self) -> tuple[str, ...]:
         """The names of the members; a group among them is replaced by its own members."""
         return tuple(task.name for task in self.tasks)
-
-    @property
-    def about(self) -> str:
-        """One line for listings."""
-        return str(self.file.values["metadata"]["about"])
-
-    @property
-    def means(self) -> tuple[str, ...]:
-        """The metrics whose unweighted means over the members are reported."""
-        return tuple(entry["metric"] for entry in self.file.values["aggregate_metric_list"])
 
     @cached_property
     def keys(self) -> GroupKeys:
@@ -155,8 +148,10 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
         files[key][str(file.values.get(key))] = file
     questions: dict[str, list[str]] = {}
     for file in files["task"].values():
-        asked = (prompt.get("doc_to_text") for prompt in (file.values, *(file.values.get("wordings") or ())))
-        questions.setdefault(source_of(file), []).extend(filter(None, asked))
+        wordings = file.values.get("wordings")
+        prompts = [file.values, *(wordings if isinstance(wordings, list) else ())]
+        asked = [prompt.get("doc_to_text") for prompt in prompts if isinstance(prompt, Mapping)]
+        questions.setdefault(source_of(file), []).extend(text for text in asked if isinstance(text, str))
     tasks = {name: Task(file, questions=questions[source_of(file)]) for name, file in files["task"].items()}
     groups = {}
     for name, file in files["group"].items():
@@ -164,6 +159,8 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
             groups[name] = Group(file, tasks, files["group"])
         except UsageError as error:
             logger.warning("%s", error)
+        except (LookupError, TypeError):
+            logger.warning("%s: cannot be used; halu-tasks check says why", file.path)
     listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
     ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: source_of(task.file))
     return {task.name: task for task in ordered}, groups
@@ -175,10 +172,17 @@ def source_of(file: TaskFile) -> str:
     return str(source.get("name") if isinstance(source, dict) else source)
 
 
-def title_of(file: TaskFile) -> str:
-    """Return the title of the benchmark of a task file, as its source states it."""
-    source: Any = file.values.get("source")
-    return str(source.get("title")) if isinstance(source, dict) else SOURCES[source_of(file)].title
+def listed(task: Task) -> dict[str, Any] | None:
+    """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
+    values = task.file.values
+    try:
+        source, headline = values["source"], values["metric_list"][0]["metric"]
+        title = source["title"] if isinstance(source, dict) else SOURCES[source].title
+    except (LookupError, TypeError):
+        logger.warning("%s: cannot be listed; halu-tasks check says why", task.file.path)
+        return None
+    size = values.get("items") or "unknown"
+    return {"task": task.name, "items": size, "headline": headline, "source": title, "asks": task.about}
 
 
 def _known(named: Mapping[str, Named], name: str, what: str, listed: str = "known") -> Named:

@@ -200,6 +200,8 @@ def test_a_fault_of_a_packaged_file_leaves_the_others(tmp_path: Path) -> None:
     path, broken = configs / ENTITY, configs / CHOICE
     path.write_text(path.read_text().replace("metric: acc", "metric: accc"))
     broken.write_text("task: [\n")
+    begun = configs / "begun.yaml"
+    begun.write_text("task: begun\nsource: nowhere\nwordings: 3\n")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "halu_tasks", *arguments]
@@ -208,6 +210,7 @@ def test_a_fault_of_a_packaged_file_leaves_the_others(tmp_path: Path) -> None:
 
     listed, checked = run("list"), run("check")
     assert listed.returncode == 0 and f"{broken}:2: not YAML" in listed.stderr and path.stem in listed.stdout
+    assert f"{begun}: cannot be listed; halu-tasks check says why" in listed.stderr
     assert checked.returncode == 2 and any(line.startswith(f"{broken}:2: not") for line in checked.stdout.splitlines())
     assert run("items", "refact_correction", "--data", "sample", "--limit", "1").returncode == 0
     faulty = run("items", path.stem, "--data", "sample").stderr.splitlines()[-1]
