@@ -220,8 +220,7 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     by_name: Mapping[str, Sequence[Task]] = {
         **{name: [task] for name, task in tasks.items()},
         **{name: group.tasks for name, group in groups.items()},
-        TAG: [task for task in tasks.values() if not task.judged],
-        JUDGED_TAG: [task for task in tasks.values() if task.judged],
+        **{tag: [task for task in tasks.values() if tag in _tags(task.file)] for tag in (TAG, JUDGED_TAG)},
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
@@ -304,9 +303,13 @@ def check_tags(file: TaskFile, names: Collection[str]) -> None:
         UsageError: A tag is not a string, or is one of the `names` of tasks and groups, which it would replace in
             lm-eval.
     """
-    tags = file.values.get("tag") or []
-    for tag in [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else [None]:
+    for tag in _tags(file):
         if not isinstance(tag, str):
-            raise file.fault("tag", f"expected a string or a list of strings, got {tags!r}")
+            raise file.fault("tag", f"expected a string or a list of strings, got {file.values['tag']!r}")
         if tag in names:
             raise file.fault("tag", f"{tag!r} is the name of a task or group, which the tag would replace")
+
+
+def _tags(file: TaskFile) -> list[Any]:
+    tags = file.values.get("tag") or []
+    return tags if isinstance(tags, list) else [tags]
