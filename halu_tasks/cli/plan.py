@@ -89,7 +89,7 @@ def plan(
         {
             "pilot": pilot.as_json() if pilot else None,
             "assumptions": stated,
-            "plan": planned.as_json() if planned else None,
+            "plan": planned,
         },
         as_json=json,
     )

@@ -108,15 +108,15 @@ def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> It
     }
     costs = COSTS if any(result.cost for result in results.values()) else {}
     outcomes = ("unparsed", "abstained", "empty")
-    shown = [name for name in outcomes if any(getattr(result.replies, name) for result in results.values())]
+    shown = [name for name in outcomes if any(getattr(result, name) for result in results.values())]
     for entry, result in results.items():
         cost = result.cost or {}
         yield {
             "model": report.labels[entry],
             **{f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f", NONE) for name in metrics},
             **{heading: _cost(cost.get(name)) for name, heading in costs.items()},
-            "n": result.replies.n,
-            **{name: getattr(result.replies, name) for name in shown},
+            "n": result.n,
+            **{name: getattr(result, name) for name in shown},
         }
 
 

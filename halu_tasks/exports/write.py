@@ -12,7 +12,7 @@ from halu_tasks.exports.benchmark import write_benchmark
 from halu_tasks.exports.community_evals import Target, check_publishable, entry_of, write_entries
 from halu_tasks.exports.every_eval_ever import Publisher, write_run
 from halu_tasks.exports.exported import NO_ORGANIZATION, Exported, own_name
-from halu_tasks.results.entry import Entry
+from halu_tasks.results.comparability import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.results.comparability import chosen_metrics, not_paired
+from halu_tasks.results.comparability import chosen_metrics, why_not_paired
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.statistics.paired import difference, items_of
 from halu_tasks.scorers.statistics.planning import (
-    Design,
     Variances,
     affordable,
     needed,
@@ -77,59 +76,6 @@ class Pilot:
         }
 
 
-@dataclass(frozen=True)
-class Buy:
-    """A run that a number of calls buys.
-
-    Attributes:
-        design: The run.
-        stderr: The standard error of the difference.
-        smallest: The smallest difference that it detects; None if it has too few clusters.
-    """
-
-    design: Design
-    stderr: float
-    smallest: float | None
-
-
-@dataclass(frozen=True)
-class ComparisonPlan:
-    """A plan.
-
-    Attributes:
-        variances: The variance of the difference between the two models.
-        power: The probability with which the difference is to be detected.
-        difference: The difference to detect, if one is planned for.
-        needed: The runs that it needs, by the number of repeats.
-        calls: The number of calls of each model, if one is given.
-        available: The number of different items that there are; None for no limit.
-        bought: The runs that the calls buy, the smallest error first.
-    """
-
-    variances: Variances
-    power: float
-    difference: float | None
-    needed: Sequence[Design]
-    calls: int | None
-    available: int | None
-    bought: Sequence[Buy]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the plan as JSON values."""
-        return {
-            "variances": self.variances._asdict(),
-            "power": self.power,
-            "difference": self.difference,
-            "needed": [{**design._asdict(), "calls": design.calls} for design in self.needed],
-            "calls": self.calls,
-            "available": self.available,
-            "bought": [
-                {**buy.design._asdict(), "calls": buy.design.calls, "stderr": buy.stderr, "smallest": buy.smallest}
-                for buy in self.bought
-            ],
-        }
-
-
 def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], None]) -> Pilot:
     """Read one run, or two on the same items, and estimate their variances.
 
@@ -154,10 +100,8 @@ def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], N
     for other in others:
         if other.identity == first.identity:
             raise UsageError(f"the run in {other.source} is named twice (also in {first.source})")
-        if why := not_paired(first, other):
-            raise DataError(
-                f"{other.source} cannot be compared with {first.source}: {'; '.join(f'it {unlike}' for unlike in why)}"
-            )
+        if why := why_not_paired(first, other):
+            raise DataError(why)
     (chosen,) = chosen_metrics(first.benchmark_task, first.scoring, [metric] if metric else [])
     scores = [run.scores for run in runs]
     try:
@@ -179,7 +123,7 @@ def plan(
     difference: float | None = None,
     calls: int | None = None,
     available: int | None = None,
-) -> ComparisonPlan:
+) -> dict[str, Any]:
     """Plan a comparison of two models.
 
     Args:
@@ -188,22 +132,28 @@ def plan(
         difference: The difference to detect; None to plan no needed runs.
         calls: The number of calls of each model; None to plan no budget.
         available: The number of different items that there are; None for no limit.
+
+    Returns:
+        The arguments as JSON values, with the runs that the difference `needed`, by the number of repeats, and those
+        that are `bought` with the calls, the smallest error first: the standard error of the difference (`stderr`), and
+        the `smallest` difference that each detects; None if it has too few clusters.
     """
     repeats = EPOCHS if variances.within else (1,)
     designs = [needed(variances, difference, epochs, power) for epochs in repeats] if difference else []
-    bought = affordable(variances, calls, available) if calls else []
-    return ComparisonPlan(
-        variances=variances,
-        power=power,
-        difference=difference,
-        needed=[design for design in designs if design],
-        calls=calls,
-        available=available,
-        bought=[
-            Buy(design, variances.stderr(design.items, design.epochs), smallest(variances, design, power))
-            for design in bought
-        ],
-    )
+    bought = []
+    for design in affordable(variances, calls, available) if calls else []:
+        stderr = variances.stderr(design.items, design.epochs)
+        run = {**design._asdict(), "calls": design.calls}
+        bought.append(run | {"stderr": stderr, "smallest": smallest(variances, design, power)})
+    return {
+        "variances": variances._asdict(),
+        "power": power,
+        "difference": difference,
+        "needed": [{**design._asdict(), "calls": design.calls} for design in designs if design],
+        "calls": calls,
+        "available": available,
+        "bought": bought,
+    }
 
 
 def of_pilot(pilot: Pilot, correlation: float | None) -> Variances:
