@@ -189,10 +189,15 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[Score]]) -> Iterat
                 "metric": column.headline.name,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
-                    {"entry": entry, "figures": [estimate(metric, columns) for metric in metrics]}
+                    {"entry": entry, "figures": [_figure(metric, columns) for metric in metrics]}
                     for entry, columns in tagged.items()
                 ],
             }
+
+
+def _figure(metric: Metric, columns: Columns) -> Json | None:
+    figure = estimate(metric, columns)
+    return None if figure is None else figure._asdict()
 
 
 def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
@@ -229,7 +234,7 @@ def _calibration(entry: str, label: str, scores: Sequence[Score]) -> Json | None
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
     known = [(score.measurements[FACT], score.target == label) for score in scores if FACT in score.measurements]
     clusters = by_cluster(scores)
-    errors = [estimate(metric(label), clusters) for metric in (ece, brier)]
+    errors = [_figure(metric(label), clusters) for metric in (ece, brier)]
     if not known or None in errors:
         return None
     bins = []
@@ -259,7 +264,7 @@ def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
         yield {
             "entry": entry,
             "metric": metric.name,
-            **{name: estimate(one, by_cluster(scores)) for name, (one, scores) in both.items()},
+            **{name: _figure(one, by_cluster(scores)) for name, (one, scores) in both.items()},
             **{f"unanswered_{name}": sum(s.outcome in NO_ANSWER for s in scores) for name, (_, scores) in both.items()},
             "changed": sum(one != other for one, other in zip(*values, strict=True)),
             "n": len(own),

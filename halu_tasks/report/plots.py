@@ -134,7 +134,7 @@ def curve_plots(report: Report, column: ReportColumn) -> Iterator[Json]:
             x, y = round(24 + across_row * (side + 12), 1), round(16 + row * (side + 36), 1)
             name = short(report.labels[record["entry"]], 19)
             panels.append({"x": x, "y": y, "label": name, "points": points, "others": curves})
-        errors = (f"{plain(report.labels[record['entry']], 40)} {number(record['ece'].value)}" for record in of_label)
+        errors = (f"{plain(report.labels[record['entry']], 40)} {number(record['ece']['value'])}" for record in of_label)
         words = f"Calibration curves of the probability of {plain(label, 40)}; expected calibration error: "
         height = round(-(-len(panels) // across) * (side + 36) + 16, 1)
         yield {"label": label, "words": words + "; ".join(errors), "side": side, "height": height, "panels": panels}

@@ -57,37 +57,39 @@ def _typed(kind: Any, value: Any) -> Any:
     if origin is UnionType:
         kinds = [one for one in arguments if (get_origin(one) in (Sequence, tuple)) == isinstance(value, list)]
         return None if value is None else _typed(kinds[0], value)
-    if origin in (Sequence, list):
+    if origin is Sequence:
         return [_typed(arguments[0], one) for one in value]
     if origin is Mapping:
         return {name: _typed(arguments[1], one) for name, one in value.items()}
     if origin is tuple:
         return tuple(value)
-    if is_dataclass(kind):
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
         kinds = get_type_hints(kind)
-        parts = {one.name: get_type_hints(kinds[one.name]) for one in fields(kind) if one.metadata.get("part")}
-        inside = {name for part in parts.values() for name in part}
-        rest = {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
-        made = {name: _typed(kinds[name], {key: value[key] for key in part}) for name, part in parts.items()}
-        return kind(**rest, **made)  # type: ignore[operator]
-    if hasattr(kind, "_fields"):
-        kinds = get_type_hints(kind)
-        return kind(**{name: _typed(kinds.get(name), one) for name, one in value.items()})
+        inside = {key for name in parts(kind) for key in _keys(kinds[name])}
+        made = {name: _typed(kinds[name], {key: value[key] for key in _keys(kinds[name])}) for name in parts(kind)}
+        made |= {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
+        return kind(**made)
     return value
+
+
+def parts(record: Any) -> list[str]:
+    """The fields of a record whose own fields are keys of the record."""
+    return [one.name for one in fields(record) if one.metadata.get("part")] if is_dataclass(record) else []
+
+
+def _keys(part: Any) -> Sequence[str]:
+    return part._fields if hasattr(part, "_fields") else ("title", "created", "package", "table")
 
 
 def altered(record: Any, **changes: Any) -> Any:
     """The record with other values, of its own fields or of those of its parts."""
-    names = record._fields if hasattr(record, "_fields") else [one.name for one in fields(record)]
-    own = {name: value for name, value in changes.items() if name in names}
-    for one in fields(record) if is_dataclass(record) else ():
-        if one.metadata.get("part"):
-            part = getattr(record, one.name)
-            inside = {name: value for name, value in changes.items() if name in part._fields}
-            own |= {one.name: part._replace(**inside)} if inside else {}
-            changes = {name: value for name, value in changes.items() if name not in inside}
-    assert own.keys() >= changes.keys(), changes
-    return record._replace(**own) if hasattr(record, "_replace") else replace(record, **own)
+    if isinstance(record, dict):
+        return record | changes
+    for name in parts(record):
+        part = getattr(record, name)
+        inside = {key: changes.pop(key) for key in _keys(part) if key in changes}
+        changes |= {name: part._replace(**inside)} if inside else {}
+    return record._replace(**changes) if hasattr(record, "_replace") else replace(record, **changes)
 
 
 def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
@@ -117,7 +119,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
         top = column["range"][1]
         for i, entry in enumerate(people):
             metrics = {}
-            for metric in column["metrics"]:
+            for metric in column["directions"]:
                 value = min(0.99, max(0.01, skill[i] + rng.uniform(-0.08, 0.08)))
                 value = value if column["directions"][metric] else 1 - value
                 if metric == "position_bias":
@@ -292,7 +294,6 @@ def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, An
         "compared_by": headline,
         "higher_is_better": headline not in lower,
         "range": [0.0, None if headline == "hallucinations_per_summary" else 1.0],
-        "metrics": [headline, *more],
         "directions": directions,
     }
 

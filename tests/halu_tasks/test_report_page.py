@@ -10,16 +10,13 @@ from html.parser import HTMLParser
 import pytest
 from report_model import altered, from_json, model, model_json, with_texts
 
-from halu_tasks.core.items import Item
-from halu_tasks.report.cells import leaderboard
-from halu_tasks.report.items import text_limit, titles
-from halu_tasks.report.markdown import markdown
-from halu_tasks.report.page import pairs_by_entries, render, verdict
+from halu_tasks.report.details import text_limit, titles
+from halu_tasks.report.page import leaderboard, markdown, pairs_by_entries, render, verdict
 from halu_tasks.report.plots import difference_plots
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, p_value, plain, rank, segments
-from halu_tasks.results.entry import Entry, different_settings, labels_of, possible_duplicates, short_names
+from halu_tasks.results.comparability import Entry, different_settings, labels_of, possible_duplicates, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.markdown import escaped
 
@@ -90,7 +87,7 @@ def test_numbers() -> None:
 
 def test_what_a_reply_is_worth() -> None:
     report = model(1, 1)
-    reply = report.why[0].items[0].replies[0]._replace(outcome="answered")
+    reply = report.why[0]["items"][0]["replies"][0] | {"outcome": "answered"}
     up = altered(report.columns[0], higher_is_better=True, range=(0.0, 1.0))
     down = altered(up, higher_is_better=False)
     many = altered(down, range=(0.0, None))
@@ -110,8 +107,8 @@ def test_a_plot_stands_in_a_page_beside_others() -> None:
     label = r"$\frac{$ <b> id='x' مُحاكي 模型" + "\x00\ud800"
     page = render(with_texts(model(2, 3), label))
     plots = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    # of tasks, of modes, of a pair in both directions, and apart
-    assert len(plots) >= 3 + 3 + 1 + 1
+    # of tasks, of a pair, and apart
+    assert len(plots) >= 3 + 1 + 1
     for plot in plots:
         assert ' id="' not in plot and "&lt;b&gt; id=&#39;x&#39;" in plot and "\x00" not in plot
         places = [float(x) for x in re.findall(r' c?x[12]?="([^"]*)"', plot)]
@@ -121,7 +118,7 @@ def test_a_plot_stands_in_a_page_beside_others() -> None:
 def test_floors_and_published_figures_have_rows_of_their_own() -> None:
     report = model(3, 4)
     board = leaderboard(report, [column for column in report.columns if column.main])
-    assert [row.kind for row in board.rows] == ["entry"] * 3 + ["floor"] * 3 + ["published"] * 2
+    assert [row.kind for row in board] == ["entry"] * 3 + ["floor"] * 3 + ["published"] * 2
 
 
 def test_labels_are_short_and_stay_distinct() -> None:
@@ -136,14 +133,11 @@ def test_labels_are_short_and_stay_distinct() -> None:
 
 
 def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
-    def item(id: str, prompt: str) -> Item:
-        return Item(id, id, "A", "", prompt, {}, {})
-
-    asked = [item(str(i), f"Task:\nQuestion: Why {i}?\nAnswer: because") for i in range(3)]
-    assert titles(asked, ["0", "2"]) == {"0": "Why 0?", "2": "Why 2?"}
-    assert titles([item("1", "Question: Why?")], ["1"]) == {"1": "Question: Why?"}
-    assert titles([item("1", ""), item("2", "")], ["1"]) == {"1": ""}
-    assert len(titles([item("1", "a" * 999), item("2", "b")], ["1"])["1"]) == 140
+    asked = {str(i): f"Task:\nQuestion: Why {i}?\nAnswer: because" for i in range(3)}
+    assert titles(asked) == {"0": "Why 0?", "1": "Why 1?", "2": "Why 2?"}
+    assert titles({"1": "Question: Why?"}) == {"1": "Question: Why?"}
+    assert titles({"1": "", "2": ""}) == {"1": "", "2": ""}
+    assert len(titles({"1": "a" * 999, "2": "b"})["1"]) == 140
 
 
 def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
@@ -352,11 +346,11 @@ def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     report = model(2, 3, apart=False)
     (group,) = (group for group in report.groups if group.main)
     unread = [
-        altered(r, unparsed=r.replies.n if r.entry == "e1" and r.column in group.columns else 0, abstained=0, empty=0)
+        altered(r, unparsed=r.n if r.entry == "e1" and r.column in group.columns else 0, abstained=0, empty=0)
         for r in report.results
     ]
     report = replace(report, results=unread)
-    cells = {row.label: row.cells[0] for row in leaderboard(report, [group]).rows if row.kind == "entry"}
+    cells = {row.label: row.cells[0] for row in leaderboard(report, [group]) if row.kind == "entry"}
     first, second = (cells[entry.label] for entry in report.entries)
     assert second and second.missing == {"unparsed": 1.0} and first and first.missing == {}
     line = next(row for row in markdown(report).splitlines() if row.startswith("| Qwen/Qwen3-8B | "))
@@ -388,11 +382,11 @@ def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not
     # only the first entry has the mean
     means = [mean for mean in report.group_results if mean.entry == "e0"]
     report = replace(report, group_results=means)
-    board = leaderboard(report, report.heads(report.groups, report.columns))
-    assert [head.place.id for head in board.heads] == ["c0", "c1", "c2", "g0"]
+    places = report.heads(report.groups, report.columns)
+    assert [place.id for place in places] == ["c0", "c1", "c2", "g0"]
     labels = {entry.id: entry.label for entry in report.entries}
     best = sorted(report.results[:3], key=lambda result: -result.metrics["acc"].value)
-    assert [row.label for row in board.rows][:3] == [labels[result.entry] for result in best]
+    assert [row.label for row in leaderboard(report, places)][:3] == [labels[result.entry] for result in best]
     text = markdown(report).partition("## Leaderboard")[2].splitlines()
     head, _, *rows = [line for line in text if line.startswith("|")]
     assert head.split(" | ")[1].startswith(escaped(report.columns[0].title))
@@ -405,10 +399,10 @@ def test_the_pair_table_and_its_plots_show_the_same_differences_and_say_what_eac
     (rate,) = (row for row in pairs if row.metric == "hallucination_rate")
     plots = dict(difference_plots(report, pairs))
     shown = number(rate.difference.value, True)
-    assert set(plots) == {True, False} and shown in [line.number for line in plots[False].lines]
-    assert [rule.label for rule in plots[False].rules] == ["← first better", "second better →"]
-    assert [rule.label for rule in plots[True].rules] == ["← second better", "first better →"]
-    assert "lower is better" in plots[False].words and "hallucination" not in plots[True].words
+    assert set(plots) == {True, False} and shown in [line["number"] for line in plots[False]["lines"]]
+    assert [rule["label"] for rule in plots[False]["rules"]] == ["← first better", "second better →"]
+    assert [rule["label"] for rule in plots[True]["rules"]] == ["← second better", "first better →"]
+    assert "lower is better" in plots[False]["words"] and "hallucination" not in plots[True]["words"]
     page = render(report)
     table = page[page.index('id="pair-e0-e1"') :]
     assert f'<span class="v">{shown}</span>' in table

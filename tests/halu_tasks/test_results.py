@@ -22,13 +22,12 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import Board, board
-from halu_tasks.report.markdown import markdown
-from halu_tasks.report.page import render
+from halu_tasks.report.page import markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.report.write import compare
-from halu_tasks.results.entry import Entry
+from halu_tasks.results.comparability import Entry
 from halu_tasks.results.readers.read import read_results
-from halu_tasks.results.run import Run, ScoredReply, Step
+from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.yaml_files import task_configs
 from halu_tasks.text.markdown import escaped
@@ -60,15 +59,12 @@ def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any
 
 def run_of(task: str = CORRECTION, wrong: int = 0, limit: int | None = None, **others: Any) -> Run:
     """A run on the sample; `others` are options of the task, and what a run holds."""
-    own = {name: others.pop(name) for name in list(others) if name in Run.__dataclass_fields__ and name != "scoring"}
+    own = {name: others.pop(name) for name in list(others) if name in Run.__dataclass_fields__}
     built = build(task, Options(data="sample", **others))
     told = {
         "source": "a.eval",
         "id": f"{task} {wrong} {limit} {others} {own}",
         "harness": "Inspect 0.3",
-        "task": task,
-        "scoring": built.options.scoring,
-        "steps": (),
         "model": "m",
         "roles": {"grader": built.options.judge} if built.options.judge else {},
         "settings": {},
@@ -417,12 +413,11 @@ def test_a_report_that_cannot_be_written_says_so_in_a_line(
 
 
 def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
-    step = Step("factored_verification", {"how": "reasoned"})
     runs = [
         run_of(),
         run_of(settings={"temperature": 0.7}),
         run_of(harness="lm-eval 0.4.13", settings={"temperature": 0.7}),
-        run_of(steps=(step,), roles={"helper": "h"}),
+        run_of(method="factored_verification:how=reasoned", roles={"helper": "h"}),
         run_of(model="other"),
     ]
     found = board(runs)
@@ -475,7 +470,7 @@ def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> 
     told = assembled([run_of("cfaith_gen"), run_of("cfaith_gen", model="n"), run_of("cfaith_gen", **judge)], tmp_path)
     judged, plain = told["columns"]
     assert judged["main"] and plain["why"] == "is judged by no model, not openai/j"
-    assert "judge_failed" in judged["metrics"] and "judge_failed" not in plain["metrics"]
+    assert "judge_failed" in judged["directions"] and "judge_failed" not in plain["directions"]
     cells = {(own["column"], own["judge"]): own for own in told["results"]}
     assert cells[judged["id"], "openai/j"]["judge_failed"] == 0
     # what has no figure has no rank
@@ -583,7 +578,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     ]
     assert rows[run.answers[4].item.id]["answer"] == "[]"
     compared = compare({"a": runs})
-    assert [(own.replies.unparsed, own.replies.abstained, own.replies.empty) for own in compared.results] == counts
+    assert [(own.unparsed, own.abstained, own.empty) for own in compared.results] == counts
     print_pairs(compared, [], json=False)
     head, *_ = (line for line in capsys.readouterr().out.splitlines() if line.startswith("model  "))
     assert head.split()[-4:] == ["n", "unparsed", "abstained", "empty"]
@@ -712,7 +707,7 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
 
 
 def test_an_entry_says_all_that_sets_it_apart() -> None:
-    run = run_of(settings={"temperature": 0.7}, roles={"grader": "j", "helper": "h"}, steps=(Step("generate", {}),))
+    run = run_of(settings={"temperature": 0.7}, roles={"grader": "j", "helper": "h"})
     assert Entry.of(run) == Entry("m", "Inspect", "plain prompt", (("temperature", "0.7"),), (("helper", "h"),))
 
 
@@ -756,19 +751,19 @@ def test_spans_are_drawn_if_the_task_asks_for_spans(
     path = tmp_path / "my_task.yaml"
     path.write_text(file.format(base=task_configs() / "refact" / f"{base}.yaml"))
     (tmp_path / "own_cases.py").write_text(OWN_CASES % target)
-    runs = [replace(run_of(str(path), wrong=wrong, model=f"m{wrong}"), task="my_task") for wrong in (0, 2)]
+    runs = [run_of(str(path), wrong=wrong, model=f"m{wrong}") for wrong in (0, 2)]
     report = report_on(runs, tmp_path)
     ((column,), (details,)) = report.columns, report.why
-    assert column.task == "my_task" and len(details.items) == 2
-    assert bool(details.confusion) == (not drawn)
+    assert column.task == "my_task" and len(details["items"]) == 2
+    assert bool(details["confusion"]) == (not drawn)
     assert ("In the texts below" in render(report)) == drawn
     items = {answer.item.id: answer.item for answer in runs[0].answers}
-    for shown in details.items:
-        gold = [tuple(span) for span in items[shown.id].gold["spans"]]
-        right, empty = shown.replies
+    for shown in details["items"]:
+        gold = [tuple(span) for span in items[shown["id"]].gold["spans"]]
+        right, empty = shown["replies"]
         if drawn:
-            assert (shown.text, shown.gold) == (items[shown.id].gold["text"], gold)
-            assert right.spans == gold and right.unplaced == []
+            assert (shown["text"], shown["gold"]) == (items[shown["id"]].gold["text"], gold)
+            assert right["spans"] == gold and right["unplaced"] == []
         else:
-            assert shown.text is None and right.spans is None
-        assert empty.spans is None
+            assert shown["text"] is None and right["spans"] is None
+        assert empty["spans"] is None

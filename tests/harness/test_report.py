@@ -180,7 +180,7 @@ def test_figures_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Pat
             for part, end in (("value", ""), ("stderr", "_stderr"), ("low", "_low"), ("high", "_high")):
                 own = logged.get(f"{task}.{name}{end}")
                 assert figure[part] == (own.value if own else None)
-    told = {own["title"]: own["metrics"] for own in both[0]["columns"]}
+    told = {own["title"]: own["directions"] for own in both[0]["columns"]}
     assert all(f"{name},none" in printed[task] for task in MEMBERS for name in told[task])
 
 
