@@ -188,15 +188,13 @@ def _published(board: Board) -> Iterator[PublishedFigure]:
     """Collect the published figures for columns and groups, except for those on the packaged sample."""
     for column in board.columns:
         metrics = {metric.name for metric in column.metrics}
-        for figure in published_for(column.task):
-            if figure.metric in metrics and _is_shown(figure, [column], column.first.scoring):
-                headline = figure.metric == column.headline.name
-                yield _published_figure(figure, headline, column=column.id)
+        for one in published_for(column.task):
+            if one.metric in metrics and _is_shown(one, [column], column.first.scoring):
+                yield PublishedFigure(column.id, None, one.metric == column.headline.name, *_known(one))
     for mean in board.means:
-        for figure in published(mean.group.name):
-            of_mean = figure.task == mean.group.name and figure.metric == mean.name
-            if of_mean and _is_shown(figure, mean.columns, mean.scoring):
-                yield _published_figure(figure, headline=True, group=mean.id)
+        for one in published(mean.group.name):
+            if (one.task, one.metric) == (mean.group.name, mean.name) and _is_shown(one, mean.columns, mean.scoring):
+                yield PublishedFigure(None, mean.id, True, *_known(one))
 
 
 def _is_shown(figure: Published, columns: Sequence[Column], scoring: str) -> bool:
@@ -208,12 +206,9 @@ def _is_shown(figure: Published, columns: Sequence[Column], scoring: str) -> boo
     return not on_sample and (scoring == "strict" or figure.scoring in ("both", scoring))
 
 
-def _published_figure(
-    figure: Published, headline: bool, column: str | None = None, group: str | None = None
-) -> PublishedFigure:
+def _known(figure: Published) -> tuple[str, str, str, float, str, str, str]:
     note = " ".join(figure.note.splitlines())
-    of_figure = (figure.model, figure.method, figure.metric, figure.value, figure.scoring, figure.source, note)
-    return PublishedFigure(column, group, headline, *of_figure)
+    return figure.model, figure.method, figure.metric, figure.value, figure.scoring, figure.source, note
 
 
 # --- remarks ----------------------------------------------------------------------------------------
@@ -227,18 +222,15 @@ def _notes(board: Board) -> Iterator[str]:
             "the results of one harness"
         )
     clauses = []
-    for name, by_value in different_settings(column.runs for column in board.columns).items():
-        values = sorted(by_value, key=lambda value: value is None)
-        clauses.append(f"{name} is {joined([_of_entries(value, by_value[value], board) for value in values])}")
+    for name, by_entry in different_settings(column.runs for column in board.columns).items():
+        parts = []
+        for value in sorted({*by_entry.values()}, key=lambda value: (value is None, str(value))):
+            labels = [board.labels[entry] for entry, own in by_entry.items() if own == value]
+            who = joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
+            parts.append(f"{'the task’s own' if value is None else value} for {who}")
+        clauses.append(f"{name} is {joined(parts)}")
     if clauses:
         yield f"Entries that are compared have different generation settings: {'; '.join(clauses)}"
-
-
-def _of_entries(value: str | None, entries: Sequence[Entry], board: Board) -> str:
-    """Say which entries have a value of a setting, by their labels if they are few."""
-    labels = [board.labels[entry] for entry in entries]
-    who = joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
-    return f"{'the task’s own' if value is None else value} for {who}"
 
 
 def _warnings(board: Board) -> Iterator[Mapping[str, str]]:

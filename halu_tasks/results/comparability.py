@@ -187,7 +187,7 @@ def possible_duplicates(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
     return [(one, other) for one, other in pairs if one.harness != other.harness and asked(one) == asked(other)]
 
 
-def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[str | None, list[Entry]]]:
+def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[Entry, str | None]]:
     """Find the generation settings in which compared entries differ.
 
     Args:
@@ -195,17 +195,15 @@ def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[st
             not known do not count.
 
     Returns:
-        By the name of the setting, the entries with each value; None is the task's own value.
+        By the name of the setting, the value of each entry; None is the task's own value.
     """
-    differences: dict[str, dict[str | None, list[Entry]]] = {}
+    differences: dict[str, dict[Entry, str | None]] = {}
     for entries in compared:
-        settings = {entry: dict(entry.settings) for entry in entries if entry.method != METHOD_UNKNOWN}
-        for name in sorted({name for values in settings.values() for name in values} & _GENERATION):
-            if len({values.get(name) for values in settings.values()}) > 1:
-                by_value = differences.setdefault(name, {})
-                for entry, values in settings.items():
-                    of_value = by_value.setdefault(values.get(name), [])
-                    of_value += [] if entry in of_value else [entry]
+        known = [entry for entry in entries if entry.method != METHOD_UNKNOWN]
+        for name in sorted(_GENERATION):
+            values = {entry: dict(entry.settings).get(name) for entry in known}
+            if len({*values.values()}) > 1:
+                differences.setdefault(name, {}).update(values)
     return differences
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, why_not_paired
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.statistics.paired import difference, items_of
 from halu_tasks.scorers.statistics.planning import (
     Variances,
@@ -25,55 +24,20 @@ EPOCHS = (1, 2, 4, 8)
 """The numbers of repeats that are planned."""
 
 
-@dataclass(frozen=True)
-class Pilot:
+class Pilot(NamedTuple):
     """Earlier runs whose variances are used.
 
     Attributes:
-        runs: One run, or two on the same items.
-        metric: The metric.
-        value: The run's figure, or the first run's minus the second's.
-        stderr: Its standard error.
-        items: The number of items.
-        clusters: The number of clusters.
-        variances: The variances of the figure, or of the difference.
+        variances: The variances of the figure of one run, or of the difference between two on the same items.
+        paired: Whether there are two.
+        available: How many items the task has.
+        record: The variances and what they come from, as JSON values.
     """
 
-    runs: Sequence[Run]
-    metric: Metric
-    value: float
-    stderr: float
-    items: int
-    clusters: int
     variances: Variances
-
-    @property
-    def epochs(self) -> int:
-        """How many times each item was answered."""
-        return self.runs[0].epochs
-
-    @property
-    def available(self) -> int:
-        """How many items the task has."""
-        return max(self.runs[0].provenance.items, self.items)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the variances and what they come from as JSON values."""
-        within = self.variances.within
-        replies = None if within is None else within / self.epochs / self.items
-        return {
-            "sources": [run.source for run in self.runs],
-            "task": self.runs[0].task,
-            "metric": self.metric.name,
-            "value": self.value,
-            "stderr": self.stderr,
-            "items": self.items,
-            "clusters": self.clusters,
-            "epochs": self.epochs,
-            "between": self.variances.between,
-            "within": within,
-            "share_of_error_within": None if replies is None else min(replies / self.stderr**2, 1.0),
-        }
+    paired: bool
+    available: int
+    record: Mapping[str, Any]
 
 
 def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], None]) -> Pilot:
@@ -111,9 +75,22 @@ def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], N
     figure = difference(chosen, scores[0], scores[1]) if others else estimate(chosen, by_cluster(first.scores))
     if variances is None or figure is None or figure.stderr is None:
         raise DataError(f"{first.source}: {chosen.name} has no standard error, and so no variance to plan with")
-    items = items_of(chosen, first.scores)
-    clusters = round(items / variances.cluster_size)
-    return Pilot(runs, chosen, figure.value, figure.stderr, items, clusters, variances)
+    items, within = items_of(chosen, first.scores), variances.within
+    replies = None if within is None else within / first.epochs / items
+    record = {
+        "sources": [run.source for run in runs],
+        "task": first.task,
+        "metric": chosen.name,
+        "value": figure.value,
+        "stderr": figure.stderr,
+        "items": items,
+        "clusters": round(items / variances.cluster_size),
+        "epochs": first.epochs,
+        "between": variances.between,
+        "within": within,
+        "share_of_error_within": None if replies is None else min(replies / figure.stderr**2, 1.0),
+    }
+    return Pilot(variances, len(runs) > 1, max(first.provenance.items, items), record)
 
 
 def plan(
@@ -166,7 +143,7 @@ def of_pilot(pilot: Pilot, correlation: float | None) -> Variances:
     Raises:
         UsageError: A correlation is given with two runs, or is missing with one.
     """
-    if len(pilot.runs) > 1:
+    if pilot.paired:
         if correlation is not None:
             raise UsageError("--correlation is for a pilot of one run; two runs have their own")
         return pilot.variances
