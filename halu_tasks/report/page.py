@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache, partial
 from math import ceil, floor, inf, isfinite, log10
@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from halu_tasks.report import text
-from halu_tasks.report.records import EntryPair, Json, PublishedFigure, Report, ReportColumn, ReportGroup, Result
+from halu_tasks.report.records import Cell, EntryPair, Json, Place, PublishedFigure, Report, ReportColumn
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import format_estimate, format_needed, format_p_value
@@ -116,28 +116,6 @@ def verdict(column: ReportColumn, reply: Json) -> tuple[str, str]:
 # --- the leaderboard --------------------------------------------------------------------------------
 
 
-class Cell(NamedTuple):
-    """A cell of the leaderboard.
-
-    Attributes:
-        figure: The figure; None if it is not defined.
-        rank: The confidence set of the rank; None if there is nothing to rank.
-        corrected: The figure that labels correct, if there is one.
-        by_corrected: Whether the rank is of the corrected figure.
-        missing: The shares of replies without an answer or a verdict by kind, of those that are frequent.
-        result: The result, if the entry was measured in a column.
-        note: Where a published figure comes from.
-    """
-
-    figure: Estimate | None
-    rank: tuple[int, int] | None = None
-    corrected: Estimate | None = None
-    by_corrected: bool = False
-    missing: Mapping[str, float] = {}
-    result: Result | None = None
-    note: str = ""
-
-
 class Row(NamedTuple):
     """A row of the leaderboard; its kind is `entry`, `floor` or `published`."""
 
@@ -147,34 +125,18 @@ class Row(NamedTuple):
     cells: Sequence[Cell | None]
 
 
-Place = ReportColumn | ReportGroup
-
-
 def leaderboard(report: Report, places: Sequence[Place]) -> list[Row]:
     """Arrange the figures of some columns and groups, followed by floors and published figures.
 
     Entries are sorted by their figures in the first place, best first.
     """
     rows = [
-        Row("entry", entry.label, "", [_cell(report, entry.id, place) for place in places]) for entry in report.entries
+        Row("entry", entry.label, "", [report.cell(entry.id, place) for place in places]) for entry in report.entries
     ]
     rows = [row for row in rows if any(row.cells)]
     if places:
         rows.sort(key=lambda row: _order(row.cells[0], places[0]))
     return [*rows, *_floors(report, places), *_published(report, places)]
-
-
-def _cell(report: Report, entry: str, place: Place) -> Cell | None:
-    missing = report.missing_shares(entry, place)
-    if isinstance(place, ReportGroup):
-        mean = report.means.get((entry, place.id))
-        return Cell(mean.figure, mean.rank, mean.corrected, mean.corrected is not None, missing) if mean else None
-    result = report.by_cell.get((entry, place.id))
-    if result is None:
-        return None
-    corrected = result.metrics.get(f"{place.metric}_ppi")
-    by_corrected = place.compared_by != place.metric
-    return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
 
 
 def _order(cell: Cell | None, place: Place) -> float:
@@ -214,7 +176,7 @@ def scale(report: Report, place: Place) -> tuple[float, float] | None:
     low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
     if high is None:
         # without an upper limit, the highest figure stands for it
-        cells = (_cell(report, entry.id, place) for entry in report.entries)
+        cells = (report.cell(entry.id, place) for entry in report.entries)
         figures = [cell.figure for cell in cells if cell and cell.figure]
         ends = [figure.value if figure.high is None else figure.high for figure in figures]
         high = max(filter(isfinite, ends), default=low)

@@ -81,13 +81,13 @@ class Report:
         """The means by the ids of entry and group."""
         return {(mean.entry, mean.group): mean for mean in self.group_results}
 
-    def columns_of(self, place: ReportGroup | ReportColumn) -> list[ReportColumn]:
+    def columns_of(self, place: Place) -> list[ReportColumn]:
         """List the columns of a mean, or the column itself."""
         if isinstance(place, ReportColumn):
             return [place]
         return [column for column in self.columns if column.id in place.columns]
 
-    def heads(self, groups: Iterable[ReportGroup], columns: Iterable[ReportColumn]) -> list[ReportGroup | ReportColumn]:
+    def heads(self, groups: Iterable[ReportGroup], columns: Iterable[ReportColumn]) -> list[Place]:
         """Order the heads of a leaderboard: means before columns, and what only one entry has after all others."""
         entries = Counter(place for _, place in (*self.by_cell, *self.means))
         return sorted([*groups, *columns], key=lambda place: entries[place.id] < 2)
@@ -107,25 +107,32 @@ class Report:
         }
         return sorted(worth, key=worth.__getitem__)
 
-    def items_answered(self, place: ReportGroup | ReportColumn) -> tuple[int, int]:
+    def items_answered(self, place: Place) -> tuple[int, int]:
         """Count the items of a column or of all columns of a mean that were answered, and those of the data."""
         conditions = [column.condition for column in self.columns_of(place)]
         return sum(one.n // one.epochs for one in conditions), sum(one.of // one.epochs for one in conditions)
 
-    def missing_shares(self, entry: str, place: ReportGroup | ReportColumn) -> dict[str, float]:
-        """Return the shares of an entry's replies without an answer or a verdict, by kind, that are frequent.
-
-        Those of a mean are the means of the shares in its tasks, since all of these count the same.
-        """
+    def cell(self, entry: str, place: Place) -> Cell | None:
+        """Return the cell of an entry in a column or mean; None if it has no result there."""
         cells = ((entry, column.id) for column in self.columns_of(place))
         results = [self.by_cell[cell] for cell in cells if cell in self.by_cell]
         counts = dict(zip((*NO_ANSWER, "not judged"), (*NO_ANSWER, "judge_failed"), strict=True))
+        # all tasks of a mean count the same
         shares = {
             kind: fmean((getattr(result, name) or 0) / (result.n or 1) for result in results)
             for kind, name in counts.items()
             if results
         }
-        return {kind: share for kind, share in shares.items() if share > FREQUENT}
+        missing = {kind: share for kind, share in shares.items() if share > FREQUENT}
+        if isinstance(place, ReportGroup):
+            mean = self.means.get((entry, place.id))
+            return Cell(mean.figure, mean.rank, mean.corrected, mean.corrected is not None, missing) if mean else None
+        if not results:
+            return None
+        (result,) = results
+        corrected = result.metrics.get(f"{place.metric}_ppi")
+        by_corrected = place.compared_by != place.metric
+        return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
 
     def as_json(self) -> dict[str, Any]:
         """Convert to JSON values, as in `report.json`."""
@@ -277,6 +284,9 @@ class ReportGroup:
     higher_is_better: bool | None
 
 
+Place = ReportColumn | ReportGroup
+
+
 class Origin(NamedTuple):
     """Where a result comes from: its file, the program with its version, its settings, and the judge if there is one.
 
@@ -339,6 +349,28 @@ class GroupResult(NamedTuple):
     figure: Estimate
     corrected: Estimate | None
     rank: tuple[int, int] | None
+
+
+class Cell(NamedTuple):
+    """A cell of the leaderboard.
+
+    Attributes:
+        figure: The figure; None if it is not defined.
+        rank: The confidence set of the rank; None if there is nothing to rank.
+        corrected: The figure that labels correct, if there is one.
+        by_corrected: Whether the rank is of the corrected figure.
+        missing: The shares of replies without an answer or a verdict by kind, of those that are frequent.
+        result: The result, if the entry was measured in a column.
+        note: Where a published figure comes from.
+    """
+
+    figure: Estimate | None
+    rank: tuple[int, int] | None = None
+    corrected: Estimate | None = None
+    by_corrected: bool = False
+    missing: Mapping[str, float] = {}
+    result: Result | None = None
+    note: str = ""
 
 
 class Floor(NamedTuple):

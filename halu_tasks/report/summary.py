@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from statistics import fmean
 
-from halu_tasks.report.records import Report, ReportColumn, ReportGroup
+from halu_tasks.report.records import Place, Report, ReportColumn, ReportGroup
 from halu_tasks.scorers.metrics import Estimate
 
 _NAMED = 3
@@ -31,7 +31,7 @@ class _Standing:
         floor: The best figure of uninformed replies that a model can exceed; None if there is none.
     """
 
-    place: ReportColumn | ReportGroup
+    place: Place
     name: str
     ranks: Mapping[str, tuple[int, int]]
     figures: Mapping[str, Estimate]
@@ -75,8 +75,8 @@ def summary(report: Report) -> list[str]:
     Args:
         report: The report; its own summary is not read.
     """
-    tasks = [_task(report, column) for column in report.columns if column.main]
-    places = [*(_mean(report, group) for group in report.top_groups(main=True)), *tasks]
+    tasks = [_standing(report, column) for column in report.columns if column.main]
+    places = [*(_standing(report, group) for group in report.top_groups(main=True)), *tasks]
     sentences = [*_leads(report, places), *_partial(report), *_open(report, places)]
     sentences += [*_below_floors(report, tasks), *_mostly_unread(report, tasks)]
     apart = len(report.columns) - len(tasks)
@@ -86,37 +86,21 @@ def summary(report: Report) -> list[str]:
     return sentences
 
 
-def _mean(report: Report, group: ReportGroup) -> _Standing:
-    means = {mean.entry: mean for mean in report.group_results if mean.group == group.id}
-    several = sum(other.title == group.title for other in report.top_groups(main=True)) > 1
-    floors = [_floor(report, column, group.metric) for column in report.columns_of(group)]
+def _standing(report: Report, place: Place) -> _Standing:
+    cells = {entry: cell for entry in report.labels if (cell := report.cell(entry, place))}
+    name, floors = place.title, [_floor(report, column, place.metric) for column in report.columns_of(place)]
+    if isinstance(place, ReportGroup):
+        several = sum(other.title == name for other in report.top_groups(main=True)) > 1
+        name = f"the mean {place.metric} of {name}" if several else f"the mean of {name}"
     known = [floor for floor in floors if floor is not None]
     return _Standing(
-        place=group,
-        name=f"the mean {group.metric} of {group.title}" if several else f"the mean of {group.title}",
-        ranks={entry: mean.rank for entry, mean in means.items() if mean.rank},
-        figures={entry: mean.figure for entry, mean in means.items()},
-        unread={entry: _unread(report, entry, group) for entry in means},
+        place=place,
+        name=name,
+        ranks={entry: cell.rank for entry, cell in cells.items() if cell.rank},
+        figures={entry: cell.figure for entry, cell in cells.items() if cell.figure and isfinite(cell.figure.value)},
+        unread={entry: cell.missing.get("unparsed", 0) + cell.missing.get("empty", 0) for entry, cell in cells.items()},
         floor=fmean(known) if len(known) == len(floors) else None,
     )
-
-
-def _task(report: Report, column: ReportColumn) -> _Standing:
-    results = {result.entry: result for result in report.results if result.column == column.id}
-    figures = {entry: result.metrics.get(column.metric) for entry, result in results.items()}
-    return _Standing(
-        place=column,
-        name=column.title,
-        ranks={entry: result.rank for entry, result in results.items() if result.rank},
-        figures={entry: figure for entry, figure in figures.items() if figure and math.isfinite(figure.value)},
-        unread={entry: _unread(report, entry, column) for entry in results},
-        floor=_floor(report, column, column.metric),
-    )
-
-
-def _unread(report: Report, entry: str, place: ReportColumn | ReportGroup) -> float:
-    shares = report.missing_shares(entry, place)
-    return shares.get("unparsed", 0.0) + shares.get("empty", 0.0)
 
 
 def _floor(report: Report, column: ReportColumn, metric: str) -> float | None:
@@ -126,7 +110,7 @@ def _floor(report: Report, column: ReportColumn, metric: str) -> float | None:
         return None
     low, high = column.range if metric == column.metric else (0.0, 1.0)
     floors = [floor.value for floor in report.floors if floor.column == column.id and floor.metric == metric]
-    floors = [floor for floor in floors if math.isfinite(floor) and floor != (high if higher else low)]
+    floors = [floor for floor in floors if isfinite(floor) and floor != (high if higher else low)]
     return (max if higher else min)(floors, default=None)
 
 
