@@ -95,9 +95,9 @@ def _parts(report: Report, metrics: Sequence[str]) -> Iterator[str]:
         yield report.comparison.rule
     yield from report.remarks.notes
     if published := [
-        f"{one.model}: {one.metric} {one.value:g} ({one.method}; {one.source})"
+        f"{one['model']}: {one['metric']} {one['value']:g} ({one['method']}; {one['source']})"
         for one in report.published
-        if one.headline or one.metric in metrics
+        if one["headline"] or one["metric"] in metrics
     ]:
         yield "published, with other models and other prompts, for orientation:\n" + "\n".join(published)
 

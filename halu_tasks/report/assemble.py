@@ -16,8 +16,8 @@ from halu_tasks.report.records import (
     Condition,
     Floor,
     GroupResult,
+    Json,
     Origin,
-    PublishedFigure,
     Remarks,
     Report,
     ReportColumn,
@@ -184,17 +184,17 @@ def _floors(column: Column) -> Iterator[Floor]:
             yield Floor(column.id, reply, metric, figure.value, metric == column.headline.name)
 
 
-def _published(board: Board) -> Iterator[PublishedFigure]:
+def _published(board: Board) -> Iterator[Json]:
     """Collect the published figures for columns and groups, except for those on the packaged sample."""
     for column in board.columns:
         metrics = {metric.name for metric in column.metrics}
         for one in published_for(column.task):
             if one.metric in metrics and _is_shown(one, [column], column.first.scoring):
-                yield PublishedFigure(column.id, None, one.metric == column.headline.name, *_known(one))
+                yield _published_figure(one, one.metric == column.headline.name, column=column.id, group=None)
     for mean in board.means:
         for one in published(mean.group.name):
             if (one.task, one.metric) == (mean.group.name, mean.name) and _is_shown(one, mean.columns, mean.scoring):
-                yield PublishedFigure(None, mean.id, True, *_known(one))
+                yield _published_figure(one, True, column=None, group=mean.id)
 
 
 def _is_shown(figure: Published, columns: Sequence[Column], scoring: str) -> bool:
@@ -206,9 +206,10 @@ def _is_shown(figure: Published, columns: Sequence[Column], scoring: str) -> boo
     return not on_sample and (scoring == "strict" or figure.scoring in ("both", scoring))
 
 
-def _known(figure: Published) -> tuple[str, str, str, float, str, str, str]:
+def _published_figure(figure: Published, headline: bool, **place: str | None) -> Json:
+    names = ("model", "method", "metric", "value", "scoring", "source")
     note = " ".join(figure.note.splitlines())
-    return figure.model, figure.method, figure.metric, figure.value, figure.scoring, figure.source, note
+    return {**place, "headline": headline, **{name: getattr(figure, name) for name in names}, "note": note}
 
 
 # --- remarks ----------------------------------------------------------------------------------------

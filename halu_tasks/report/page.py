@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from halu_tasks.report import text
-from halu_tasks.report.records import Cell, EntryPair, Json, Place, PublishedFigure, Report, ReportColumn
+from halu_tasks.report.records import Cell, EntryPair, Json, Place, Report, ReportColumn
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import format_estimate, format_needed, format_p_value
@@ -157,13 +157,15 @@ def _floors(report: Report, places: Sequence[Place]) -> Iterator[Row]:
 
 
 def _published(report: Report, places: Sequence[Place]) -> Iterator[Row]:
-    figures: dict[tuple[str, str], dict[str, PublishedFigure]] = {}
+    figures: dict[tuple[str, str], dict[str, Json]] = {}
     for one in report.published:
-        if one.headline:
-            figures.setdefault((one.model, one.method), {}).setdefault(one.column or one.group or "", one)
+        if one["headline"]:
+            figures.setdefault((one["model"], one["method"]), {}).setdefault(one["column"] or one["group"], one)
     for (model, method), by_place in figures.items():
         cells = [
-            one and Cell(Estimate(one.value, None, None, None), note=f"{one.source}, {one.scoring} scoring")
+            Cell(Estimate(one["value"], None, None, None), note=f"{one['source']}, {one['scoring']} scoring")
+            if one
+            else None
             for one in (by_place.get(place.id) for place in places)
         ]
         if any(cells):
@@ -208,8 +210,11 @@ def interval_plot(report: Report, column: ReportColumn) -> Json | None:
     Returns:
         A description for screen readers (`words`), and where the lines, the floors and the ticks are.
     """
-    figures = [(entry, report.by_cell[entry, column.id].metrics[column.metric]) for entry in report.ranked(column)]
-    rows = [(report.labels[entry], figure) for entry, figure in figures if text.defined(figure.value)]
+    rows = [
+        (row.label, figure)
+        for row in leaderboard(report, [column])
+        if row.kind == "entry" and row.cells[0] and (figure := row.cells[0].figure) and isfinite(figure.value)
+    ]
     if not rows:
         return None
     own = (one for one in report.floors if one.column == column.id and one.headline)

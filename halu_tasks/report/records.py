@@ -43,7 +43,8 @@ class Report:
         results: The results of entries in columns.
         group_results: The means of entries over groups.
         floors: Figures of uninformed replies.
-        published: Figures published in papers.
+        published: Figures published in papers for a `column` or a `group`: `model`, `method`, `metric`, `value`,
+            `scoring`, `source`, `note`, and whether they are of the `headline`.
         comparison: Differences between entries.
         why: The details of each column, in the order of `columns`; empty for a comparison.
     """
@@ -57,7 +58,7 @@ class Report:
     results: Sequence[Result]
     group_results: Sequence[GroupResult]
     floors: Sequence[Floor]
-    published: Sequence[PublishedFigure]
+    published: Sequence[Json]
     comparison: Comparison = field(metadata=PART)
     why: Sequence[Json]
 
@@ -96,16 +97,6 @@ class Report:
         """List the groups with means that are not parts of another group, over main columns or over those apart."""
         groups = [group for group in self.groups if group.main == main]
         return [group for group in groups if not any(set(group.columns) < set(other.columns) for other in groups)]
-
-    def ranked(self, column: ReportColumn) -> list[str]:
-        """List the ids of the entries with a figure in a column, best first by the metric that compares them."""
-        worth = {
-            result.entry: figure.value if column.higher_is_better is False else -figure.value
-            for result in self.results
-            if result.column == column.id and column.headline in result.metrics
-            for figure in (result.metrics.get(column.compared_by, result.metrics[column.headline]),)
-        }
-        return sorted(worth, key=worth.__getitem__)
 
     def items_answered(self, place: Place) -> tuple[int, int]:
         """Count the items of a column or of all columns of a mean that were answered, and those of the data."""
@@ -381,21 +372,6 @@ class Floor(NamedTuple):
     metric: str
     value: float
     headline: bool
-
-
-class PublishedFigure(NamedTuple):
-    """A figure published in a paper, for a column or for a group; `headline` says whether it is of the headline."""
-
-    column: str | None
-    group: str | None
-    headline: bool
-    model: str
-    method: str
-    metric: str
-    value: float
-    scoring: str
-    source: str
-    note: str
 
 
 # --- pairs ------------------------------------------------------------------------------------------
