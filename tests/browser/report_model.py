@@ -218,9 +218,9 @@ def _why(
         ],
         "confusion": [{"entry": id, **counts} for id in ids if labels],
         "calibration": [
-            {"entry": id, "label": "Yes", "bins": [_bin(k / 10, rng) for k in range(10)], "without": 3}
+            {"entry": id, "label": "Yes", "bins": [_bin(k / 10, rng) for k in range(10) if (k + i) % 5], "without": 3}
             | {"ece": estimate(0.08, 0.01), "brier": estimate(0.2, 0.02)}
-            for id in ids
+            for i, id in enumerate(ids)
             if labels == ["Yes", "No"]
         ],
         "modes": None
@@ -236,7 +236,7 @@ def _why(
 
 
 def _bin(low: float, rng: random.Random) -> dict[str, Any]:
-    n, mean = 0 if low == 0.4 else rng.randrange(5, 200), low + 0.05
+    n, mean = rng.randrange(5, 200), low + 0.05
     share = min(1.0, max(0.0, mean + rng.uniform(-0.2, 0.2)))
     return {"low": low, "high": low + 0.1, "n": n, "mean": mean, "share": share}
 

@@ -348,6 +348,18 @@ def test_a_missing_number_of_items_is_explained() -> None:
     assert f"not estimated: {why}" in re.sub("<[^>]*>", "", render(report)) and f"– ({why}) |" in markdown(report)
 
 
+def test_bins_of_a_calibration_stand_under_their_heads() -> None:
+    report = model(2, 3, apart=False)
+    page = render(report)
+    table = page[page.index('aria-label="Calibration of') :].partition("</table>")[0]
+    head, *rows = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("<tr>")[1:])
+    # neither model has replies in all bins
+    for record, row in zip(report.why[2]["calibration"], rows, strict=True):
+        shown = {low[:3]: re.search(r"n (\d+)", cell)[1] for low, cell in zip(head[4:], row[4:], strict=True)}  # type: ignore[index]
+        counts = {f"{bin['low']:.1f}": str(bin["n"]) for bin in record["bins"]}
+        assert len(counts) == 8 and shown == dict.fromkeys(shown, "0") | counts
+
+
 def test_compared_entries_with_different_generation_settings_are_found() -> None:
     one = Entry("a", "Inspect", "plain prompt", (("max_tokens", "8"), ("chat_template", "ab")), ())
     two, other = replace(one, model="b", settings=()), replace(one, model="c")
