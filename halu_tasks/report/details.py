@@ -6,6 +6,7 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -55,6 +56,8 @@ _MAX_MARKED = 20_000
 """Maximum length in characters of a text in which spans are marked, once for each entry."""
 _TITLE = 140
 """Maximum length of an item's title in characters."""
+_LABEL = re.compile(r".*[:：]\s*")
+"""What all titles may begin with, such as `Question: `."""
 
 _TEXTS = (
     *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),
@@ -345,10 +348,11 @@ def titles(prompts: Mapping[str, str]) -> dict[str, str]:
     lines = {id: [line for line in prompt.split("\n") if line.strip()] or [""] for id, prompt in prompts.items()}
     counts = Counter(line for own in lines.values() for line in {*own})
     first = {id: next((line for line in own if 3 * counts[line] <= len(lines)), own[0]) for id, own in lines.items()}
-    # what all begin with up to a colon, such as `Question: `
     pairs = zip(min(first.values()), max(first.values()), strict=False) if len(first) > 1 else ()
-    label = "".join(char for char, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).rpartition(": ")[0]
-    shown = {id: " ".join(line.removeprefix(f"{label}: ")[: 8 * _TITLE].split()) for id, line in first.items()}
+    common = "".join(char for char, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    label = _LABEL.match(common)
+    start = label.end() if label else 0
+    shown = {id: " ".join(line[start : 8 * _TITLE].split()) for id, line in first.items()}
     return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in shown.items()}
 
 
