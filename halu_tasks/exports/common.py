@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import filecmp
 import math
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_you_mean
+from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
+from halu_tasks.results.comparability import Entry
+from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, estimates
 from halu_tasks.scorers.score import Score
+
+T = TypeVar("T")
+Warn = Callable[[str], None]
+"""Prints a message for the user."""
 
 NO_ORGANIZATION = "unknown"
 """The folder of models whose organization is not known."""
@@ -130,8 +138,8 @@ class RunFigure:
 
 
 @dataclass(frozen=True)
-class Exported:
-    """A run as it is exported.
+class PublicRun:
+    """A run as it is published.
 
     Attributes:
         run: The run.
@@ -178,29 +186,25 @@ class Exported:
         Raises:
             DataError: The run has none.
         """
-        run = self.run
+        run, task = self.run, self.run.benchmark_task
         values = estimates(self.metrics.values(), run.scores)
         if not values:
             raise DataError("has no figures, since none of its metrics is defined")
-        judged = values.keys() - self._unjudged() if run.benchmark_task.judged and run.judge else frozenset()
-        return {name: self._figure(self.metrics[name], value, name in judged) for name, value in values.items()}
+        judged = set()
+        if task.judged and run.judge:
+            scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
+            judged = values.keys() - estimates(self.metrics.values(), scores).keys()
+        figures = {}
+        for name, value in values.items():
+            counted = self._counted(self.metrics[name])
+            clusters = len({score.cluster for score in counted})
+            figures[name] = RunFigure(self.metrics[name], value, len(counted), clusters, name in judged)
+        return figures
 
-    def _unjudged(self) -> frozenset[str]:
-        """Return the metrics that are defined without verdicts."""
-        run, task = self.run, self.run.benchmark_task
-        scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
-        return frozenset(estimates(self.metrics.values(), scores))
-
-    def _figure(self, metric: Metric, value: Estimate, judged: bool) -> RunFigure:
-        counted = self.counted(metric)
-        return RunFigure(metric, value, len(counted), len({score.cluster for score in counted}), judged)
-
-    def counted(self, metric: Metric) -> Sequence[Score]:
+    def _counted(self, metric: Metric) -> Sequence[Score]:
         """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""
-        scores: Sequence[Score] = self.run.scores
-        if metric.tag_filter:
-            tag, value = metric.tag_filter
-            scores = [score for score in scores if score.tags.get(tag) == value]
+        tag, value = metric.tag_filter or ("", None)
+        scores = [score for score in self.run.scores if score.tags.get(tag) == value]
         item = metric.item
         return [score for score in scores if not math.isnan(item(score))] if item else scores
 
@@ -221,21 +225,130 @@ class Exported:
         return None
 
 
-# --- files ------------------------------------------------------------------------------------------
+# --- reading and writing -----------------------------------------------------------------------------
 
 
-def write_new(texts: Mapping[Path, str]) -> None:
+class ExportOutcome(NamedTuple):
+    """What became of an export.
+
+    Attributes:
+        files: The files that were written, or were there before with the same content.
+        notes: A line for each file about what it lacks; empty if it lacks nothing.
+        incomplete: Whether results could not be read or exported.
+    """
+
+    files: Sequence[Path]
+    notes: Sequence[str]
+    incomplete: bool
+
+
+def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> tuple[list[PublicRun], bool]:
+    """Read the latest run of each entry under each condition.
+
+    Args:
+        paths: Results, or folders that contain some.
+        models: The ids of models by their name in the results.
+        warn: Called with a message for each result that is not exported.
+
+    Returns:
+        The runs, and whether results could not be read.
+
+    Raises:
+        DataError: There are no results.
+        UsageError: A name in `models` is not in the results.
+    """
+    results = read_results(paths)
+    for skipped in results.skipped:
+        warn(f"not read: {skipped.source}: {skipped.why}")
+    if not results.runs:
+        raise DataError(f"no result of this package is in {', '.join(paths)}")
+    names = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
+    known = names | {own_name(name) for name in names}
+    for name in models:
+        if name not in known:
+            raise UsageError(
+                f"--model-id: no result is of a model {name!r}{did_you_mean(name, known)}; models: "
+                f"{', '.join(sorted(known))}"
+            )
+    latest = {(run.condition, Entry.of(run)): run for run in results.runs}
+    if replaced := [run for run in results.runs if run is not latest[run.condition, Entry.of(run)]]:
+        number = "1 run" if len(replaced) == 1 else f"{len(replaced):,} runs"
+        why = "replaced by later ones of the same model and conditions"
+        warn(f"not exported: {number} {why}: {_sources(replaced)}")
+    return [PublicRun(run, models) for run in latest.values()], any(skipped.lost for skipped in results.skipped)
+
+
+def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -> tuple[list[T], bool]:
+    """Do something with each run.
+
+    Warns of failures, once for all tasks of a model that have the same error; of many replies without an answer; and,
+    once each, of models whose organization is not known.
+
+    Returns:
+        What was done with the runs that did not fail, and whether there were failures.
+    """
+    done: list[T] = []
+    public = []
+    failures: dict[tuple[str, str], list[Run]] = {}
+    for one in runs:
+        try:
+            done.append(act(one))
+            public.append(one)
+        except HaluTasksError as error:
+            failures.setdefault((one.run.model, str(error)), []).append(one.run)
+    for (_, message), of_model in failures.items():
+        tasks = ", ".join(dict.fromkeys(run.task for run in of_model))
+        warn(f"not exported: {_sources(of_model)}: {tasks}: {message}")
+    for run in (one.run for one in public):
+        for share, meaning in run.reply_warnings:
+            warn(f"{run.model}, {run.task}: {share} {meaning}")
+    for name in dict.fromkeys(own_name(one.run.model) for one in public if not one.model.organization):
+        warn(
+            f"model {name}: the results do not say which organization made it, so it is exported as "
+            f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"
+        )
+    return done, bool(failures)
+
+
+def _sources(runs: Sequence[Run]) -> str:
+    """Name the first file of some runs, and count the others."""
+    first, *others = dict.fromkeys(run.source for run in runs)
+    return f"{first} and {len(others):,} more" if others else first
+
+
+def outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> ExportOutcome:
+    """Return the outcome of an export.
+
+    Raises:
+        DataError: There are no files.
+    """
+    if not files:
+        raise DataError("no result was exported")
+    return ExportOutcome(files, notes, incomplete)
+
+
+def write_new(contents: Mapping[Path, str | Path]) -> None:
     """Write files, in order, unless one of them exists and differs.
+
+    Args:
+        contents: The text of each file, or the file to copy.
 
     Raises:
         DataError: One of them does, in which case none is written; or a file cannot be written.
     """
-    for path, text in texts.items():
-        if path.exists() and not (path.is_file() and path.read_bytes() == text.encode("utf-8")):
+    for path, content in contents.items():
+        if path.exists() and not (path.is_file() and _is_same(path, content)):
             raise DataError(f"{path}: exists and differs; choose another folder with -o, or remove the file")
-    for path, text in texts.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{path.parent}: {error.strerror or error}") from None
-        atomic_write_text(path, text)
+    for path, content in contents.items():
+        create_folder(path.parent)
+        with atomic_path(path) as partial:
+            if isinstance(content, Path):
+                shutil.copyfile(content, partial)
+            else:
+                partial.write_bytes(content.encode())
+
+
+def _is_same(path: Path, content: str | Path) -> bool:
+    if isinstance(content, Path):
+        return filecmp.cmp(content, path, shallow=False)
+    return path.read_bytes() == content.encode()
