@@ -170,7 +170,7 @@ def collect(folder: Path, *, collecting: DatasetOptions, json: bool = False) -> 
 def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     """Make the dataset of a build, and print what became of its documents; return the exit status."""
     from halu_tasks.builders import collect as collecting
-    from halu_tasks.builders.records import to_json
+    from halu_tasks.builders.folder import to_json
 
     collection = collecting.collect(folder, **asdict(options))
     print_record({"folder": str(folder.path), **to_json(collection)}, as_json=json)
@@ -201,8 +201,8 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     if not json:
         print(f"\nduplicates of an earlier item: {report.describe_duplicates()}")
         print("\nflagged: " + ("nothing" if not flagged else ""))
-        for finding in flagged:
-            print(f"  {finding.check}: {finding.text}")
+        for check, text in flagged:
+            print(f"  {check}: {text}")
     return 1 if strict and flagged else 0
 
 
@@ -312,8 +312,8 @@ def biographies(
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
     )
-    print_record(fetched._asdict(), as_json=json)
-    if missing := number - fetched.people:
+    print_record(fetched, as_json=json)
+    if missing := number - fetched["people"]:
         warn(f"{missing:,} fewer people than requested")
         return EXIT_PARTIAL
     return 0

@@ -39,6 +39,8 @@ TWIN = "twin"
 _OTHER = {FACTUAL: NON_FACTUAL, NON_FACTUAL: FACTUAL}
 _DEMANDS = {FACTUAL: "label_factual", NON_FACTUAL: "label_non_factual"}
 """The prompts that describe a response of each label."""
+_OF_DEMONSTRATIONS = ("demonstrations", "check_style")
+"""The prompts that are only needed if there are demonstrations."""
 _CONFIRMS = {FACTUAL: YES, NON_FACTUAL: NO}
 _BLAMED = {QUERY: "query", PATTERN: "query", STYLE: "demonstrations", EXPLANATION: "explanation"}
 _CATEGORIES = {pattern: category for category, pattern in PATTERNS.items()}
@@ -120,8 +122,8 @@ class FactCHDPipeline(Pipeline):
         *(f"rule_{name}" for name in (VANILLA, MULTI_HOP, COMPARISON, *OPERATIONS)),
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
+        *_OF_DEMONSTRATIONS,
     )
-    prompts_optional: ClassVar[tuple[str, ...]] = ("demonstrations", "check_style")
     generating: ClassVar[tuple[str, ...]] = (
         *("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"),
     )
@@ -152,7 +154,7 @@ class FactCHDPipeline(Pipeline):
     @property
     def prompt_names(self) -> tuple[str, ...]:
         """The prompts; those about demonstrations only if there are any."""
-        return (*self.prompts_used, *(self.prompts_optional if self.demonstrations else ()))
+        return tuple(name for name in self.prompts_used if self.demonstrations or name not in _OF_DEMONSTRATIONS)
 
     @property
     def settings(self) -> dict[str, Any]:

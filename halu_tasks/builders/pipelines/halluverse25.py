@@ -14,10 +14,9 @@ from typing import ClassVar, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-from halu_tasks.builders.documents import Document
+from halu_tasks.builders.documents import Document, SourceText, ended, one_line, sentence_count
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
-from halu_tasks.builders.quoting import SourceText, ended, one_line, sentence_count
-from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_own_object, read_texts, read_verdict
+from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
@@ -167,11 +166,11 @@ def _read_verification(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...
 
     The verifier does not know the type that was asked for.
     """
-    answers = read_own_object(reply, *_ASKED)
+    answers = read_object(reply, *_ASKED, own=True)
     if answers.value is None:
         return _OF_TEXT, [Fault(VERDICT, answers.reason, pair)]
     # the reason is requested, but optional
-    reason = (read_own_object(reply, *_ASKED, "reason").value or {}).get("reason", "")
+    reason = (read_object(reply, *_ASKED, "reason", own=True).value or {}).get("reason", "")
     faults: list[Fault] = []
     for check, denied in _DENIED.items():
         verdict = read_verdict(answers.value[check])

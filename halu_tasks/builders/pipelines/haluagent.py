@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from halu_tasks.builders.documents import Document
+from halu_tasks.builders.documents import Document, SourceText
 from halu_tasks.builders.pipeline import (
     GENERATOR,
     VERIFIER,
@@ -24,7 +24,6 @@ from halu_tasks.builders.pipeline import (
     TextPair,
     option,
 )
-from halu_tasks.builders.quoting import SourceText
 from halu_tasks.builders.replies import objections, read_objects, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
@@ -222,11 +221,8 @@ class HaluAgent(Pipeline):
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the answer with each hallucinated answer."""
         for each in item.row["hallucinated"]:
-            yield TextPair(item.row["answer"], each["text"], item.document, each["type"])
-
-    def context(self, item: Draft) -> dict[str, str]:
-        """Return the question."""
-        return {"question": item.row["question"]}
+            context = {"question": item.row["question"]}
+            yield TextPair(item.row["answer"], each["text"], item.document, each["type"], context)
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""

@@ -247,11 +247,8 @@ class RefactPipeline(Pipeline):
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the true answer and the transformed one."""
-        yield TextPair(item.row["correct_answer"], item.row["confabulated_answer"], item.document, item.kind)
-
-    def context(self, item: Draft) -> dict[str, str]:
-        """Return the question."""
-        return {"question": item.row["question"]}
+        texts = item.row["correct_answer"], item.row["confabulated_answer"]
+        yield TextPair(*texts, item.document, item.kind, {"question": item.row["question"]})
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the question, the original answer, and the transformed answer with its tags."""

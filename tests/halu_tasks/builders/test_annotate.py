@@ -14,19 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.annotate import GUIDELINES, annotated, item_rows, shown_text
 from halu_tasks.builders.annotation import (
+    GUIDELINES,
     Annotator,
     agreement_of,
+    annotated,
     fingerprint,
+    item_rows,
     labels_of,
     read_annotators,
     read_labels,
     settled,
+    shown_text,
 )
-from halu_tasks.builders.folder import read_items
+from halu_tasks.builders.collect import Collection
+from halu_tasks.builders.folder import read_items, to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipelines
-from halu_tasks.builders.records import Collection, to_json
 from halu_tasks.core.errors import DataError, UsageError
 
 Toys = Callable[..., Draft]
@@ -67,7 +70,7 @@ def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built,
 def test_export_and_import_keep_what_annotators_keep(
     here: Here, built: Built, toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.builders.annotate.GUIDELINES", tmp_path)
+    monkeypatch.setattr("halu_tasks.builders.annotation.GUIDELINES", tmp_path)
     (tmp_path / "toy.md").write_text("Choose.")
     items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"

@@ -254,7 +254,7 @@ def test_both_labels_pass_with_one_query(document: Document, texts: dict[str, st
     assert row["evidence"] == (TRIPLES if document is WALK else [["Arle", TEXT.text]])
     assert row["reason"] == f"NON-FACTUAL.\n{texts['explanation']}"
     (pair,) = [pair for draft in found for pair in PIPELINE.pairs(item(draft))]
-    assert pair == (texts["right"], texts["wrong"], "a", pattern)
+    assert pair == (texts["right"], texts["wrong"], "a", pattern, {})
     roles = {step: role for step, role, _, _ in ask.asked}
     assert roles == {
         "query": GENERATOR, "response": GENERATOR, "explanation": GENERATOR,

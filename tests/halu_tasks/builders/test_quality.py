@@ -7,7 +7,7 @@ import json
 import random
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.leaks import PairSample
+from halu_tasks.builders.collect import Collection
+from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
-from halu_tasks.builders.quality import Distribution, distribution, measure_quality
-from halu_tasks.builders.records import Collection, to_json
+from halu_tasks.builders.quality import Distribution, distribution, measure_quality, smallest
 
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
@@ -119,19 +119,14 @@ def test_figures_do_not_depend_on_the_order_of_items(toy: Pipeline, toys: Toys) 
 def test_a_sample_keeps_to_its_limits_whatever_the_order(
     sizes: list[int], most: int, characters: int, draw: random.Random
 ) -> None:
-    pairs = [(f"{place}", TextPair("x" * size, "", "d", "")) for place, size in enumerate(sizes)]
-
-    def taken(own: Sequence[tuple[str, TextPair]]) -> list[TextPair]:
-        sample = PairSample(0, most, characters)
-        for key, pair in own:
-            sample.add(key, pair, {})
-        assert sample.seen == len(own)
-        return [shown.pair for shown in sample.pairs()]
-
-    found = taken(pairs)
-    assert len(found) <= most and (sum(len(own.true) for own in found) <= characters or len(found) == 1)
-    draw.shuffle(pairs)
-    assert taken(pairs) == found
+    pairs = [(draw.getrandbits(64), f"{place}", TextPair("x" * size, "", "d", "")) for place, size in enumerate(sizes)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("halu_tasks.builders.quality.CHARACTERS", characters)
+        found = smallest(pairs, most)
+        assert found == sorted(pairs, key=lambda entry: entry[:2])[: len(found)] and 1 <= len(found) <= most
+        assert sum(len(pair.true) for _, _, pair in found) <= characters or len(found) == 1
+        draw.shuffle(pairs)
+        assert smallest(pairs, most) == found
 
 
 def test_few_documents_get_figures_and_no_verdict(toy: Pipeline, toys: Toys) -> None:
