@@ -428,14 +428,5 @@ def rewritten(reply: str, current: str) -> Answer[str]:
 def _write_prompts(path: Path, pipeline: Pipeline, texts: Texts) -> None:
     """Write prompts to a file that can be passed as the option `prompts`."""
     entries = {f"{pipeline.name}_{name}_{pipeline.language}": {"user": text} for name, text in texts.items()}
-    atomic_write_text(path, yaml.dump(entries, Dumper=_PromptDumper, allow_unicode=True, sort_keys=False, width=10_000))
-
-
-class _PromptDumper(yaml.SafeDumper):
-    """A YAML dumper that writes strings of several lines as blocks."""
-
-
-_PromptDumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
-)
+    text = yaml.safe_dump(entries, default_style="|", allow_unicode=True, sort_keys=False, width=10_000)
+    atomic_write_text(path, text)

@@ -106,7 +106,7 @@ def test_questions_in_chinese(run_build: Run, run_inspect: Run) -> None:
     from halu_tasks.builders.pipelines.haluagent import HaluAgent
 
     begins = {name: text.partition("{")[0] for name, text in HaluAgent().texts.items() if name != "types"}
-    names = {kind.name: name for name, kind in HaluAgent().kinds.items()}
+    names = {local: name for name, (local, _) in HaluAgent().kinds.items()}
 
     def model(request: dict[str, Any]) -> str:
         asked = str(request["messages"][-1]["content"])

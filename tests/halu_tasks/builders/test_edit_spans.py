@@ -20,7 +20,7 @@ from halu_tasks.builders.pipelines.refact_edits import (
     mentioned,
     unfit,
 )
-from halu_tasks.builders.pipelines.refact_rules import only_stop_words, stop_words
+from halu_tasks.builders.pipelines.refact_edits import only_stop_words, stop_words
 from halu_tasks.core.errors import UsageError
 
 
