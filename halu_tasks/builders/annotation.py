@@ -19,6 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from halu_tasks.builders.card import describe
 from halu_tasks.builders.collect import Collection, write_dataset
 from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
@@ -411,7 +413,7 @@ def _write_kept(folder: Folder, kept: Iterable[Draft], report: AnnotationReport,
         for name in (PLAN, *folder.pipeline.files().values(), REJECTS, COLLECTED):
             if (folder.path / name).is_file():
                 shutil.copyfile(folder.path / name, partial / name)
-        collection = Collection.from_json(read_json_object(partial / COLLECTED))
+        collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
         describe(folder, partial / DATASET, collection, report)
         if output.exists():
             output.rmdir()  # it is empty

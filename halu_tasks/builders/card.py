@@ -64,7 +64,7 @@ def describe(folder: Folder, dataset: Path, collection: Collection, annotation: 
     Raises:
         DataError: The dataset is damaged.
     """
-    quality = measure_quality(folder.pipeline, read_items(dataset), collection=collection)
+    quality = measure_quality(folder.pipeline, read_items(dataset))
     write_json(dataset / QUALITY, quality.as_json())
     files, gate = dataset_rows(dataset), read_gate(folder)
     text = card_text(folder.pipeline, folder.plan, files, collection, quality, annotation, gate)

@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TextIO
-
-from pydantic import TypeAdapter
+from typing import TextIO
 
 from halu_tasks.builders.card import describe
 from halu_tasks.builders.drafting import (
@@ -30,10 +28,9 @@ from halu_tasks.builders.drafting import (
 )
 from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, guard, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
-from halu_tasks.builders.quality import DuplicateOf, Quality, duplicate_filter, measure_quality
+from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.json_lines import json_line
-from halu_tasks.data.rows import read_json_object
 from halu_tasks.results.readers.inspect import state
 from halu_tasks.scorers.methods.cost import COUNTED
 
@@ -76,11 +73,6 @@ class Collection:
     licence: str | None = None
     near: float = 100.0
     cost: dict[str, int] = field(default_factory=Counter)
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what `to_json` returned."""
-        return TypeAdapter(cls).validate_python(record)
 
     def add(self, outcome: DocumentOutcome) -> None:
         """Count a document and its drafts."""
@@ -162,22 +154,6 @@ def check_items(folder: Folder, collection: Collection) -> None:
     most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
     hint = "".join(f"; {advice}" for reason in collection.refused if (advice := folder.pipeline.advice(reason)))
     raise DataError(f"{folder.path}: no item was kept, most often for: {most}{hint}; see {folder.path / REJECTS}")
-
-
-def check_quality(folder: Folder, *, near: float = 100.0, seed: int = 0) -> Quality:
-    """Measure the quality of the dataset of a build.
-
-    Args:
-        folder: The build.
-        near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
-        seed: Seed of the sample of pairs and of the folds.
-
-    Raises:
-        DataError: The dataset is missing or damaged.
-    """
-    path = folder.path / COLLECTED
-    collection = Collection.from_json(read_json_object(path)) if path.is_file() else None
-    return measure_quality(folder.pipeline, folder.items(), near=near, collection=collection, seed=seed)
 
 
 def _check_finished(folder: Folder, *, partial: bool) -> None:

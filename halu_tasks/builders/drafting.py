@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import anyio
 import numpy as np
@@ -70,16 +70,6 @@ class DocumentOutcome:
     refused: Fault | None = None
     licence: str = NO_LICENCE
     cost: Mapping[str, float] | None = None
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what `to_json` returned."""
-        return _OUTCOMES.validate_python(record)  # type: ignore[return-value]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the outcome as JSON values."""
-        record: dict[str, Any] = _OUTCOMES.dump_python(self, mode="json")
-        return record
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return for each rate how many of the drafts passed, and how many were checked."""
@@ -252,7 +242,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         kept = sum(bool(draft.row) for draft in outcome.drafts)
         summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), summary)
-        state.output.metadata = {BUILD: outcome.to_json()}
+        state.output.metadata = {BUILD: _OUTCOMES.dump_python(outcome, mode="json")}
         return state
 
     return solve
@@ -294,7 +284,7 @@ def drafted() -> Scorer:
     """Score a document by the share of its drafts that passed every check; NOANSWER if it was refused."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        outcome = DocumentOutcome.from_json((state.output.metadata or {})[BUILD])
+        outcome = _OUTCOMES.validate_python((state.output.metadata or {})[BUILD])
         counts = outcome.counts()
         faults = [fault for draft in outcome.drafts for fault in draft.faults]
         reasons = [f"{fault.check}: {fault.reason}" for fault in (outcome.refused, *faults) if fault]
@@ -386,7 +376,7 @@ def _outcomes(path: str) -> Iterator[tuple[str, DocumentOutcome | None]]:
             continue
         scores = [(score.get("metadata") or {}).get(BUILD) for score in (sample.get("scores") or {}).values()]
         costs = [score["cost"] for score in scores if score]
-        yield str(sample["id"]), replace(DocumentOutcome.from_json(record), cost=costs[-1] if costs else None)
+        yield str(sample["id"]), replace(_OUTCOMES.validate_python(record), cost=costs[-1] if costs else None)
 
 
 def logs_of(folder: Folder, part: int) -> list[EvalLog]:

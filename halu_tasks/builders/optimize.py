@@ -27,19 +27,7 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.builders.drafting import (
-    OVERALL,
-    DocumentOutcome,
-    PassCounts,
-    Rate,
-    add_counts,
-    build_logs,
-    build_task,
-    draft,
-    is_finished,
-    outcomes_of,
-    pass_rates,
-)
+from halu_tasks.builders import drafting
 from halu_tasks.builders.folder import check_free, digest, guard, to_json, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named, prompt_texts
 from halu_tasks.core.errors import DataError, UsageError
@@ -80,12 +68,12 @@ class PromptTrial(NamedTuple):
 
     name: str
     texts: Texts
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, drafting.Rate]
 
     @property
     def overall(self) -> float:
         """The share of drafts that passed every check; 0 if there were no drafts."""
-        return self.rates[OVERALL].share.value if OVERALL in self.rates else 0.0
+        return self.rates[drafting.OVERALL].share.value if drafting.OVERALL in self.rates else 0.0
 
 
 @dataclass(frozen=True)
@@ -200,7 +188,6 @@ def optimize_prompts(
             optimization.rounds.append(each)
             write_json(folder / "rounds" / f"{each.number}.json", each.as_json())
             report(each.describe())
-        optimization.check_read()
         _write_prompts(optimization.prompts, pipeline, optimization.best.texts)
         write_json(folder / "rounds.json", optimization.as_json())
         return optimization
@@ -265,19 +252,6 @@ class Optimization:
         """Return the rounds as JSON values."""
         return {"best": self.best.name, "rounds": [each.as_json() for each in self.rounds]}
 
-    def check_read(self) -> None:
-        """Raise DataError if no candidate of any round could be read."""
-        unread = next((each for each in self.rounds if each.ended == UNREAD), None)
-        if unread is None or self.best is not self.rounds[0].best:
-            return
-        counts = Counter(problem for problems in unread.problems.values() for problem in problems.values())
-        reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
-        raise DataError(
-            f"{self.folder}: nothing was optimized, since no reply of the optimizer in round {unread.number} contains "
-            f"a usable prompt: {reasons}; remove {self._log_folder(unread.number)} to ask it again, or choose another "
-            "optimizer (--model-role optimizer=…) and another folder"
-        )
-
     def run(self, rounds: int, candidates: int) -> Iterator[Round]:
         """Yield the rounds; round 0 evaluates the initial prompts."""
         current = self._evaluate("round-0", self.pipeline.texts)
@@ -291,6 +265,14 @@ class Optimization:
             texts, problems = self._rewrite(number, current.texts, faults, candidates)
             trials = [self._evaluate(name, candidate) for name, candidate in texts.items()]
             best = max(trials, key=lambda trial: trial.overall, default=None)
+            if best is None and current.name == "round-0":
+                counts = Counter(problem for own in problems.values() for problem in own.values())
+                reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
+                raise DataError(
+                    f"{self.folder}: nothing was optimized, since no reply of the optimizer in round {number} contains "
+                    f"a usable prompt: {reasons}; remove {self._log_folder(number)} to ask it again, or choose another "
+                    "optimizer (--model-role optimizer=…) and another folder"
+                )
             ended = "that was the last round" if number == rounds else ""
             if best is None or best.overall < current.overall:
                 ended = "the validation rate fell" if best else UNREAD
@@ -301,10 +283,10 @@ class Optimization:
 
     def _evaluate(self, name: str, texts: Texts) -> PromptTrial:
         """Evaluate prompts on the validation documents."""
-        counts = PassCounts()
+        counts = drafting.PassCounts()
         for outcome in self._draft(name, texts, VALIDATION):
-            add_counts(counts, outcome.counts())
-        return PromptTrial(name, dict(texts), pass_rates(self.pipeline.checks, counts))
+            drafting.add_counts(counts, outcome.counts())
+        return PromptTrial(name, dict(texts), drafting.pass_rates(self.pipeline.checks, counts))
 
     def _rejects(self, number: int, current: PromptTrial) -> tuple[int, dict[str, list[Fault]]]:
         """Draft the training documents, and write the faults; return their number, and those of each prompt."""
@@ -320,18 +302,18 @@ class Optimization:
         atomic_write_text(self.folder / "rounds" / f"{number}-rejects.jsonl", rejected)
         return len(lines), faults
 
-    def _draft(self, name: str, texts: Texts, part: str) -> list[DocumentOutcome]:
+    def _draft(self, name: str, texts: Texts, part: str) -> list[drafting.DocumentOutcome]:
         """Return the outcomes of the `train` or `validation` documents with prompts, which are saved as `name.yaml`."""
         prompts = self.folder / "prompts" / f"{name}.yaml"
         _write_prompts(prompts, self.pipeline, texts)
         options = {**self.options, "prompts": str(prompts)}
         logs = self.folder / "logs" / name
-        if not any(map(is_finished, build_logs(logs))):
-            self._run(build_task(self.pipeline.name, str(self.folder / f"{part}.jsonl"), **options), logs)
-        return outcomes_of(build_logs(logs))
+        if not any(map(drafting.is_finished, drafting.build_logs(logs))):
+            self._run(drafting.build_task(self.pipeline.name, str(self.folder / f"{part}.jsonl"), **options), logs)
+        return drafting.outcomes_of(drafting.build_logs(logs))
 
     def _run(self, task: Task, logs: Path) -> EvalLog:
-        log = draft(task, logs, self.models)
+        log = drafting.draft(task, logs, self.models)
         if log.status != "success":
             raise DataError(f"{logs}: ended as {state(log)}; run the same command again to continue")
         return log

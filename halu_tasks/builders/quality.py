@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +37,6 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import roc_auc
 from halu_tasks.scorers.statistics.probability import FACT
 from halu_tasks.text.folding import fold
-
-if TYPE_CHECKING:
-    from halu_tasks.builders.collect import Collection
 
 # --- leaks ----------------------------------------------------------------------------------------
 
@@ -217,20 +214,16 @@ def _classify(pairs: Sequence[TextPair], seed: int) -> Separation:
         features, names = _features(texts)
     except ValueError:  # no n-gram occurs in two texts
         return separation(clusters, [(0.5, 0.5)] * len(pairs))
-    likely = np.zeros(len(texts))
-    for number in range(_FOLDS):
-        tested = folds == number
-        likely[tested] = _train(features[~tested], hallucinated[~tested]).decision_function(features[tested])
+    # imported here because it takes a second
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
+    classifier, split = LogisticRegression(max_iter=1000), PredefinedSplit(folds)
+    likely = cross_val_predict(classifier, features, hallucinated, cv=split, method="decision_function")
     # further decimals differ between machines and would break ties
     values = [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)]
-    return separation(clusters, values)._replace(words=_telling(_train(features, hallucinated).coef_[0], names))
-
-
-def _train(features: Any, labels: npt.NDArray[np.int64]) -> Any:
-    """Fit the classifier."""
-    from sklearn.linear_model import LogisticRegression  # takes a second to import
-
-    return LogisticRegression(max_iter=1000).fit(features, labels)
+    weights = classifier.fit(features, hallucinated).coef_[0]
+    return separation(clusters, values)._replace(words=_telling(weights, names))
 
 
 def _features(texts: Sequence[str]) -> tuple[Any, list[str]]:
@@ -440,28 +433,22 @@ class Quality:
         documents: The number of documents that they come from.
         pairs: The number of pairs of texts.
         pairs_used: The number of those that were tested for leaks.
-        refused: Documents that were not used, by reason.
         leaks: How well each feature, and a classifier, separates hallucinated texts from true ones.
         kinds: How items are distributed over kinds.
         labels: How items are distributed over labels, by file and field.
         duplicates: The number of items that duplicate an earlier one.
         near: The similarity in percent from which on they do.
-        dropped: The number of duplicates that were dropped when the items were collected; None if it is not known.
-        dropped_near: The similarity in percent from which on they were.
     """
 
     items: int
     documents: int
     pairs: int
     pairs_used: int
-    refused: Mapping[str, int]
     leaks: Mapping[str, Separation]
     kinds: Distribution
     labels: Mapping[str, Mapping[str, Distribution]]
     duplicates: int
     near: float
-    dropped: int | None
-    dropped_near: float | None
 
     def flagged(self) -> list[tuple[str, str]]:
         """Return everything that is bad or was not tested: the check that found it, and a description."""
@@ -471,32 +458,15 @@ class Quality:
         """Return the content of `quality.json`."""
         return {**to_json(self), "flagged": [{"check": check, "text": text} for check, text in self.flagged()]}
 
-    def describe_duplicates(self) -> str:
-        """Describe the duplicates in the dataset, and those that were dropped before."""
-        found = f"{self.duplicates:,} at {self.near:g}% similarity or more"
-        if self.dropped is None:
-            return found
-        return f"{found}; dropped when collected, at {self.dropped_near:g}% or more: {self.dropped:,}"
 
-
-def measure_quality(
-    pipeline: Pipeline,
-    items: Iterable[Draft],
-    *,
-    near: float = 100.0,
-    collection: Collection | None = None,
-    seed: int = 0,
-    most_pairs: int = PAIRS,
-) -> Quality:
+def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float = 100.0, seed: int = 0) -> Quality:
     """Measure the quality of a dataset; its items are read once.
 
     Args:
         pipeline: The pipeline that built the dataset.
         items: The dataset's items.
         near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
-        collection: What became of the documents, if it is known.
-        seed: Seed of the sample of pairs and of the folds.
-        most_pairs: Maximum number of pairs to test for leaks; if there are more, a sample by hash is used.
+        seed: Seed of the sample of pairs that are tested for leaks, and of the folds.
     """
     sample, pairs, duplicate_of, duplicates = list[tuple[int, str, TextPair]](), 0, duplicate_filter(near), 0
     kinds: Counter[str] = Counter()
@@ -514,15 +484,14 @@ def measure_quality(
             key = f"{item.id}/{place}"
             sample.append((stable_number(seed, key, surrogates="replace"), key, pair))
             pairs += 1
-        if len(sample) > 2 * most_pairs:
-            sample = nsmallest(most_pairs, sample)
-    tested = [pair for _, _, pair in smallest(sample, most_pairs)]
+        if len(sample) > 2 * PAIRS:
+            sample = nsmallest(PAIRS, sample)
+    tested = [pair for _, _, pair in smallest(sample)]
     return Quality(
         items=kinds.total(),
         documents=len(documents),
         pairs=pairs,
         pairs_used=len(tested),
-        refused=collection.refused if collection else {},
         leaks=leaks(tested, seed),
         kinds=distribution(kinds),
         labels={
@@ -531,20 +500,17 @@ def measure_quality(
         },
         duplicates=duplicates,
         near=near,
-        dropped=collection.dropped.get("duplicate", 0) if collection else None,
-        dropped_near=collection.near if collection else None,
     )
 
 
-def smallest(sample: Iterable[tuple[int, str, TextPair]], most: int) -> list[tuple[int, str, TextPair]]:
-    """Return the pairs with the smallest hashes, whatever their order: so many, or as many as `CHARACTERS` allow.
+def smallest(sample: Iterable[tuple[int, str, TextPair]]) -> list[tuple[int, str, TextPair]]:
+    """Return the pairs with the smallest hashes, whatever their order: as many as `PAIRS` and `CHARACTERS` allow.
 
     Args:
         sample: The pairs, each with a hash and a key that no other has.
-        most: Maximum number of pairs.
     """
     kept, characters = list[tuple[int, str, TextPair]](), 0
-    for entry in nsmallest(most, sample):
+    for entry in nsmallest(PAIRS, sample):
         characters += len(entry[2].true) + len(entry[2].hallucinated)
         if kept and characters > CHARACTERS:
             break

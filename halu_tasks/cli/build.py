@@ -192,14 +192,14 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build quality")
-    from halu_tasks.builders.collect import check_quality
     from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.quality import measure_quality
 
-    report = check_quality(Folder(folder), near=near, seed=seed)
+    build = Folder(folder)
+    report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
     print_record(report.as_json(), as_json=json)
     flagged = report.flagged()
     if not json:
-        print(f"\nduplicates of an earlier item: {report.describe_duplicates()}")
         print("\nflagged: " + ("nothing" if not flagged else ""))
         for check, text in flagged:
             print(f"  {check}: {text}")

@@ -17,21 +17,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from halu_tasks.builders.documents import Document, refusal
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, Pipeline, Row, TextPair, option
-from halu_tasks.builders.pipelines.factchd_graph import (
-    COMPARISON,
-    MULTI_HOP,
-    OPERATIONS,
-    SET_OPERATION,
-    VANILLA,
-    Subgraph,
-    facts_in,
-    subgraph_of,
-)
+from halu_tasks.builders.pipelines import factchd_graph as graph
+from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
-from halu_tasks.data.rows import json_lines, require_fields, require_text
+from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
 from halu_tasks.scorers.judge import fence
@@ -93,11 +85,6 @@ class Claim(NamedTuple):
         texts = {"knowledge": self.document.text, "query": self.query, "response": self.response}
         return {name: fence(text) for name, text in texts.items()}
 
-    @property
-    def summary(self) -> str:
-        """The claim as the details of faults show it."""
-        return f"label: {self.label}\nquery: {self.query}\nresponse: {self.response}"
-
 
 @dataclass(frozen=True)
 class FactCHDPipeline(Pipeline):
@@ -117,7 +104,7 @@ class FactCHDPipeline(Pipeline):
     gate: ClassVar[Gate] = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
     near: ClassVar[float] = 90.0
     prompts_used: ClassVar[tuple[str, ...]] = (
-        *(f"rule_{name}" for name in (VANILLA, MULTI_HOP, COMPARISON, *OPERATIONS)),
+        *(f"rule_{name}" for name in (VANILLA, graph.MULTI_HOP, graph.COMPARISON, *graph.OPERATIONS)),
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
         *_OF_DEMONSTRATIONS,
@@ -171,7 +158,7 @@ class FactCHDPipeline(Pipeline):
             DataError: A row is invalid (the message names file and line), or there are no text facts and no subgraph
                 can be made of the triples.
         """
-        return facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
+        return graph.facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can.
@@ -275,14 +262,11 @@ class FactCHDPipeline(Pipeline):
             "type": "text" if subgraph.pattern == VANILLA else "kg",
             "category": _CATEGORIES[subgraph.pattern],
         }
-        return Draft.of(
-            document,
-            f"{subgraph.pattern}/{label}",
-            label,
-            checks=tuple(check for check in self.checks if check != STYLE or demonstrations),
-            faults=tuple(each._replace(detail=f"{claim.summary}\n{each.detail}".strip()) for each in faults),
-            row={} if faults else row,
-        )
+        summary = f"label: {label}\nquery: {claim.query}\nresponse: {claim.response}"
+        faults = [each._replace(detail=f"{summary}\n{each.detail}".strip()) for each in faults]
+        checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
+        kind, row = f"{subgraph.pattern}/{label}", {} if faults else row
+        return Draft.of(document, kind, label, checks=checks, faults=tuple(faults), row=row)
 
     async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
         """Return the fault of a check unless more than half of the verifier's votes are the wanted verdict.
@@ -349,8 +333,8 @@ class FactCHDPipeline(Pipeline):
 
     def ready(self) -> None:
         """Warn of patterns and labels without demonstrations, if there are any, as their drafts do without."""
-        patterns = _CATEGORIES
-        without = [f"{each}/{label}" for each, label in product(patterns, LABELS) if not self._fitting(each, label)]
+        kinds = product(_CATEGORIES, LABELS)
+        without = [f"{pattern}/{label}" for pattern, label in kinds if not self._fitting(pattern, label)]
         if self._known and without:
             logger.warning("there are no demonstrations for %s; such drafts are made without", ", ".join(without))
 
@@ -394,30 +378,27 @@ def read_demonstrations(path: Path) -> tuple[dict[str, str], ...]:
     Raises:
         UsageError: The file cannot be read or is empty, or a row is invalid; the message names its line.
     """
-    demonstrations = []
+    fields = {"query": str, "response": str, "label": str}
     try:
-        for line, row in json_lines(path):
-            try:
-                demonstrations.append(_demonstration(row))
-            except ValueError as error:
-                raise DataError(f"{path}:{line}: {error}") from None
+        rows = list(read_rows(json_lines(path), f"demonstrations {path}", fields, _check_demonstration))
     except DataError as error:
-        raise UsageError(f"demonstrations {error}") from None
-    if not demonstrations:
-        raise UsageError(f"demonstrations {path}: contains no rows with query, response and label")
-    return tuple(demonstrations)
+        raise UsageError(str(error)) from None
+    return tuple(
+        {**{name: row[name] for name in fields}, "label": row["label"].strip().upper(), "pattern": _pattern_of(row)}
+        for row in rows
+    )
 
 
-def _demonstration(row: Row) -> dict[str, str]:
-    require_fields(row, {"query": str, "response": str, "label": str})
+def _check_demonstration(row: Row) -> None:
     require_text(row, "query", "response", "label")
-    label = row["label"].strip().upper()
-    if label not in LABELS:
+    if row["label"].strip().upper() not in LABELS:
         raise ValueError(f"field 'label': expected {' or '.join(LABELS)}, got {row['label']!r}")
-    pattern = row.get("pattern") or PATTERNS.get(row.get("category", ""), row.get("category")) or ""
-    if pattern and pattern not in _CATEGORIES:
+    if (pattern := _pattern_of(row)) not in ("", *_CATEGORIES):
         raise ValueError(f"field 'pattern': expected {', '.join(_CATEGORIES)} or none, got {pattern!r}")
-    return {"query": row["query"], "response": row["response"], "label": label, "pattern": pattern}
+
+
+def _pattern_of(row: Row) -> Any:
+    return row.get("pattern") or PATTERNS.get(row.get("category", ""), row.get("category")) or ""
 
 
 # --- rule-based checks ---------------------------------------------------------------------------------------
@@ -485,7 +466,7 @@ def pattern_faults(query: str, subgraph: Subgraph) -> list[Fault]:
 
     Names that define sets are not checked, as they may be inflected ("sovereign states").
     """
-    required = named(subgraph) if subgraph.pattern != SET_OPERATION else ()
+    required = named(subgraph) if subgraph.pattern != graph.SET_OPERATION else ()
     missing = [name for name in required if plain(name).strip() and not names(query, name)]
     return [Fault(PATTERN, "does not name what it is about", missing[0])] if missing else []
 
@@ -495,18 +476,18 @@ def named(subgraph: Subgraph) -> tuple[str, ...]:
 
     These are the start of a walk, the entities compared, or what a set's members have in common.
     """
-    if subgraph.pattern == MULTI_HOP:
+    if subgraph.pattern == graph.MULTI_HOP:
         return (subgraph.triples[0].head,)
-    if subgraph.pattern == COMPARISON:
+    if subgraph.pattern == graph.COMPARISON:
         return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
     return tuple(tail for _, tail in subgraph.conditions)
 
 
 def hidden(subgraph: Subgraph) -> tuple[str, ...]:
     """Return the names a query about a subgraph must not state: the rest of a walk, the values, or the members."""
-    if subgraph.pattern == MULTI_HOP:
+    if subgraph.pattern == graph.MULTI_HOP:
         return tuple(triple.tail for triple in subgraph.triples)
-    if subgraph.pattern == COMPARISON:
+    if subgraph.pattern == graph.COMPARISON:
         last = {triple.head: triple.tail for triple in subgraph.triples}
         return tuple(last.values())
     return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))

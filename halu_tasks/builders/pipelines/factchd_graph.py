@@ -125,22 +125,6 @@ _DRAWN = 20
 """Number of entities drawn for one comparison, including those that cannot be compared with the others."""
 
 
-def sample(graph: Graph, draw: Draw, most: int, hops: int, class_relation: str, one_answer: bool) -> Iterator[Subgraph]:
-    """Yield up to `most` subgraphs of each pattern.
-
-    Args:
-        graph: The graph.
-        draw: Draws numbers.
-        most: Maximum number of subgraphs of each pattern.
-        hops: Maximum number of triples in a walk.
-        class_relation: The relation to an entity's class, see `comparisons`.
-        one_answer: See `multi_hops`.
-    """
-    yield from multi_hops(graph, draw, most, hops, one_answer=one_answer)
-    yield from comparisons(graph, draw, most, class_relation)
-    yield from set_operations(graph, draw, most)
-
-
 # --- walks ----------------------------------------------------------------------------------------
 
 
@@ -423,10 +407,10 @@ def facts_in(
     Args:
         path: The file or folder.
         draw: Draws numbers.
-        walks: The number of subgraphs of each pattern.
-        hops: See `sample`.
-        class_relation: See `sample`.
-        one_answer: See `sample`.
+        walks: Maximum number of subgraphs of each pattern.
+        hops: See `multi_hops`.
+        class_relation: See `comparisons`.
+        one_answer: See `multi_hops`.
 
     Raises:
         DataError: A row is invalid (the message names file and line), or there are neither triples of which a subgraph
@@ -435,7 +419,11 @@ def facts_in(
     triples, texts = _files_of(path)
     if triples and walks:
         graph = Graph(triple for file in triples for triple in read_triples(file))
-        subgraphs = list(sample(graph, draw, walks, hops, class_relation, one_answer))
+        subgraphs = [
+            *multi_hops(graph, draw, walks, hops, one_answer=one_answer),
+            *comparisons(graph, draw, walks, class_relation),
+            *set_operations(graph, draw, walks),
+        ]
         if not subgraphs and not texts:
             raise DataError(f"{path}: the {len(graph.triples)} triples contain no subgraph of any pattern")
         counts = Counter(subgraph.pattern for subgraph in subgraphs)

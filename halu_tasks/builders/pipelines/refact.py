@@ -129,10 +129,8 @@ class RefactPipeline(Pipeline):
         if not isinstance(question, str) or not question.strip():
             return Fault("document", "no question", "the field 'question' must contain the question the text answers")
         for name, text in (("question", question), ("text", document.text)):
-            if refact_edits.has_tags(text):
-                return Fault("document", "contains tags", f"{name} has <neg>, <swap> or <mask>")
-            if not refact_edits.is_text(text):
-                return Fault("document", "invalid characters", name)
+            if reason := refact_edits.improper(text):
+                return Fault("document", reason, f"in the {name}")
         return self._filter(document, len(question) + len(document.text))
 
     def _filter(self, document: Document, length: int) -> Fault | None:

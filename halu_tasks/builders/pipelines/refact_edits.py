@@ -58,14 +58,16 @@ class Edit(NamedTuple):
     text: str
 
 
-def has_tags(text: str) -> bool:
-    """Whether a text contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask."""
-    return _TAG.search(text) is not None
+def improper(text: str) -> str:
+    """Return a short reason why no text of a row can contain `text`; empty if one can.
 
-
-def is_text(text: str) -> bool:
-    """Whether a text contains neither lone surrogates nor control characters other than tabs and line ends."""
-    return not any(unicodedata.category(char) in ("Cc", "Cs") for char in _LINE_END.sub("", text).replace("\t", ""))
+    It contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask; lone surrogates;
+    or control characters other than tabs and line ends.
+    """
+    if _TAG.search(text):
+        return "contains tags"
+    plain = _LINE_END.sub("", text).replace("\t", "")
+    return "invalid characters" if any(unicodedata.category(char) in ("Cc", "Cs") for char in plain) else ""
 
 
 def same(one: str, other: str) -> bool:
@@ -80,10 +82,8 @@ def alike(text: str) -> str:
 
 def unfit(text: str, original: str) -> str:
     """Return a short reason why `text` cannot replace `original`; empty if it can."""
-    if has_tags(text):
-        return "contains tags"
-    if not is_text(text):
-        return "invalid characters"
+    if reason := improper(text):
+        return reason
     if _LINE_END.search(text):
         return "several lines"
     if len(text) > 2 * len(original) + 60:

@@ -15,12 +15,13 @@ from halu_tasks.builders.pipelines.refact_edits import (
     Prose,
     begun_as,
     edited,
-    has_tags,
+    improper,
     longest,
     mentioned,
+    only_stop_words,
+    stop_words,
     unfit,
 )
-from halu_tasks.builders.pipelines.refact_edits import only_stop_words, stop_words
 from halu_tasks.core.errors import UsageError
 
 
@@ -138,8 +139,8 @@ def test_what_may_not_stand_in_the_place_of_a_phrase(text: str, why: str) -> Non
 
 @pytest.mark.parametrize("text", ["<neg>", "</SWAP>", "< swap >", "<neg class='a'>", "<mask>", "x<swap/>y"])
 def test_tags_are_seen_in_all_their_forms(text: str) -> None:
-    assert has_tags(text)
-    assert not has_tags("<negative> or <b>bold</b> or a<b")
+    assert improper(text) == "contains tags"
+    assert improper("<negative> or <b>bold</b> or a<b") == ""
 
 
 def test_a_sentence_begins_as_the_original_did() -> None:
