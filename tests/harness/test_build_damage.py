@@ -126,15 +126,6 @@ def test_the_same_command_restores_the_documents_and_asks_nothing(build: Any) ->
 
 
 @pytest.mark.slow
-def test_a_log_of_another_part_is_not_taken_for_the_parts_own(build: Any) -> None:
-    _, folder = build(HaluModel())
-    log_of_another_part(folder)
-    model = Asked()
-    told, _ = build(model, fails=True)
-    assert "contains other documents than part 2" in told.splitlines()[-1] and model.count == 0
-
-
-@pytest.mark.slow
 def test_a_plan_that_is_damaged_is_one_line(build: Any, here: Cli) -> None:
     _, folder = build(HaluModel())
     plan = json.loads((folder / "build.json").read_text())
