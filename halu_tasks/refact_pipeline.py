@@ -18,7 +18,7 @@ Arguments:
     candidates: The number of sets of replacements, of which the most convincing one is kept; 1 by default.
     nli_model: What decides whether a replacement means the same: `judge`, a model for natural-language inference, or
         `auto`, the paper's model if the extra `nli` is installed.
-    stop_words: A file of stop words, to use instead of NLTK's for the language.
+    stop_words: A file of stop words, to use instead of NLTK's English ones.
     language, prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
         builder.
 """

@@ -268,7 +268,7 @@ def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
     if not gate.passed:
         most = ", ".join(f"{reason} ({count})" for reason, count in ordered[:3])
         raise DataError(
-            f"{folder.path}: {gate.describe()}; at least {gate.required} must be; most often: {most}; improve "
+            f"{folder.path}: {gate.describe()}; at least {gate.share * 100:g}% must be; most often: {most}; improve "
             "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
             f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
         )

@@ -122,22 +122,20 @@ def collect(
         try:
             work.mkdir()
             with (work / REJECTS).open("w", encoding="utf-8", newline="\n") as rejects:
-                items = _items(folder, collection, duplicate_of, rejects)
-                collection.files = write_dataset(pipeline, items, work / DATASET)
+                items, place = _items(folder, collection, duplicate_of, rejects), work / DATASET
                 if balance:
-                    kept = _balanced(read_items(work / DATASET), collection, rejects)
-                    collection.files = write_dataset(pipeline, kept, work / "balanced")
-                    (work / DATASET).rename(work / "unbalanced")
-                    (work / "balanced").rename(work / DATASET)
+                    write_dataset(pipeline, items, work / "unbalanced")
+                    items = _balanced(read_items(work / "unbalanced"), collection, rejects)
+                collection.files = write_dataset(pipeline, items, place)
             collection.documents_not_done = folder.plan.documents - collection.documents
             collection.rejected = dict(Counter(collection.rejected).most_common())
             collection.licences = dict(sorted(collection.licences.items()))
-            describe(folder, work / DATASET, collection)
+            describe(folder, place, collection)
             write_json(path / COLLECTED, collection)
             (work / REJECTS).replace(path / REJECTS)
             if (path / DATASET).exists():
                 (path / DATASET).rename(work / "replaced")
-            (work / DATASET).rename(path / DATASET)
+            place.rename(path / DATASET)
         except OSError as error:
             raise DataError(f"{error.filename or path}: {error.strerror or error}") from None
         finally:

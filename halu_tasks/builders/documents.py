@@ -21,8 +21,6 @@ from halu_tasks.text.spans import occurrences
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_SHORTEST = 20
-"""Minimum number of letters of a document; shorter ones contain no fact."""
 _LONGEST_ID = 10_000
 """Maximum length of an id in bytes; ids become file names inside logs, which are archives."""
 _SURE = 200
@@ -112,9 +110,7 @@ def document_of(row: Row) -> Document:
     return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
 
 
-def refusal(
-    document: Document, language: str | None, max_chars: int, shortest: int = _SHORTEST
-) -> tuple[str, str] | None:
+def refusal(document: Document, language: str | None, max_chars: int, shortest: int) -> tuple[str, str] | None:
     """Return why a document cannot be used; None if it can.
 
     Args:

@@ -158,10 +158,7 @@ def build_task(name: str, documents: str, cache: bool = False, **options: Any) -
     path = Path(documents).expanduser()
     if not path.exists():
         raise UsageError(f"option documents: {documents}: no such file or folder")
-    try:
-        selected = in_order(pipeline.documents(path))
-    except DataError as error:
-        raise DataError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+    selected = in_order(pipeline.documents(path))
     if not selected:
         raise DataError(f"{path}: contains no documents")
     given = {key: value for key, value in options.items() if value is not None}

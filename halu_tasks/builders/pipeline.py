@@ -114,11 +114,6 @@ class Gate:
     reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def required(self) -> str:
-        """The required share in percent."""
-        return f"{self.share * 100:g}%"
-
-    @property
     def passed(self) -> bool:
         """Whether enough drafts are consistent; without drafts there is nothing to pass."""
         consistent, drafts = self._totals()
@@ -173,6 +168,8 @@ class Pipeline(ABC):
     """All checks of drafts, in the order in which they are reported."""
     prompts_used: ClassVar[tuple[str, ...]]
     """Entries of the prompt file, without the language suffix; `prompt_names` has those that an option needs."""
+    shortest: ClassVar[int] = 20
+    """Minimum number of letters of a document; shorter ones contain no fact."""
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
@@ -263,7 +260,8 @@ class Pipeline(ABC):
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can."""
-        reason = refusal(document, self.language if self.check_language else None, self.max_chars)
+        language = self.language if self.check_language else None
+        reason = refusal(document, language, self.max_chars, self.shortest)
         return Fault("document", *reason) if reason else None
 
     def sampled_as(self, document: Document) -> str:

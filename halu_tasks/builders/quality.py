@@ -251,13 +251,8 @@ def _telling(weights: npt.NDArray[np.float64], names: Sequence[str]) -> dict[str
 
 # --- balance --------------------------------------------------------------------------------------
 
-LABELS: dict[str, tuple[str, ...]] = {
-    "cfaith": ("halu_type", "correct_option", "label"),
-    "factchd": ("label", "category"),
-    "halluverse25": ("final_label",),
-    "refact": ("error_type",),
-}
-"""The label fields of each benchmark's files."""
+LABELS = ("halu_type", "correct_option", "label", "category", "final_label", "error_type")
+"""The label fields of the benchmarks' files."""
 _POSITIONS = {"correct_option": "ABCD"}
 """Fields with the position of the right answer, and all positions, which should be equally frequent."""
 _TRUTHS = {"label": {"FACTUAL", "True"}}
@@ -450,9 +445,22 @@ class Quality:
     duplicates: int
     near: float
 
-    def flagged(self) -> list[tuple[str, str]]:
-        """Return everything that is bad or was not tested: the check that found it, and a description."""
-        return list(_findings(self))
+    def flagged(self) -> Iterator[tuple[str, str]]:
+        """Yield everything that is bad or was not tested: the check that found it, and a description."""
+        for name, (verdict, area, in_pairs, *_) in self.leaks.items():
+            if verdict == LEAK and area and in_pairs:
+                text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
+                yield "leak", text
+        if any(separation.verdict == TOO_FEW for separation in self.leaks.values()):
+            yield "not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed"
+        for file, fields in self.labels.items():
+            for field, label in fields.items():
+                if label.verdict == LEAK:
+                    most = max(label.counts, key=label.counts.__getitem__)
+                    yield "balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}"
+        if self.duplicates:
+            how = "the same as" if self.near == 100 else "nearly the same as"
+            yield "duplicates", f"{self.duplicates:,} of {self.items:,} items are {how} an earlier one"
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of `quality.json`."""
@@ -476,7 +484,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         kinds[item.kind] += 1
         documents.add(item.document)
         for file, row in pipeline.lines(item):
-            for name in LABELS.get(pipeline.benchmark, ()):
+            for name in LABELS:
                 if name in row:
                     labels.setdefault(file, {}).setdefault(name, Counter())[str(row[name])] += 1
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
@@ -516,21 +524,3 @@ def smallest(sample: Iterable[tuple[int, str, TextPair]]) -> list[tuple[int, str
             break
         kept.append(entry)
     return kept
-
-
-def _findings(report: Quality) -> Iterator[tuple[str, str]]:
-    """Yield the problems of a dataset."""
-    for name, (verdict, area, in_pairs, *_) in report.leaks.items():
-        if verdict == LEAK and area and in_pairs:
-            text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
-            yield "leak", text
-    if any(separation.verdict == TOO_FEW for separation in report.leaks.values()):
-        yield "not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed"
-    for file, fields in report.labels.items():
-        for field, label in fields.items():
-            if label.verdict == LEAK:
-                most = max(label.counts, key=label.counts.__getitem__)
-                yield "balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}"
-    if report.duplicates:
-        how = "the same as" if report.near == 100 else "nearly the same as"
-        yield "duplicates", f"{report.duplicates:,} of {report.items:,} items are {how} an earlier one"

@@ -198,7 +198,7 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     build = Folder(folder)
     report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
     print_record(report.as_json(), as_json=json)
-    flagged = report.flagged()
+    flagged = list(report.flagged())
     if not json:
         print("\nflagged: " + ("nothing" if not flagged else ""))
         for check, text in flagged:

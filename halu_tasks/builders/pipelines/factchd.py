@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from halu_tasks.builders.documents import Document, refusal
+from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, Pipeline, Row, TextPair, option
 from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
@@ -48,11 +48,8 @@ _CONFIRMS = {FACTUAL: YES, NON_FACTUAL: NO}
 _BLAMED = {QUERY: "query", PATTERN: "query", STYLE: "demonstrations", EXPLANATION: "explanation"}
 _CATEGORIES = {pattern: category for category, pattern in PATTERNS.items()}
 _MOST_HOPS = 10
-_NOT_TEXT = "not Unicode text"
 _MOST_DEMONSTRATIONS = 5
 """Maximum number of demonstrations in a prompt."""
-_SHORTEST = 5
-"""Minimum number of letters of a text fact: a single sentence is enough."""
 
 Evidence = list[list[str] | str]
 """Pieces of evidence: each a triple, a pair of title and sentence, or a sentence."""
@@ -103,6 +100,7 @@ class FactCHDPipeline(Pipeline):
     checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
     gate: ClassVar[Gate] = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
     near: ClassVar[float] = 90.0
+    shortest: ClassVar[int] = 5
     prompts_used: ClassVar[tuple[str, ...]] = (
         *(f"rule_{name}" for name in (VANILLA, graph.MULTI_HOP, graph.COMPARISON, *graph.OPERATIONS)),
         *("label_factual", "label_non_factual"),
@@ -166,15 +164,12 @@ class FactCHDPipeline(Pipeline):
         Text facts may be as short as one sentence. Of subgraphs only the length is checked, as names have no language
         and triples are not sentences.
         """
-        if unfit(document.text) == _NOT_TEXT:
-            return Fault("document", _NOT_TEXT)
         if subgraph_of(document).pattern == VANILLA:
-            language = self.language if self.check_language else None
-            reason = refusal(document, language, self.max_chars, _SHORTEST)
-            return Fault("document", *reason) if reason else None
+            return super().refuse(document)
         if len(document.text) > self.max_chars:
             return Fault("document", "too long", f"{len(document.text)} characters, more than {self.max_chars}")
-        return None
+        reason = unfit(document.text[:_LONGEST])
+        return Fault("document", reason) if reason else None
 
     def sampled_as(self, document: Document) -> str:
         """Return the pattern of a document's query."""
@@ -423,7 +418,7 @@ def unfit(*texts: str) -> str:
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        return _NOT_TEXT
+        return "invalid characters"
     return "too long" if max(map(len, texts), default=0) > _LONGEST else ""
 
 

@@ -11,14 +11,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.data.rows import json_lines, require_text
+from halu_tasks.data.rows import json_lines, require_fields, require_text
 
 VANILLA = "vanilla"
 """The pattern of text facts."""
@@ -67,6 +66,7 @@ class Graph:
         of_head: Triples by head.
         members: Heads by condition.
         tails: Tails by head and relation.
+        tails_of_relation: The different tails of each relation.
     """
 
     def __init__(self, triples: Iterable[Triple]) -> None:
@@ -78,14 +78,9 @@ class Graph:
             self.of_head[triple.head].append(triple)
             self.members[triple.relation, triple.tail].append(triple.head)
             self.tails[triple.head, triple.relation].append(triple.tail)
-
-    @cached_property
-    def tails_of_relation(self) -> dict[str, list[str]]:
-        """The different tails of each relation."""
-        by_relation: dict[str, list[str]] = defaultdict(list)
-        for relation, tail in self.members:
-            by_relation[relation].append(tail)
-        return {relation: sorted(tails) for relation, tails in by_relation.items()}
+        self.tails_of_relation: dict[str, list[str]] = defaultdict(list)
+        for relation, tail in sorted(self.members):
+            self.tails_of_relation[relation].append(tail)
 
 
 def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], most: int) -> list[Subgraph]:
@@ -476,8 +471,7 @@ def read_triples(path: Path) -> Iterator[Triple]:
     for line, row in json_lines(path):
         texts = {name: str(row[name]) for name in Triple._fields if isinstance(row.get(name), str | int | float)}
         try:
-            if missing := [name for name in Triple._fields if name not in texts]:
-                raise ValueError(f"field {missing[0]!r} is missing")
+            require_fields(texts, dict.fromkeys(Triple._fields, str))
             require_text(texts, *Triple._fields)
         except ValueError as error:
             raise DataError(f"{path}:{line}: {error}") from None

@@ -241,7 +241,7 @@ def form_faults(original: str, edited: str, language: str) -> list[str]:
     tests = {
         "several lines": len(edited.strip().splitlines()) > 1,
         "several sentences": sentence_count(edited, language) > max(sentence_count(original, language), 1),
-        "markup": any(_is_stray(char) and char not in original for char in " ".join(edited.split())),
+        "markup": any(char not in original and _is_stray(char) for char in " ".join(edited.split())),
         "enclosed in quotes": _is_quoted(edited) and not _is_quoted(original),
         "length": not LENGTHS[0] <= len(one_line(edited)) / max(len(one_line(original)), 1) <= LENGTHS[1],
         "another script": script(edited) != script(original),

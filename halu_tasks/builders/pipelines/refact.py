@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
 from halu_tasks.builders.pipelines import refact_edits
-from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose
+from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose, alike
 from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
@@ -75,7 +75,7 @@ class RefactPipeline(Pipeline):
         "(a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is installed",
     )
     stop_words: str | None = option(
-        None, "file of stop words, one per line; default: NLTK's for the language", file="stop_words.txt"
+        None, "file of stop words, one per line; default for English: NLTK's", file="stop_words.txt"
     )
 
     def __post_init__(self) -> None:
@@ -192,8 +192,8 @@ class RefactPipeline(Pipeline):
         attempt.left_out += rejected
         if attempt.kind == SWAP:
             variants = await self._not_equivalent(attempt, variants)
-        edits, faults = await _most_convincing(attempt, variants)
-        return await self._verify(attempt, edits) if edits else attempt.draft(*faults)
+        edits = await _most_convincing(attempt, variants)
+        return attempt.draft(edits) if isinstance(edits, Fault) else await self._verify(attempt, edits)
 
     async def _not_equivalent(self, attempt: Transformation, variants: list[Edits]) -> list[Edits]:
         """Return the variants whose changed sentences all have a new meaning.
@@ -334,18 +334,16 @@ class Transformation:
         )
 
 
-async def _most_convincing(attempt: Transformation, variants: Sequence[Edits]) -> tuple[Edits, list[Fault]]:
-    """Return the variant that the generator chooses; no edits and the reason if its choice cannot be read."""
+async def _most_convincing(attempt: Transformation, variants: Sequence[Edits]) -> Edits | Fault:
+    """Return the variant that the generator chooses, or why there is none."""
     if len(variants) == 1:
-        return variants[0], []
+        return variants[0]
     attempt.checks.append(CHOICE)
     changed = ("\n".join(after for _, after in attempt.prose.changed_parts(edits)) for edits in variants)
     shown = "\n".join(f"{number}:\n{fence(text)}" for number, text in enumerate(changed, 1))
     prompt = attempt.prompt("convincing", number=str(len(variants)), variants=shown)
     choice = read_choice(await attempt.ask(prompt, GENERATOR), len(variants))
-    if choice.value is None:
-        return (), [Fault(CHOICE, "unreadable choice", choice.reason)]
-    return variants[choice.value - 1], []
+    return variants[choice.value - 1] if choice.value else Fault(CHOICE, "unreadable choice", choice.reason)
 
 
 # --- a negated sentence (section 3.2.1) -----------------------------------------------------------
@@ -451,7 +449,7 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
     for (start, end), text in zip(spans, texts.value, strict=True):
         original = prose.text[start:end]
         fault = refact_edits.unfit(text, original)
-        if not fault and not refact_edits.same(replaced_by.setdefault(refact_edits.alike(original), text), text):
+        if not fault and replaced_by.setdefault(alike(original), alike(text)) != alike(text):
             fault = "one phrase replaced in two ways"
         if fault:
             return Fault(FORMAT, fault, f"{original} → {text}")

@@ -70,13 +70,8 @@ def improper(text: str) -> str:
     return "invalid characters" if any(unicodedata.category(char) in ("Cc", "Cs") for char in plain) else ""
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two texts differ only in case, white space and compatibility forms of characters."""
-    return alike(one) == alike(other)
-
-
 def alike(text: str) -> str:
-    """Normalize a text so that texts for which `same` is true become equal."""
+    """Normalize a text so that texts become equal that differ only in case, white space and compatibility forms."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -88,7 +83,7 @@ def unfit(text: str, original: str) -> str:
         return "several lines"
     if len(text) > 2 * len(original) + 60:
         return "much longer than the original"
-    return "unchanged" if same(text, original) else ""
+    return "unchanged" if alike(text) == alike(original) else ""
 
 
 class Prose:
@@ -339,23 +334,7 @@ def singles(row: Row) -> list[Row]:
     return rows
 
 
-# --- stop words: NLTK's lists, as shipped with bm25s, or those of a user's file -------------------
-
-_LISTS = {
-    "da": "DANISH",
-    "de": "GERMAN",
-    "en": "EN_PLUS",
-    "es": "SPANISH",
-    "fr": "FRENCH",
-    "it": "ITALIAN",
-    "nl": "DUTCH",
-    "no": "NORWEGIAN",
-    "pt": "PORTUGUESE",
-    "ru": "RUSSIAN",
-    "sv": "SWEDISH",
-    "tr": "TURKISH",
-    "zh": "CHINESE",
-}
+# --- stop words: NLTK's English list, as shipped with bm25s, or that of a user's file --------------
 
 
 @cache
@@ -363,7 +342,7 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
     """Return the stop words of a language (ISO 639-1), in lower case.
 
     Args:
-        language: The language; there are no words for languages without a list.
+        language: The language; without a file, only English has a list.
         file: Path of a file with one word per line, to use instead of NLTK's list.
 
     Raises:
@@ -379,12 +358,12 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
         if not listed:
             raise UsageError(f"stop words {file}: contains no words; expected a text file with one word per line")
         return listed
-    if language not in _LISTS:
+    if language != "en":
         return frozenset()
     require_extra("build", "refact_pipeline")
     from bm25s import stopwords  # imported here because it takes memory that most commands do not need
 
-    return frozenset(_plain_word(word) for word in getattr(stopwords, f"STOPWORDS_{_LISTS[language]}"))
+    return frozenset(_plain_word(word) for word in stopwords.STOPWORDS_EN_PLUS)
 
 
 def only_stop_words(phrase: str, words: frozenset[str]) -> bool:

@@ -213,7 +213,7 @@ def test_documents_that_were_made_once_stay_what_they_are(tmp_path: Path) -> Non
     ("1 + 1 = 2.", "no sentence"),
     ("x. " * 2_000, "too long"),
     ("Die Brücke steht seit hundert Jahren über dem Fluss und wird von vielen benutzt. " * 4, "another language"),
-    ("A lone \ud800 is here.", "not Unicode text"),
+    ("A lone \ud800 is here.", "invalid characters"),
 ])  # fmt: skip
 def test_text_facts_may_be_one_short_sentence(text: str, why: str | None) -> None:
     refused = PIPELINE.refuse(Document("a", text, {"pattern": "vanilla"}))
