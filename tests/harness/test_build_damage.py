@@ -224,8 +224,8 @@ def test_no_lock_is_left_beside_a_folder(build: Any, here: Cli, tmp_path: Path) 
     source = tmp_path / "documents.jsonl"
     before = {path.name for path in tmp_path.iterdir()}
     assert not [name for name in before if "lock" in name]
-    for command in ("build", "optimize"):
-        own = [command, "haluagent", source, "--model", "mockllm/model", "-T", "language=en", "--display", "none"]
+    for command in (["build"], ["build", "optimize"]):
+        own = [*command, "haluagent", source, "--model", "mockllm/model", "-T", "language=en", "--display", "none"]
         done = here(*own, "-o", tmp_path / "taken")
         assert done.returncode == 2 and "is not empty" in done.stderr
         for out in (source / "out", source, Path("/proc/nothing/out")):
