@@ -24,8 +24,7 @@ from halu_tasks.builders.quality import LEAK, NONE, Distribution, Quality, Separ
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import registry, source_named
-from halu_tasks.text.figures import format_estimate
-from halu_tasks.text.markdown import code_block, escaped
+from halu_tasks.text.figures import code_block, escaped, format_estimate
 
 if TYPE_CHECKING:
     from halu_tasks.builders.annotation import AnnotationReport

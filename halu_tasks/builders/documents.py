@@ -14,7 +14,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.text.language import language_of
+from halu_tasks.text.folding import language_of
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
 
