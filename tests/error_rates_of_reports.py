@@ -2,10 +2,8 @@
 
 Models answer the items of some tasks, in clusters of 1 to 20 items (four on average). Clusters and items are hard for
 all models, and clusters also for one model by itself. Every report compares all pairs of models on all tasks and on
-their mean. A claim is that one of two models is better. Two rules are compared:
-
-- before: the p-values of each pair are corrected over its tasks by Holm's method
-- now: all p-values of the report are adjusted at once by `simultaneous.adjusted_p_values`
+their mean. A claim is that one of two models is better, by `simultaneous.adjusted_p_values`, which adjusts all p-values
+of the report at once.
 
 With equal models, each claim is false, and the first table prints the share of reports with any false claim. In the
 second table, one model is better than all others, which are equal, or ("stairs") each is better than the next. The
@@ -17,7 +15,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +23,8 @@ from scipy.special import ndtri
 
 from halu_tasks.scorers.metrics import mean, ratio
 from halu_tasks.scorers.statistics.jackknife import Chunk, LeftOut, leave_out
-from halu_tasks.scorers.statistics.paired import Difference, differences_of
-from halu_tasks.scorers.statistics.simultaneous import LEVEL, Contrast, adjusted_p_values, holm, influence
+from halu_tasks.scorers.statistics.paired import differences_of
+from halu_tasks.scorers.statistics.simultaneous import LEVEL, Contrast, adjusted_p_values, influence
 
 Floats = npt.NDArray[np.float64]
 
@@ -124,33 +121,26 @@ def measures(rng: np.random.Generator, design: Design) -> Iterator[Measure]:
 
 
 class Claim(NamedTuple):
-    """A difference of a report, and whether each rule claims it. `task` is None for the mean."""
+    """A difference of a report, and whether it is claimed. `task` is None for the mean."""
 
     task: int | None
     pair: tuple[int, int]
     value: float
-    before: bool
-    now: bool
+    claimed: bool
 
 
 def claims(rng: np.random.Generator, design: Design, draws: int) -> list[Claim]:
-    """Simulate a report, and return all its differences; the rule used before did not test means."""
-    differences: list[tuple[int | None, tuple[int, int], Difference]] = []
-    contrasts = []
+    """Simulate a report, and return all its differences."""
+    where, contrasts = [], []
     for number, measure in enumerate(measures(rng, design)):
         influences = [influence(model, measure.names, "") for model in measure.models]
         for (i, j), difference in differences_of(ACCURACY, measure.models, measure.items).items():
-            differences.append((number if number < design.tasks else None, (i, j), difference))
+            where.append((number if number < design.tasks else None, (i, j)))
             contrasts.append(Contrast(difference.value, difference.p, influences[i], influences[j]))
-    now = adjusted_p_values(contrasts, draws, seed=int(rng.integers(2**32)))
-    before: dict[int, bool] = {}
-    for pair in combinations(range(design.models), 2):
-        family = [n for n, (task, own, _) in enumerate(differences) if own == pair and task is not None]
-        p_values = holm([differences[n][2].p for n in family])
-        before |= {n: p is not None and p < LEVEL for n, p in zip(family, p_values, strict=True)}
+    adjusted = adjusted_p_values(contrasts, draws, seed=int(rng.integers(2**32)))
     return [
-        Claim(task, pair, difference.value, before.get(n, False), p is not None and p < LEVEL)
-        for n, ((task, pair, difference), p) in enumerate(zip(differences, now, strict=True))
+        Claim(*place, contrast.value, p is not None and p < LEVEL)
+        for place, contrast, p in zip(where, contrasts, adjusted, strict=True)
     ]
 
 
@@ -158,23 +148,20 @@ def print_rates(designs: Sequence[Design], runs: int, draws: int) -> None:
     """Simulate reports of each design, and print the rates of claims."""
     for design in designs:
         rng = np.random.default_rng([design.models, design.tasks, design.clusters, round(1000 * design.share)])
-        false_before = false_now = 0
-        found: dict[str, list[float]] = {"before": [], "now": [], "now, means": []}
+        false_reports = 0
+        found: dict[str, list[float]] = {"tasks": [], "means": []}
         for _ in range(runs):
-            of_report = claims(rng, design, draws)
-            # of two models that differ in truth, the first is better
-            unequal = [c for c in of_report if design.better and (design.stairs or c.pair[0] == 0)]
-            equal = [c for c in of_report if not design.better or not (design.stairs or c.pair[0] == 0)]
-            wrong = [*equal, *(claim for claim in unequal if claim.value < 0)]
-            false_before += any(claim.before for claim in wrong)
-            false_now += any(claim.now for claim in wrong)
-            tasks = [claim for claim in unequal if claim.task is not None]
-            found["before"] += [claim.before and claim.value > 0 for claim in tasks]
-            found["now"] += [claim.now and claim.value > 0 for claim in tasks]
-            found["now, means"] += [claim.now and claim.value > 0 for claim in unequal if claim.task is None]
-        line = f"  {design!s:52} any false claim: before {false_before / runs:.3f}, now {false_now / runs:.3f}"
+            is_false = False
+            for claim in claims(rng, design, draws):
+                # of two models that differ in truth, the first is better
+                differs = design.better and (design.stairs or claim.pair[0] == 0)
+                is_false |= claim.claimed and (not differs or claim.value < 0)
+                if differs:
+                    found["means" if claim.task is None else "tasks"].append(claim.claimed and claim.value > 0)
+            false_reports += is_false
+        line = f"  {design!s:52} any false claim: {false_reports / runs:.3f}"
         if design.better:
-            shares = "; ".join(f"{rule} {np.mean(own):.3f}" for rule, own in found.items() if own)
+            shares = "; ".join(f"{kind} {np.mean(own):.3f}" for kind, own in found.items() if own)
             line += f"; +{design.better} found: {shares}"
         print(line, flush=True)
 
@@ -190,21 +177,14 @@ def main() -> None:
         help="draws of the adjustment (default: 1,000; reports use 10,000, which is slower and a little stricter)",
     )
     parser.add_argument("--only", choices=("equal", "power"), help="print one of the tables")
-    parser.add_argument("--models", type=int, nargs="*", help="print only the designs with these numbers of models")
-    parser.add_argument("--clusters", type=int, nargs="*", help="print only the designs with these numbers of clusters")
     arguments = parser.parse_args()
-
-    def chosen(designs: Sequence[Design]) -> list[Design]:
-        models, clusters = arguments.models, arguments.clusters
-        return [d for d in designs if (not models or d.models in models) and (not clusters or d.clusters in clusters)]
-
     print(f"{arguments.runs} simulated reports of each kind, {arguments.draws} draws")
     if arguments.only in (None, "equal"):
         print("equal models")
-        print_rates(chosen(EQUAL), arguments.runs, arguments.draws)
+        print_rates(EQUAL, arguments.runs, arguments.draws)
     if arguments.only in (None, "power"):
         print("one better model")
-        print_rates(chosen(UNEQUAL), arguments.runs, arguments.draws)
+        print_rates(UNEQUAL, arguments.runs, arguments.draws)
 
 
 if __name__ == "__main__":

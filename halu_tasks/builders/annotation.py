@@ -1,4 +1,4 @@
-"""Annotators' labels: read from doccano's exports, combined to a label of each item, and their agreement.
+"""Items for annotators in doccano, their labels, their agreement, and what the labels make of a dataset.
 
 A row of doccano's JSON Lines has `text`, `label` (a list) and any other fields, which doccano keeps as metadata and
 exports again; `id` is doccano's own. A project in which annotators do not see each other's labels exports one file per
@@ -7,42 +7,112 @@ member, named after them, in a zip archive.
 
 from __future__ import annotations
 
+import json
+import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
-from halu_tasks.builders.leaks import clustered_mean, rounded
-from halu_tasks.builders.records import to_json
+from pydantic import TypeAdapter
+
+from halu_tasks.builders.card import describe
+from halu_tasks.builders.collect import Collection, write_dataset
+from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
+from halu_tasks.builders.pipeline import Draft, Pipeline
+from halu_tasks.builders.quality import clustered_mean, rounded
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.hashing import short_hash
-from halu_tasks.data.rows import json_lines
-from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.core.files import atomic_folder, atomic_write_text
+from halu_tasks.core.hashing import short_hash, stable_number
+from halu_tasks.core.json_lines import json_line
+from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
 
+GUIDELINES = Path(__file__).parent / "guidelines"
+ANNOTATION = "annotation.json"
+"""File in the folder of a dataset that annotators have checked."""
 ITEM = "item"
 """The metadata field that holds an item's id."""
+_COLOURS = ("#7c20e0", "#005f73", "#9b2226", "#bb3e03", "#31572c", "#3d405b")
 
-NO_LABEL, TWO_LABELS, NO_SUCH_LABEL = "no label", "several labels", "label not in the list"
-CONFLICTING, REPEATED = "conflicting rows", "repeated row"
-NO_ITEM, UNKNOWN_ITEM, OTHER_TEXT = "no item id", "unknown item", "another text"
-"""Reasons why a row gives no label."""
-
-MAJORITY, TWO = "majority", "two"
-LEAST = 2
-"""Default minimum number of labels of an item: a single annotator's label is no agreement."""
+NO_LABEL, REPEATED = "no label", "repeated row"
+"""Reasons why a row gives no label that are no problem: it is not labelled yet, or was exported twice."""
 NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no majority"
 """Reasons why an item has no label."""
-
+LEAST = 2
+"""Default minimum number of labels of an item: a single annotator's label is no agreement."""
 EVERYONE = "all annotators"
 
 
-# --- reading --------------------------------------------------------------------------------------
+# --- items for annotators -------------------------------------------------------------------------
+
+
+def export_items(folder: Folder, output: Path, sample: int | None, seed: int) -> int:
+    """Write items as doccano imports them, with the labels and the guidelines in files next to them.
+
+    A row contains the parts of an item that annotators are shown, an empty list of labels, and the item's id, but no
+    labels given by models.
+
+    Args:
+        folder: The build.
+        output: The file of the items.
+        sample: Number of items to draw; None for all.
+        seed: Seed of the sample and of the order, which is by a hash and reveals nothing about the items.
+
+    Returns:
+        The number of items.
+
+    Raises:
+        UsageError: There are no guidelines for annotators of this builder.
+        DataError: There is no dataset, or a file cannot be written.
+    """
+    pipeline = folder.pipeline
+    rows = item_rows(pipeline, folder.items(), sample, seed)
+    guidelines = GUIDELINES / f"{pipeline.name}.md"
+    if not guidelines.is_file():
+        raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {guidelines}")
+    labels = [
+        # each with the number key that selects it
+        {"text": label, "suffixKey": str(place), "backgroundColor": colour, "textColor": "#ffffff"}
+        for place, (label, colour) in enumerate(zip(pipeline.labels, _COLOURS, strict=False), 1)
+    ]
+    texts = {
+        output: "".join(json_line(row) + "\n" for row in rows),
+        output.with_suffix(".labels.json"): json.dumps(labels, indent=2) + "\n",
+        output.with_suffix(".guidelines.md"): guidelines.read_text(encoding="utf-8"),
+    }
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        atomic_write_text(path, text, "tasks")
+    return len(rows)
+
+
+def item_rows(pipeline: Pipeline, items: Iterable[Draft], sample: int | None, seed: int = 0) -> list[dict[str, Any]]:
+    """Return the rows of items to import into doccano."""
+
+    def rank(item: Draft) -> tuple[int, str]:
+        return stable_number(seed, item.id, surrogates="replace"), item.id
+
+    chosen = sorted(items, key=rank) if sample is None else nsmallest(sample, items, key=rank)
+    return [{"text": shown_text(pipeline.shown(item)), "label": [], ITEM: item.id} for item in chosen]
+
+
+def shown_text(shown: Mapping[str, str]) -> str:
+    """Return what annotators see of an item: its texts under their names."""
+    return "\n\n".join(f"[{name}]\n{text}" for name, text in shown.items())
+
+
+def fingerprint(text: str) -> str:
+    """Return a short hash of a text without its white space, which is equal for different renderings of the text."""
+    return short_hash("".join(text.split()), surrogates="replace")
+
+
+# --- reading labels -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -63,24 +133,15 @@ class Annotator:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the file: rows that give no label, or no rows; empty if nothing is.
-
-        An item that is not labelled yet, or was exported twice, is no problem.
-        """
+        """What is wrong with the file: rows that give no label, or no rows; empty if nothing is."""
         unusable = {reason: count for reason, count in self.left_out.items() if reason not in (NO_LABEL, REPEATED)}
         if unusable:
-            return f"{sum(unusable.values())} of {self.rows} rows give no label ({format_counts(unusable)})"
+            return f"{sum(unusable.values())} of {self.rows} rows give no label ({_format_counts(unusable)})"
         return "" if self.rows else "no rows"
 
 
-def format_counts(counts: Mapping[str, int]) -> str:
-    """Format counts by name on one line."""
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
-
-
-def fingerprint(text: str) -> str:
-    """Return a short hash of a text without its white space, which is equal for different renderings of the text."""
-    return short_hash("".join(text.split()), surrogates="replace")
 
 
 def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labels: Sequence[str]) -> list[Annotator]:
@@ -96,9 +157,9 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
         UsageError: Two files have the same annotator, or fewer than two annotators have labels.
     """
     annotators = []
-    for path in paths:
-        with _unpacked(path) as files:
-            for name, file in files:
+    with TemporaryDirectory() as folder:
+        for path in paths:
+            for name, file in _files(path, Path(folder)):
                 try:
                     rows = [row for _, row in json_lines(file)]
                 except DataError as error:
@@ -112,7 +173,7 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
         )
     if sum(bool(annotator.labels) for annotator in annotators) < 2:
         unusable = "".join(
-            f"{each.name} contains no usable labels ({format_counts(each.left_out)}); "
+            f"{each.name} contains no usable labels ({_format_counts(each.left_out)}); "
             for each in annotators
             if not each.labels
         )
@@ -121,6 +182,26 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
             "for all, turn off shared annotations in the project's settings and export again"
         )
     return annotators
+
+
+def _files(path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield annotators' names and files: `path` itself, or the files in a zip archive, extracted into a folder."""
+    if path.suffix.lower() != ".zip":
+        yield path.stem, path
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [name for name in archive.namelist() if name.endswith(".jsonl")]
+            for place, member in enumerate(members):
+                file = folder / f"{path.stem}-{place}.jsonl"
+                file.write_bytes(archive.read(member))
+                yield Path(member).stem, file
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise DataError(f"{path}: cannot be read as a zip archive ({error})") from None
+    if not members:
+        raise DataError(f"{path}: contains no .jsonl files; export from doccano as JSONL")
 
 
 def read_labels(
@@ -132,11 +213,11 @@ def read_labels(
     for row in rows:
         item = str(row.get(ITEM, ""))
         if not item:
-            annotator.left_out[NO_ITEM] += 1
+            annotator.left_out["no item id"] += 1
         elif item not in fingerprints:
-            annotator.left_out[UNKNOWN_ITEM] += 1
+            annotator.left_out["unknown item"] += 1
         elif "text" in row and fingerprint(str(row["text"])) != fingerprints[item]:
-            annotator.left_out[OTHER_TEXT] += 1
+            annotator.left_out["another text"] += 1
         elif row_labels := labels_of(row):
             by_item.setdefault(item, []).append(row_labels)
         else:
@@ -144,11 +225,11 @@ def read_labels(
     spellings = {label.casefold(): label for label in labels}
     for item, given in by_item.items():
         if len(set(given)) > 1:
-            annotator.left_out[CONFLICTING] += len(given)
+            annotator.left_out["conflicting rows"] += len(given)
         elif len(given[0]) > 1:
-            annotator.left_out[TWO_LABELS] += len(given)
+            annotator.left_out["several labels"] += len(given)
         elif given[0][0] not in spellings:
-            annotator.left_out[NO_SUCH_LABEL] += len(given)
+            annotator.left_out["label not in the list"] += len(given)
         else:
             annotator.labels[item] = spellings[given[0][0]]
             annotator.left_out[REPEATED] += len(given) - 1
@@ -163,125 +244,7 @@ def labels_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(label for label in labels if label))
 
 
-@contextmanager
-def _unpacked(path: Path) -> Iterator[list[tuple[str, Path]]]:
-    """Yield annotators' names and files: `path` itself, or the files in a zip archive."""
-    if path.suffix.lower() != ".zip":
-        yield [(path.stem, path)]
-        return
-    with TemporaryDirectory() as folder:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                files = []
-                for place, member in enumerate(name for name in archive.namelist() if name.endswith(".jsonl")):
-                    files.append((Path(member).stem, Path(folder) / f"{place}.jsonl"))
-                    files[-1][1].write_bytes(archive.read(member))
-        except FileNotFoundError:
-            raise DataError(f"{path}: no such file") from None
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-            raise DataError(f"{path}: cannot be read as a zip archive ({error})") from None
-        if not files:
-            raise DataError(f"{path}: contains no .jsonl files; export from doccano as JSONL")
-        yield files
-
-
-# --- combining ------------------------------------------------------------------------------------
-
-
-def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> tuple[str | None, str]:
-    """Return the label that annotators agree on, or None and the reason.
-
-    Args:
-        labels: The annotators' labels of one item.
-        rule: `majority` requires more than half of the labels; `two` requires two equal labels, and no other label
-            that is as frequent.
-        least: Minimum number of labels.
-    """
-    if len(labels) < least:
-        return None, TOO_FEW if labels else NOT_ANNOTATED
-    (label, most), *others = Counter(labels).most_common()
-    agreed = 2 * most > len(labels) if rule == MAJORITY else most >= 2 and (not others or others[0][1] < most)
-    return (label, "") if agreed else (None, NO_MAJORITY)
-
-
-def labels_by_item(annotators: Sequence[Annotator], items: Sequence[str]) -> dict[str, list[str]]:
-    """Return the labels that annotators gave each item."""
-    return {item: [each.labels[item] for each in annotators if item in each.labels] for item in items}
-
-
-class LabelShare(NamedTuple):
-    """The number and share of items with a label."""
-
-    n: int
-    share: Estimate | None
-
-
-def label_shares(
-    annotators: Sequence[Annotator], clusters: Mapping[str, str], rule: str = MAJORITY, least: int = LEAST
-) -> dict[str, LabelShare]:
-    """Return the number and share of items by the label agreed on, or by the reason there is none.
-
-    Items with too few labels are left out.
-
-    Args:
-        annotators: The annotators.
-        clusters: The document of each item by item id.
-        rule: How labels are combined, see `settled`.
-        least: Minimum number of labels, see `settled`.
-    """
-    given = labels_by_item(annotators, list(clusters))
-    results = {item: settled(labels, rule, least) for item, labels in given.items()}
-    agreed = {item: label or reason for item, (label, reason) in results.items()}
-    agreed = {item: label for item, label in agreed.items() if label not in (TOO_FEW, NOT_ANNOTATED)}
-    documents = [clusters[item] for item in agreed]
-    shares = {}
-    for label in sorted(set(agreed.values())):
-        found = [each == label for each in agreed.values()]
-        shares[label] = LabelShare(sum(found), rounded(clustered_mean(found, documents)))
-    return shares
-
-
-class LabelAgreement(NamedTuple):
-    """The agreement of annotators; figures are rounded, and have intervals with documents as clusters.
-
-    Attributes:
-        items: The number of items that two of the annotators labelled.
-        agreement: The share of pairs of labels that are equal, averaged over items.
-        alpha: Krippendorff's alpha.
-    """
-
-    items: int
-    agreement: Estimate | None
-    alpha: Estimate | None
-
-
-def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> dict[str, LabelAgreement]:
-    """Return the agreement of all annotators, and of each two with items in common.
-
-    Args:
-        annotators: The annotators.
-        clusters: The document of each item by item id.
-    """
-    labelling = [annotator for annotator in annotators if annotator.labels]
-    groups = {EVERYONE: labelling}
-    if len(labelling) > 2:
-        groups |= {f"{one.name}, {other.name}": [one, other] for one, other in combinations(labelling, 2)}
-    measured = {name: _agreement(group, clusters) for name, group in groups.items()}
-    return {name: agreement for name, agreement in measured.items() if agreement.items or name == EVERYONE}
-
-
-def _agreement(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> LabelAgreement:
-    given = labels_by_item(annotators, list(clusters))
-    items = [item for item, labels in given.items() if len(labels) > 1]
-    if not items:
-        return LabelAgreement(0, None, None)
-    documents = [clusters[item] for item in items]
-    shares = []
-    for item in items:
-        pairs = list(combinations(given[item], 2))
-        shares.append(sum(one == other for one, other in pairs) / len(pairs))
-    alpha = krippendorff_alpha([[each.labels.get(item) for item in items] for each in annotators], documents)
-    return LabelAgreement(len(items), rounded(clustered_mean(shares, documents)), rounded(alpha))
+# --- what the labels say --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,8 +259,9 @@ class AnnotationReport:
         kept: The number of items kept.
         relabelled: The number of kept items that were changed.
         dropped: Dropped items by reason and kind.
-        labels: Items by the label agreed on, or by the reason there is none; items with too few labels are left out.
-        agreement: The agreement of all annotators, and of each two of more.
+        labels: The number (`n`) and share of items by the label agreed on, or by the reason there is none; items with
+            too few labels are left out.
+        agreement: See `agreement_of`.
         annotators: The annotators.
     """
 
@@ -308,17 +272,148 @@ class AnnotationReport:
     kept: int
     relabelled: int
     dropped: Mapping[str, Mapping[str, int]]
-    labels: Mapping[str, LabelShare]
-    agreement: Mapping[str, LabelAgreement]
+    labels: Mapping[str, Mapping[str, Any]]
+    agreement: Mapping[str, Mapping[str, Any]]
     annotators: Sequence[Annotator]
-
-    @property
-    def labelling(self) -> int:
-        """The number of annotators with labels."""
-        return sum(bool(annotator.labels) for annotator in self.annotators)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values, with the number of each annotator's labels."""
         content: dict[str, Any] = to_json(self)
         content["annotators"] = [{**each, "labels": len(each["labels"])} for each in content["annotators"]]
         return content
+
+
+def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
+    """Return the label that annotators agree on, or None and the reason.
+
+    Args:
+        labels: The annotators' labels of one item.
+        rule: `majority` requires more than half of the labels; `two` requires two equal labels, and no other label
+            that is as frequent.
+        least: Minimum number of labels.
+    """
+    if len(labels) < least:
+        return None, TOO_FEW if labels else NOT_ANNOTATED
+    (label, most), *others = Counter(labels).most_common()
+    agreed = 2 * most > len(labels) if rule == "majority" else most >= 2 and (not others or others[0][1] < most)
+    return (label, "") if agreed else (None, NO_MAJORITY)
+
+
+def annotated(
+    pipeline: Pipeline, items: Sequence[Draft], annotators: Sequence[Annotator], rule: str, least: int
+) -> tuple[list[Draft], AnnotationReport]:
+    """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report."""
+    kept, relabelled, some = [], 0, 0
+    dropped: dict[str, Counter[str]] = {}
+    documents: dict[str, list[str]] = {}
+    for item in items:
+        labels = [each.labels[item.id] for each in annotators if item.id in each.labels]
+        some += bool(labels)
+        label, reason = settled(labels, rule, least)
+        if len(labels) >= least:
+            documents.setdefault(label or reason, []).append(item.document)
+        result = None if label is None else pipeline.annotated(item, label)
+        if result is None:
+            dropped.setdefault(reason or f"voted {label}", Counter())[item.kind] += 1
+        else:
+            kept.append(result)
+            relabelled += result != item
+    report = AnnotationReport(
+        rule=rule,
+        least=least,
+        items=len(items),
+        annotated=some,
+        kept=len(kept),
+        relabelled=relabelled,
+        dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
+        labels=_label_shares(documents),
+        agreement=agreement_of(annotators, {item.id: item.document for item in items}),
+        annotators=annotators,
+    )
+    return kept, report
+
+
+def _label_shares(documents: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
+    """Return the number and share of items by label, given the documents of the items with each label."""
+    every = [document for own in documents.values() for document in own]
+    shares = {}
+    for label in sorted(documents):
+        has = [other == label for other, own in documents.items() for _ in own]
+        shares[label] = {"n": sum(has), "share": rounded(clustered_mean(has, every))}
+    return shares
+
+
+def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the agreement of all annotators, and of each two of more with items in common.
+
+    This is the number of `items` that two of them labelled, the share of pairs of labels that are equal, averaged over
+    items (`agreement`), and Krippendorff's `alpha`; figures are rounded, and have intervals with documents as clusters.
+
+    Args:
+        annotators: The annotators.
+        clusters: The document of each item by item id.
+    """
+    labelling = [annotator for annotator in annotators if annotator.labels]
+    groups = {EVERYONE: labelling}
+    if len(labelling) > 2:
+        groups |= {f"{one.name}, {other.name}": [one, other] for one, other in combinations(labelling, 2)}
+    measured = {name: _agreement(group, clusters) for name, group in groups.items()}
+    return {name: agreement for name, agreement in measured.items() if agreement["items"] or name == EVERYONE}
+
+
+def _agreement(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> dict[str, Any]:
+    items, shares = [], []
+    for item in clusters:
+        labels = [each.labels[item] for each in annotators if item in each.labels]
+        if pairs := list(combinations(labels, 2)):
+            items.append(item)
+            shares.append(sum(one == other for one, other in pairs) / len(pairs))
+    if not items:
+        return {"items": 0, "agreement": None, "alpha": None}
+    documents = [clusters[item] for item in items]
+    alpha = krippendorff_alpha([[each.labels.get(item) for item in items] for each in annotators], documents)
+    return {"items": len(items), "agreement": rounded(clustered_mean(shares, documents)), "alpha": rounded(alpha)}
+
+
+# --- what the labels make of a dataset ------------------------------------------------------------
+
+
+def import_labels(
+    folder: Folder, annotations: Sequence[Path], rule: str, least: int, output: Path | None
+) -> AnnotationReport:
+    """Combine annotators' labels and, if a folder is named, write the items that they keep.
+
+    Args:
+        folder: The build that the items were exported from.
+        annotations: doccano's exports, one file for each annotator, or an archive of all.
+        rule: How labels are combined, `majority` or `two`.
+        least: Minimum number of labels of an item.
+        output: A new folder like that of a build; None to write nothing.
+
+    Raises:
+        UsageError: `output` exists, or fewer than two annotators have labels.
+        DataError: An annotation file or the dataset is damaged.
+    """
+    if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
+    pipeline, items = folder.pipeline, list(folder.items())
+    shown = {item.id: fingerprint(shown_text(pipeline.shown(item))) for item in items}
+    annotators = read_annotators(annotations, shown, pipeline.labels)
+    kept, report = annotated(pipeline, items, annotators, rule, least)
+    if output:
+        _write_kept(folder, kept, report, output)
+    return report
+
+
+def _write_kept(folder: Folder, kept: Iterable[Draft], report: AnnotationReport, output: Path) -> None:
+    """Write a folder like that of the build, with the items that annotators keep."""
+    with atomic_folder(output, "annotated items") as partial:
+        write_dataset(folder.pipeline, kept, partial / DATASET)
+        write_json(partial / DATASET / ANNOTATION, report.as_json())
+        for name in (PLAN, *folder.pipeline.files().values(), REJECTS, COLLECTED):
+            if (folder.path / name).is_file():
+                shutil.copyfile(folder.path / name, partial / name)
+        collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
+        describe(folder, partial / DATASET, collection, report)
+        if output.exists():
+            output.rmdir()  # it is empty

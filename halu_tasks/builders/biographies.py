@@ -10,7 +10,6 @@ left_out.jsonl     pages that give no document, and why
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import time
@@ -18,19 +17,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from halu_tasks import __version__
-from halu_tasks.builders.documents import Document
-from halu_tasks.builders.folder import check_free, guard
-from halu_tasks.builders.records import to_json
+from halu_tasks.builders.folder import check_free, guard, to_json, write_json
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.json_lines import json_line
-from halu_tasks.data.rows import json_lines, read_json_object
+from halu_tasks.data.rows import Row, json_lines, read_json_object
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 WIKIPEDIA = "https://{language}.wikipedia.org/w/api.php"
@@ -44,6 +40,9 @@ _PEOPLE, _LEFT_OUT = "people.json", "left_out.jsonl"
 _ITEM = re.compile(r"Q[1-9][0-9]*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*")
 _YEARS = re.compile(r"(-?[0-9]{1,4})(?:\.\.(-?[0-9]{1,4}))?")
+
+GetJson = Callable[[str, Mapping[str, str]], dict[str, Any]]
+"""Returns the JSON object at an address with these parameters; raises DataError if there is none."""
 
 logger = logging.getLogger(__name__)
 
@@ -110,20 +109,6 @@ def query(wanted: PeopleSample) -> str:
 # --- fetching -------------------------------------------------------------------------------------
 
 
-class FetchSummary(NamedTuple):
-    """What was fetched.
-
-    Attributes:
-        people: The number of people, which may be fewer than requested.
-        documents: The number of documents by language.
-        left_out: Pages that give no document, by reason.
-    """
-
-    people: int
-    documents: Mapping[str, int]
-    left_out: Mapping[str, int]
-
-
 def fetch_biographies(
     wanted: PeopleSample,
     folder: Path,
@@ -133,7 +118,7 @@ def fetch_biographies(
     rate: float = 1.0,
     wikidata: str = WIKIDATA,
     wikipedia: str = WIKIPEDIA,
-) -> FetchSummary:
+) -> dict[str, Any]:
     """Fetch biographies, or the rest of them.
 
     Args:
@@ -145,6 +130,10 @@ def fetch_biographies(
         wikidata: The address of the query service.
         wikipedia: The address of Wikipedia's API, with `{language}`.
 
+    Returns:
+        The number of `people`, which may be fewer than requested, of `documents` by language, and of pages that give no
+        document (`left_out`) by reason.
+
     Raises:
         UsageError: A value is invalid.
         DataError: A service does not answer, or the folder contains something else.
@@ -155,22 +144,22 @@ def fetch_biographies(
         raise UsageError(f"--rate: expected a number greater than 0, got {rate:g}")
     if not (folder / _PEOPLE).is_file():
         check_free(folder, what="contains no biographies")
-    client = _Client(contact, rate)
+    get_json = _client(contact, rate)
     try:
         with guard(folder):
-            people = _people(folder / _PEOPLE, client, wikidata, wanted)
+            people = _people(folder / _PEOPLE, get_json, wikidata, wanted)
             report(f"{len(people)} of {wanted.number} people")
-            _fetch_pages(folder, client, wikipedia, wanted.languages, people, report)
+            _fetch_pages(folder, get_json, wikipedia, wanted.languages, people, report)
     except OSError as error:
         raise DataError(f"{error.filename or folder}: {error.strerror or error}") from None
-    return FetchSummary(
-        people=len(people),
-        documents={language: sum(1 for _ in _rows(folder / f"{language}.jsonl")) for language in wanted.languages},
-        left_out=dict(Counter(row["reason"] for row in _rows(folder / _LEFT_OUT))),
-    )
+    return {
+        "people": len(people),
+        "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in wanted.languages},
+        "left_out": dict(Counter(row["reason"] for row in _rows(folder / _LEFT_OUT))),
+    }
 
 
-def _people(path: Path, client: _Client, endpoint: str, wanted: PeopleSample) -> dict[str, dict[str, str]]:
+def _people(path: Path, get_json: GetJson, endpoint: str, wanted: PeopleSample) -> dict[str, dict[str, str]]:
     """Return the titles of people's articles by language, by item; the people are sampled once.
 
     Raises:
@@ -183,7 +172,7 @@ def _people(path: Path, client: _Client, endpoint: str, wanted: PeopleSample) ->
             raise DataError(f"{path.parent}: contains biographies with other {other}; choose another folder")
         return dict(earlier["people"])
     try:
-        content = client.get_json(endpoint, {"query": query(wanted), "format": "json"})
+        content = get_json(endpoint, {"query": query(wanted), "format": "json"})
     except DataError as error:
         raise DataError(
             f"{error}; a group that is too large takes too long: narrow it with --profession, --country or --born"
@@ -197,13 +186,13 @@ def _people(path: Path, client: _Client, endpoint: str, wanted: PeopleSample) ->
                 people[item] = {language: str(row[name]["value"]) for language, name in names.items()}
     except (KeyError, TypeError, AttributeError):
         raise DataError(f"{endpoint}: not the answer of a SPARQL service") from None
-    atomic_write_text(path, json.dumps({**plan, "people": people}, ensure_ascii=False, indent=1) + "\n")
+    write_json(path, {**plan, "people": people})
     return people
 
 
 def _fetch_pages(
     folder: Path,
-    client: _Client,
+    get_json: GetJson,
     wikipedia: str,
     languages: Sequence[str],
     people: Mapping[str, Mapping[str, str]],
@@ -215,23 +204,24 @@ def _fetch_pages(
     pages = [(item, language, title) for item, titles in people.items() for language, title in titles.items()]
     remaining = [page for page in pages if f"{page[0]}-{page[1]}" not in done]
     for number, (item, language, title) in enumerate(remaining, 1):
-        page = _fetch_page(client, wikipedia.replace("{language}", language), language, item, title)
-        if isinstance(page, Document):
-            _append(folder / f"{language}.jsonl", page.as_row())
-        else:
-            _append(folder / _LEFT_OUT, {"id": f"{item}-{language}", "title": title, "reason": page})
+        page = _fetch_page(get_json, wikipedia.replace("{language}", language), language, item, title)
+        path, row = folder / f"{language}.jsonl", page
+        if isinstance(page, str):
+            path, row = folder / _LEFT_OUT, {"id": f"{item}-{language}", "title": title, "reason": page}
+        with path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(json_line(row) + "\n")
         if number % 50 == 0 or number == len(remaining):
             report(f"{len(pages) - len(remaining) + number} of {len(pages)} pages")
 
 
-def _fetch_page(client: _Client, endpoint: str, language: str, item: str, title: str) -> Document | str:
-    """Return the document of a page, its plain text without tables, references and notes; or why there is none."""
+def _fetch_page(get_json: GetJson, endpoint: str, language: str, item: str, title: str) -> Row | str:
+    """Return a page as a row of documents, in plain text without tables, references and notes; or why there is none."""
     parameters = {
         "action": "query", "format": "json", "formatversion": "2", "redirects": "1", "maxlag": "5", "titles": title,
         "prop": "extracts|info|revisions", "explaintext": "1", "exsectionformat": "plain", "inprop": "url",
         "rvprop": "ids|timestamp", "meta": "siteinfo", "siprop": "rightsinfo",
     }  # fmt: skip
-    content = client.get_json(endpoint, parameters)
+    content = get_json(endpoint, parameters)
     try:
         rights = content["query"]["rightsinfo"]
         (page,) = content["query"]["pages"]
@@ -239,7 +229,9 @@ def _fetch_page(client: _Client, endpoint: str, language: str, item: str, title:
             return "no such page"
         text = page["extract"].strip()
         revision = page["revisions"][0]
-        fields = {
+        row = {
+            "id": f"{item}-{language}",
+            "text": text,
             "title": page["title"],
             "licence": rights["text"],
             "licence_url": rights["url"],
@@ -249,15 +241,9 @@ def _fetch_page(client: _Client, endpoint: str, language: str, item: str, title:
             "entity": item,
             "language": language,
         }
-        return Document(f"{item}-{language}", text, fields) if text else "empty page"
+        return row if text else "empty page"
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise DataError(f"{endpoint}: the answer about {title!r} lacks the page's text, licence or revision") from None
-
-
-def _append(path: Path, row: Mapping[str, Any]) -> None:
-    """Append a line to a file."""
-    with path.open("a", encoding="utf-8", newline="\n") as file:
-        file.write(json_line(row) + "\n")
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -292,50 +278,53 @@ def _seconds(state: RetryCallState) -> float:
     return seconds
 
 
-class _Client:
-    """Sends one request at a time, at a limited rate, and repeats it when a service is busy."""
+def _client(contact: str, rate: float) -> GetJson:
+    """Return what sends one request at a time, at a limited rate, and repeats it when a service is busy."""
+    agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
+    client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
+    due = time.monotonic()
 
-    def __init__(self, contact: str, rate: float) -> None:
-        agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
-        self._http = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
-        self._pause, self._next = 1 / rate, time.monotonic()
-
-    def get_json(self, url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Return the JSON object at an address.
-
-        Raises:
-            DataError: The service refuses the request, or does not answer after several attempts.
-        """
-        stop = stop_after_attempt(ATTEMPTS)
+    def get(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        nonlocal due
+        time.sleep(max(0.0, due - time.monotonic()))
+        due = time.monotonic() + 1 / rate
         try:
-            return Retrying(retry=retry_if_exception_type(_Busy), stop=stop, wait=_seconds, reraise=True)(
-                self._get, url, parameters
-            )
-        except _Busy as error:
-            raise DataError(f"{url}: no answer after {ATTEMPTS} attempts ({error}); try again later") from None
-
-    def _get(self, url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        time.sleep(max(0.0, self._next - time.monotonic()))
-        self._next = time.monotonic() + self._pause
-        try:
-            reply = self._http.get(url, params=dict(parameters))
+            return _content(url, client.get(url, params=dict(parameters)))
         except httpx.InvalidURL as error:
             raise DataError(f"{url}: {error}") from None
         except httpx.TransportError as error:
             raise _Busy(str(error) or type(error).__name__) from None
-        if reply.status_code in _BUSY:
-            raise _Busy(f"status {reply.status_code}", reply)
-        if reply.is_error:
-            raise DataError(f"{url}: refused with status {reply.status_code}: {' '.join(reply.text.split())[:200]}")
+
+    def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        retry, stop = retry_if_exception_type(_Busy), stop_after_attempt(ATTEMPTS)
         try:
-            content = reply.json()
-        except ValueError:
-            # the query service ends an answer that takes too long in the middle
-            raise _Busy("the answer is not JSON") from None
-        if not isinstance(content, dict):
-            raise DataError(f"{url}: expected a JSON object")
-        if not isinstance(fault := content.get("error"), dict):
-            return content
-        if fault.get("code") in _BUSY_ERRORS:
-            raise _Busy(str(fault["code"]), reply)
-        raise DataError(f"{url}: {fault.get('code')}: {fault.get('info')}")
+            return Retrying(retry=retry, stop=stop, wait=_seconds, reraise=True)(get, url, parameters)
+        except _Busy as error:
+            raise DataError(f"{url}: no answer after {ATTEMPTS} attempts ({error}); try again later") from None
+
+    return get_json
+
+
+def _content(url: str, reply: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of a reply.
+
+    Raises:
+        _Busy: The service cannot answer now.
+        DataError: It refuses the request.
+    """
+    if reply.status_code in _BUSY:
+        raise _Busy(f"status {reply.status_code}", reply)
+    if reply.is_error:
+        raise DataError(f"{url}: refused with status {reply.status_code}: {' '.join(reply.text.split())[:200]}")
+    try:
+        content = reply.json()
+    except ValueError:
+        # the query service ends an answer that takes too long in the middle
+        raise _Busy("the answer is not JSON") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{url}: expected a JSON object")
+    if not isinstance(fault := content.get("error"), dict):
+        return content
+    if fault.get("code") in _BUSY_ERRORS:
+        raise _Busy(str(fault["code"]), reply)
+    raise DataError(f"{url}: {fault.get('code')}: {fault.get('info')}")

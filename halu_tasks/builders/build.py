@@ -6,27 +6,26 @@ before the others are drafted (FactCHD, section 4.2).
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 
 from halu_tasks.builders.documents import read_documents
-from halu_tasks.builders.drafting import build_task, draft
-from halu_tasks.builders.folder import GATE, Folder, begin
-from halu_tasks.builders.logs import finished_log, logs_of, outcomes_of, set_aside
+from halu_tasks.builders.drafting import build_task, draft, finished_log, logs_of, outcomes_of, set_aside
+from halu_tasks.builders.folder import GATE, Folder, begin, write_json
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
-from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import state
+
+_TOKENS = ("input_tokens", "output_tokens")
 
 
 def build(
@@ -95,7 +94,7 @@ def build(
         unfinished = [number for number in folder.numbers if not finished_log(folder, number)]
         if unfinished and not partial:
             logs = logs_of(folder, unfinished[0])
-            failures = _describe_failures(logs[-1].header) if logs else "was not started"
+            failures = _describe_failures(logs[-1]) if logs else "was not started"
             raise DataError(
                 f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
                 f"{unfinished[0] + 1}: {failures}); {folder.path} keeps what is finished; run the same command again "
@@ -106,9 +105,8 @@ def build(
 
 def _is_past_gate(folder: Folder) -> bool:
     """Whether a build has passed its gate and is finished, so that another gate does not matter any more."""
-    path = folder.path / GATE
-    passed = path.is_file() and GateResult(**read_json_object(path)).passed
-    return passed and all(finished_log(folder, number) for number in folder.numbers)
+    gate = read_gate(folder)
+    return bool(gate and gate.passed) and all(finished_log(folder, number) for number in folder.numbers)
 
 
 def _describe_refusals(folder: Folder, refused: Mapping[str, int]) -> str:
@@ -165,120 +163,68 @@ class BuildJob:
         folder = Folder(self.folder)
         models = self.models.in_task(tasks)
         parts = self._parts(folder, rank, tasks)
-        progress = _PartProgress(folder, len(parts), several=tasks > 1)
-        for number in parts:
+        # of several tasks, each knows only its own parts
+        own = tasks > 1
+        failed, worked, tokens, started = False, 0, 0.0, time.monotonic()
+        for left, number in zip(reversed(range(len(parts))), parts, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
             with folder.lock(number):
                 if log := finished_log(folder, number):
-                    report(progress.describe(number, log.header, ran=False))
+                    report(f"{_describe_part(folder, number, log)}; was finished before")
                     continue
                 try:
                     # if documents failed, a model may be the reason, and would fail again
-                    models.reach(again=progress.failed)
+                    models.reach(again=failed)
                 except ModelError as error:
                     raise ModelError(
                         f"{error}; {folder.path} keeps what is finished, and the same command continues from there"
                     ) from None
                 report(_describe_beginning(folder, number))
-                progress.begin()
+                started = started if worked else time.monotonic()
                 set_aside(folder.logs(number))
-                documents = str(folder.documents(number))
-                task = build_task(folder.plan.builder, documents, self.cache, **folder.options)
-                header = draft(task, folder.logs(number), models, **self.settings)
-                described = progress.describe(number, header, ran=True)
+                task = build_task(folder.plan.builder, str(folder.documents(number)), self.cache, **folder.options)
+                log = draft(task, folder.logs(number), models, **self.settings)
+                worked, tokens = worked + 1, tokens + sum(_figures(log).get(name, 0) for name in _TOKENS)
+                text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{' in this task' * own}"
+                if costs := [usage.total_cost for usage in log.stats.model_usage.values() if usage.total_cost]:
+                    text += f"; {sum(costs):,.2f} dollars"
+                if left:
+                    minutes = (time.monotonic() - started) / worked * left / 60
+                    text += f"; {left} left{' for this task' * own}, {minutes:,.0f} minutes"
                 if finished_log(folder, number) is None:
-                    progress.failed = True
-                    described += f"; {_describe_failures(header)}"
-                report(described)
+                    failed = True
+                    text += f"; {_describe_failures(log)}"
+                report(text)
 
 
 def _describe_beginning(folder: Folder, number: int) -> str:
     """Describe a part before it is worked on; Inspect does not work again on documents that are finished."""
     logs = logs_of(folder, number)
-    summaries = read_eval_log_sample_summaries(str(logs[-1].path)) if logs else []
+    summaries = read_eval_log_sample_summaries(logs[-1].location) if logs else []
     kept = sum(summary.completed and not summary.error for summary in summaries)
     documents = folder.plan.parts[number]
     again = f" again; {kept:,} of its {documents:,} documents are finished and kept" if kept else ""
     return f"part {number + 1} of {len(folder.plan.parts)} begins{again}"
 
 
-class _PartProgress:
-    """Describes what passed in the parts of a task, what it cost, and how long the rest will take."""
+def _describe_part(folder: Folder, number: int, log: EvalLog) -> str:
+    """Describe what became of the documents of a part, and what passed."""
+    figures = _figures(log)
+    text = f"part {number + 1} of {len(folder.plan.parts)}"
+    if "documents" in figures:
+        names = ("documents", "refused", "drafts", "items")
+        text += f"; {', '.join(f'{figures[name]:,.0f} {name}' for name in names)}"
+    if rates := [f"{check} {figures[check]:.1%}" for check in folder.pipeline.checks if check in figures]:
+        text += f"; passed {figures['overall']:.1%} ({', '.join(rates)})"
+    return text
 
-    def __init__(self, folder: Folder, parts: int, *, several: bool) -> None:
-        self.folder, self.remaining, self.failed = folder, parts, False
-        # of several tasks, each knows only its own parts
-        self._in_task, self._for_task = (" in this task", " for this task") if several else ("", "")
-        self._ran, self._tokens, self._started = 0, 0.0, 0.0
 
-    def begin(self) -> None:
-        """Start the clock before the first part that is worked on."""
-        self._started = self._started or time.monotonic()
-
-    def describe(self, number: int, header: EvalLog, *, ran: bool) -> str:
-        """Describe a finished part."""
-        self.remaining -= 1
-        scores = header.results.scores if header.results else []
-        figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
-        rates = [f"{check} {figures[check]:.1%}" for check in self.folder.pipeline.checks if check in figures]
-        parts = [f"part {number + 1} of {len(self.folder.plan.parts)}"]
-        if "documents" in figures:
-            counts = (f"{figures[name]:,.0f} {name}" for name in ("documents", "refused", "drafts", "items"))
-            parts.append(", ".join(counts))
-        if rates:
-            parts.append(f"passed {figures['overall']:.1%} ({', '.join(rates)})")
-        if not ran:
-            return "; ".join([*parts, "was finished before"])
-        self._ran += 1
-        self._tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
-        parts.append(f"{self._tokens:,.0f} tokens so far{self._in_task}")
-        if costs := [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]:
-            parts.append(f"{sum(costs):,.2f} dollars")
-        if self.remaining:
-            minutes = (time.monotonic() - self._started) / self._ran * self.remaining / 60
-            parts.append(f"{self.remaining} left{self._for_task}, {minutes:,.0f} minutes")
-        return "; ".join(parts)
+def _figures(log: EvalLog) -> dict[str, float]:
+    scores = log.results.scores if log.results else []
+    return {name: metric.value for score in scores for name, metric in score.metrics.items()}
 
 
 # --- the gate -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateResult:
-    """The result of a gate: the content of `gate.json`.
-
-    Attributes:
-        samples: The number of documents of each group that were requested; 0 if the gate was skipped.
-        share: The required share of consistent drafts.
-        groups: For each group, the number of consistent drafts and of all.
-        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
-    """
-
-    samples: int
-    share: float
-    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    reasons: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def required(self) -> str:
-        """The required share in percent."""
-        return f"{self.share * 100:g}%"
-
-    @property
-    def passed(self) -> bool:
-        """Whether enough drafts are consistent; a skipped gate is passed."""
-        consistent, drafts = self._totals()
-        return not drafts or consistent / drafts >= self.share
-
-    def describe(self) -> str:
-        """Describe the result without a verdict."""
-        consistent, drafts = self._totals()
-        groups = ", ".join(f"{name} {n} of {of}".strip() for name, (n, of) in self.groups.items())
-        rate = f" ({consistent / drafts:.1%})" if drafts else ""
-        return f"{consistent} of {drafts} sampled drafts are consistent{rate}: {groups or 'no documents'}"
-
-    def _totals(self) -> tuple[int, int]:
-        return sum(n for n, _ in self.groups.values()), sum(of for _, of in self.groups.values())
 
 
 def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Gate | None:
@@ -290,8 +236,8 @@ def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Ga
         return None
     if share is not None and not 0 <= share <= 1:
         raise UsageError(f"--gate-share: expected a number from 0 to 1, got {share:g}")
-    return gate._replace(
-        samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
+    return replace(
+        gate, samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
     )
 
 
@@ -315,18 +261,20 @@ def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
                 counts[0] += not faults
                 counts[1] += 1
                 reasons.update(faults)
-    result = GateResult(
-        samples=samples,
-        share=gate.share,
-        groups=dict(sorted(groups.items())),
-        reasons=dict(sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))),
-    )
-    atomic_write_text(folder.path / GATE, json.dumps(asdict(result), ensure_ascii=False, indent=1) + "\n")
-    report(f"gate: {result.describe() if samples else 'skipped'}")
-    if not result.passed:
-        most = ", ".join(f"{reason} ({count})" for reason, count in list(result.reasons.items())[:3])
+    ordered = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+    gate = replace(gate, samples=samples, groups=dict(sorted(groups.items())), reasons=dict(ordered))
+    write_json(folder.path / GATE, gate)
+    report(f"gate: {gate.describe() if samples else 'skipped'}")
+    if not gate.passed:
+        most = ", ".join(f"{reason} ({count})" for reason, count in ordered[:3])
         raise DataError(
-            f"{folder.path}: {result.describe()}; at least {result.required} must be; most often: {most}; improve "
+            f"{folder.path}: {gate.describe()}; at least {gate.share * 100:g}% must be; most often: {most}; improve "
             "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
             f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
         )
+
+
+def read_gate(folder: Folder) -> Gate | None:
+    """Return the gate of a build with its result; None if it has none, or none yet."""
+    path = folder.path / GATE
+    return Gate(**read_json_object(path)) if path.is_file() else None

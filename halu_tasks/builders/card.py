@@ -8,29 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from halu_tasks import __version__
-from halu_tasks.builders.annotation import AnnotationReport
-from halu_tasks.builders.build import GateResult
+from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.documents import NO_LICENCE
-from halu_tasks.builders.folder import GATE, BuildPlan, Folder, dataset_rows, read_items
-from halu_tasks.builders.leaks import LEAK, NONE, Separation
-from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Pipeline
-from halu_tasks.builders.quality import Distribution, Quality, measure_quality
-from halu_tasks.builders.records import Collection
+from halu_tasks.builders.folder import BuildPlan, Folder, dataset_rows, read_items, write_json
+from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
+from halu_tasks.builders.quality import LEAK, NONE, Distribution, Quality, Separation, measure_quality
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks import registry, source_named
-from halu_tasks.text.figures import format_estimate
-from halu_tasks.text.markdown import code_block, escaped
+from halu_tasks.text.figures import code_block, escaped, format_estimate
+
+if TYPE_CHECKING:
+    from halu_tasks.builders.annotation import AnnotationReport
+    from halu_tasks.builders.collect import Collection
 
 QUALITY, CARD = "quality.json", "README.md"
 """Files in a dataset's folder."""
@@ -65,26 +63,25 @@ def describe(folder: Folder, dataset: Path, collection: Collection, annotation: 
     Raises:
         DataError: The dataset is damaged.
     """
-    quality = measure_quality(folder.pipeline, read_items(dataset), collection=collection)
-    atomic_write_text(dataset / QUALITY, json.dumps(quality.as_json(), ensure_ascii=False, indent=1) + "\n")
-    gate = folder.path / GATE
-    card = Card(
-        pipeline=folder.pipeline,
-        plan=folder.plan,
-        files=dataset_rows(dataset),
-        collection=collection,
-        quality=quality,
-        annotation=annotation,
-        gate=GateResult(**read_json_object(gate)) if gate.is_file() else None,
-    )
-    atomic_write_text(dataset / CARD, card.text())
+    quality = measure_quality(folder.pipeline, read_items(dataset))
+    write_json(dataset / QUALITY, quality.as_json())
+    files, gate = dataset_rows(dataset), read_gate(folder)
+    text = card_text(folder.pipeline, folder.plan, files, collection, quality, annotation, gate)
+    atomic_write_text(dataset / CARD, text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """The contents of a card.
+def card_text(
+    pipeline: Pipeline,
+    plan: BuildPlan,
+    files: Mapping[str, int],
+    collection: Collection,
+    quality: Quality,
+    annotation: AnnotationReport | None = None,
+    gate: Gate | None = None,
+) -> str:
+    """Return the text of a card, to be written to the dataset's `README.md`.
 
-    Attributes:
+    Args:
         pipeline: The pipeline with the options of the build.
         plan: The plan of the build.
         files: Number of rows by file of the dataset.
@@ -93,72 +90,59 @@ class Card:
         annotation: The labels of annotators; None if there are none.
         gate: The result of the samples that were drafted first; None if there were none.
     """
+    title = f"{plan.source} as {source_named(pipeline.benchmark).title}"
+    front = {
+        "pretty_name": " ".join(title.split()),
+        "language": [" ".join(pipeline.language.split())],
+        **_licence(collection.licence),
+        "annotations_creators": ["expert-generated" if annotation else "machine-generated"],
+        "language_creators": ["machine-generated"],
+        "size_categories": [next((name for most, name in _SIZES.items() if quality.items < most), "n>1M")],
+        "task_categories": _CATEGORIES.get(pipeline.benchmark, ["text-classification"]),
+        "tags": ["hallucination", "factuality", "synthetic", "halu-tasks", pipeline.name],
+        "configs": [
+            {"config_name": PurePosixPath(name).stem, "data_files": [{"split": "test", "path": name}]}
+            for name in sorted(files)
+        ],
+    }
+    licences = {name: n for name, n in collection.licences.items() if name not in (NO_LICENCE, "")}
+    settings = pipeline.settings
+    text: str = _template().render(
+        pipeline=pipeline,
+        plan=plan,
+        files=files,
+        collection=collection,
+        quality=quality,
+        annotation=annotation,
+        gate=gate,
+        title=title,
+        front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=120),
+        package=__version__,
+        paper=paper_named(pipeline.paper),
+        licences=licences,
+        unknown=plan.documents - sum(licences.values()),
+        models=list(_models(pipeline, plan.models)),
+        several_draws=any(int(settings.get(name, 1)) > 1 for name in _SEVERAL_DRAWS),
+        settings=json.dumps(settings, ensure_ascii=False, indent=2, sort_keys=True),
+        tasks=tasks_on(pipeline.benchmark, files),
+    )
+    return text
 
-    pipeline: Pipeline
-    plan: BuildPlan
-    files: Mapping[str, int]
-    collection: Collection
-    quality: Quality
-    annotation: AnnotationReport | None = None
-    gate: GateResult | None = None
 
-    @property
-    def title(self) -> str:
-        """The dataset's name."""
-        return f"{self.plan.source.name} as {source_named(self.pipeline.benchmark).title}"
-
-    def text(self) -> str:
-        """Return the text of the card, to be written to the dataset's `README.md`."""
-        licences = {name: n for name, n in self.collection.licences.items() if name not in (NO_LICENCE, "")}
-        settings = self.pipeline.settings
-        text: str = _template().render(
-            **vars(self),
-            title=self.title,
-            front=yaml.safe_dump(self.front_matter(), sort_keys=False, allow_unicode=True, width=120),
-            package=__version__,
-            paper=paper_named(self.pipeline.paper),
-            licences=licences,
-            unknown=self.plan.documents - sum(licences.values()),
-            models=list(self._models()),
-            several_draws=any(int(settings.get(name, 1)) > 1 for name in _SEVERAL_DRAWS),
-            settings=json.dumps(settings, ensure_ascii=False, indent=2, sort_keys=True),
-            tasks=tasks_on(self.pipeline.benchmark, self.files),
-        )
-        return text
-
-    def front_matter(self) -> dict[str, Any]:
-        """Return the metadata that the hub reads from a card."""
-        return {
-            "pretty_name": " ".join(self.title.split()),
-            "language": [" ".join(self.pipeline.language.split())],
-            **_licence(self.collection.licence),
-            "annotations_creators": ["expert-generated" if self.annotation else "machine-generated"],
-            "language_creators": ["machine-generated"],
-            "size_categories": [next((name for most, name in _SIZES.items() if self.quality.items < most), "n>1M")],
-            "task_categories": _CATEGORIES.get(self.pipeline.benchmark, ["text-classification"]),
-            "tags": ["hallucination", "factuality", "synthetic", "halu-tasks", self.pipeline.name],
-            "configs": [
-                {"config_name": PurePosixPath(name).stem, "data_files": [{"split": "test", "path": name}]}
-                for name in sorted(self.files)
-            ],
-        }
-
-    def _models(self) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-        """Yield each role with its model or models and their settings."""
-        recorded = self.plan.models
-        # arguments of models only say where they are served
-        default = {name: value for name, value in recorded.items() if name not in ("roles", "model_args")}
-        roles = {
-            role: model if isinstance(model, Mapping) else {"model": model}
-            for role, model in recorded.get("roles", {}).items()
-        }
-        for role in sorted({GENERATOR, VERIFIER, *roles}):
-            # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
-            temperatures = self.pipeline.temperatures
-            own = {"temperature": temperatures[role]} if role in temperatures else {}
-            settings = {"max_tokens": MAX_TOKENS, **own, **roles.get(role, default)}
-            model = settings.pop("model", NO_LICENCE)
-            yield role, ", ".join(model) if isinstance(model, list) else model, settings
+def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield each role with its model or models and their settings."""
+    # arguments of models only say where they are served
+    default = {name: value for name, value in recorded.items() if name not in ("roles", "model_args")}
+    roles = {
+        role: model if isinstance(model, Mapping) else {"model": model}
+        for role, model in recorded.get("roles", {}).items()
+    }
+    for role in sorted({GENERATOR, VERIFIER, *roles}):
+        # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
+        own = {"temperature": pipeline.temperatures[role]} if role in pipeline.temperatures else {}
+        settings = {"max_tokens": MAX_TOKENS, **own, **roles.get(role, default)}
+        model = settings.pop("model", NO_LICENCE)
+        yield role, ", ".join(model) if isinstance(model, list) else model, settings
 
 
 def _licence(named: str | None) -> dict[str, str]:
@@ -175,17 +159,10 @@ def tasks_on(benchmark: str, files: Mapping[str, int]) -> list[str]:
     return [task.name for task in tasks if task.benchmark == benchmark and task.data.file(Options()) in files]
 
 
-class CitedPaper(NamedTuple):
-    """A paper's citation, for use in a sentence, and its BibTeX entry."""
-
-    citation: str
-    bibtex: str = ""
-
-
-def paper_named(name: str) -> CitedPaper:
-    """Return the paper of this name in `papers.yaml`; an unknown name is used as it is, without BibTeX."""
+def paper_named(name: str) -> dict[str, str]:
+    """Return the `citation` and `bibtex` of a paper in `papers.yaml`; an unknown name is cited as it is."""
     papers = yaml.safe_load((Path(__file__).parent / "papers.yaml").read_text(encoding="utf-8"))
-    return CitedPaper(**papers.get(name, {"citation": name}))
+    return {"bibtex": "", **papers.get(name, {"citation": name})}
 
 
 # --- the template ---------------------------------------------------------------------------------

@@ -7,26 +7,85 @@ many parts, or after how many interruptions.
 from __future__ import annotations
 
 import csv
-import json
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from halu_tasks.builders.card import describe
-from halu_tasks.builders.duplicates import DuplicateFilter, duplicate_filter
-from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, guard, read_items
-from halu_tasks.builders.logs import logs_of, outcomes
+from halu_tasks.builders.drafting import (
+    DocumentOutcome,
+    PassCounts,
+    Rate,
+    add_counts,
+    is_finished,
+    logs_of,
+    outcomes,
+    pass_rates,
+)
+from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, guard, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
-from halu_tasks.builders.quality import Quality, measure_quality
-from halu_tasks.builders.records import BALANCE, DUPLICATE, Collection, DocumentOutcome, Rates, to_json
+from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.json_lines import json_line
-from halu_tasks.data.rows import read_json_object
+from halu_tasks.results.readers.inspect import state
 from halu_tasks.scorers.methods.cost import COUNTED
+
+DUPLICATE, BALANCE = "duplicate", "balance"
+"""Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
+_UNFINISHED = ".unfinished"
+"""The folder in which a dataset is made; only the holder of the build's lock works in it."""
+
+
+@dataclass(kw_only=True)
+class Collection:
+    """What became of a build's documents: the content of `collected.json`, from which the card is written.
+
+    Attributes:
+        documents: The number of documents that were worked on, refused ones included.
+        documents_not_done: The number of documents that were not worked on yet.
+        refused: Refused documents by reason.
+        drafts: The number of drafts.
+        rates: Pass rates by check.
+        rejected: Drafts by `check: reason` of their faults; one draft can have several.
+        items: Items by kind, before balancing.
+        dropped: Items that passed but are not in the dataset, by reason.
+        files: The number of rows of each file of the dataset.
+        licences: Documents by the licence that they state.
+        licence: The licence of the dataset; None if the user specified none.
+        near: The similarity in percent from which on duplicates were dropped.
+        cost: The total cost by measure.
+    """
+
+    documents: int = 0
+    documents_not_done: int = 0
+    refused: dict[str, int] = field(default_factory=Counter)
+    drafts: int = 0
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=Counter)
+    items: dict[str, int] = field(default_factory=Counter)
+    dropped: dict[str, int] = field(default_factory=Counter)
+    files: Mapping[str, int] = field(default_factory=dict)
+    licences: dict[str, int] = field(default_factory=Counter)
+    licence: str | None = None
+    near: float = 100.0
+    cost: dict[str, int] = field(default_factory=Counter)
+
+    def add(self, outcome: DocumentOutcome) -> None:
+        """Count a document and its drafts."""
+        self.documents += 1
+        self.drafts += len(outcome.drafts)
+        self.licences[outcome.licence] += 1
+        for name in COUNTED:
+            self.cost[name] += int((outcome.cost or {}).get(name, 0))
+        if outcome.refused:
+            self.refused[outcome.refused.reason] += 1
+        for draft in outcome.drafts:
+            for reason in dict.fromkeys(f"{fault.check}: {fault.reason}" for fault in draft.faults):
+                self.rejected[reason] += 1
 
 
 def collect(
@@ -51,31 +110,36 @@ def collect(
     Raises:
         DataError: Parts are not finished, or logs or documents are damaged.
     """
-    path = folder.path
+    path, pipeline = folder.path, folder.pipeline
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: contains no logs; its dataset was made from another one, such as by annotators")
-    similarity = near or folder.pipeline.near
-    new, rejects = path / f"{DATASET}.part", path / f"{REJECTS}.part"
+    collection = Collection(near=near or pipeline.near, licence=licence)
+    duplicate_of = duplicate_filter(collection.near, embeddings)
+    work = path / _UNFINISHED
     with guard(path, wait=True):
         _check_finished(folder, partial=partial)
+        shutil.rmtree(work, ignore_errors=True)
         try:
-            with rejects.open("w", encoding="utf-8", newline="\n") as file:
-                collector = _Collector(folder.pipeline, file)
-                items = collector.items(outcomes(folder), duplicate_filter(similarity, embeddings))
-                files = write_dataset(folder.pipeline, items, new)
+            work.mkdir()
+            with (work / REJECTS).open("w", encoding="utf-8", newline="\n") as rejects:
+                items, place = _items(folder, collection, duplicate_of, rejects), work / DATASET
                 if balance:
-                    files = write_dataset(
-                        folder.pipeline, collector.balanced(read_items(new)), path / f"{DATASET}.even"
-                    )
-                    _replace_folder(path / f"{DATASET}.even", new)
-            collection = collector.collection(folder.plan.documents, files, licence, similarity)
-            describe(folder, new, collection)
-            text = json.dumps(to_json(collection), ensure_ascii=False, indent=1)
-            atomic_write_text(path / COLLECTED, text + "\n")
-            rejects.replace(path / REJECTS)
-            _replace_folder(new, path / DATASET)
+                    write_dataset(pipeline, items, work / "unbalanced")
+                    items = _balanced(read_items(work / "unbalanced"), collection, rejects)
+                collection.files = write_dataset(pipeline, items, place)
+            collection.documents_not_done = folder.plan.documents - collection.documents
+            collection.rejected = dict(Counter(collection.rejected).most_common())
+            collection.licences = dict(sorted(collection.licences.items()))
+            describe(folder, place, collection)
+            write_json(path / COLLECTED, collection)
+            (work / REJECTS).replace(path / REJECTS)
+            if (path / DATASET).exists():
+                (path / DATASET).rename(work / "replaced")
+            place.rename(path / DATASET)
         except OSError as error:
             raise DataError(f"{error.filename or path}: {error.strerror or error}") from None
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
     return collection
 
 
@@ -96,8 +160,8 @@ def _check_finished(folder: Folder, *, partial: bool) -> None:
     unfinished = []
     for number in folder.numbers:
         logs = logs_of(folder, number)
-        if not logs or not logs[-1].finished:
-            unfinished.append(f"part {number + 1} {f'ended as {logs[-1].state}' if logs else 'was not started'}")
+        if not logs or not is_finished(logs[-1]):
+            unfinished.append(f"part {number + 1} {f'ended as {state(logs[-1])}' if logs else 'was not started'}")
     if unfinished and not partial:
         raise DataError(
             f"{folder.path}: {len(unfinished)} of {len(folder.plan.parts)} parts are not finished ({unfinished[0]}); "
@@ -105,76 +169,44 @@ def _check_finished(folder: Folder, *, partial: bool) -> None:
         )
 
 
-class _Collector:
-    """Selects the items of outcomes, counts what becomes of documents and drafts, and writes what is dropped."""
-
-    def __init__(self, pipeline: Pipeline, rejects: TextIO) -> None:
-        self._pipeline, self._rejects = pipeline, rejects
-        self._rates = Rates(pipeline.checks)
-        self._counts: dict[str, Counter[str]] = defaultdict(Counter)
-        self._documents = 0
-
-    def _reject(self, document: str, draft: str, check: str, reason: str, detail: str) -> None:
-        record = {"document": document, "draft": draft, "check": check, "reason": reason, "detail": detail}
-        self._rejects.write(json_line(record) + "\n")
-
-    def _add(self, outcome: DocumentOutcome) -> None:
-        """Count an outcome, and write what was rejected of it."""
-        self._documents += 1
-        self._rates.add(outcome.counts())
-        self._counts["licences"][outcome.licence] += 1
-        self._counts["cost"].update({name: int((outcome.cost or {}).get(name, 0)) for name in COUNTED})
-        self._counts["drafts"]["all"] += len(outcome.drafts)
+def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
+    """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
+    pipeline, counts = folder.pipeline, PassCounts()
+    for outcome in outcomes(folder):
+        collection.add(outcome)
+        add_counts(counts, outcome.counts())
         if outcome.refused:
-            self._counts["refused"][outcome.refused.reason] += 1
-            self._reject(outcome.document, "", *outcome.refused)
+            _reject(rejects, outcome.document, "", *outcome.refused)
         for draft in outcome.drafts:
-            self._counts["rejected"].update({f"{check}: {reason}" for check, reason, _ in draft.faults})
+            for fault in draft.faults:
+                _reject(rejects, draft.document, draft.id, *fault)
+            if not draft.row:
+                continue
+            if earlier := duplicate_of(draft.id, pipeline.key(draft), pipeline.group(draft)):
+                collection.dropped[DUPLICATE] += 1
+                _reject(rejects, draft.document, draft.id, DUPLICATE, "duplicate of an earlier item", earlier)
+                continue
+            collection.items[draft.kind] += 1
+            yield draft
+    collection.rates = pass_rates(pipeline.checks, counts)
 
-    def items(self, outcomes: Iterable[DocumentOutcome], duplicate: DuplicateFilter) -> Iterator[Draft]:
-        """Yield the items of outcomes without duplicates."""
-        pipeline = self._pipeline
-        for outcome in outcomes:
-            self._add(outcome)
-            for draft in outcome.drafts:
-                for fault in draft.faults:
-                    self._reject(draft.document, draft.id, *fault)
-                if not draft.row:
-                    continue
-                if earlier := duplicate.add(draft.id, pipeline.key(draft), pipeline.group(draft)):
-                    self._counts["dropped"][DUPLICATE] += 1
-                    self._reject(draft.document, draft.id, DUPLICATE, "duplicate of an earlier item", earlier)
-                    continue
-                self._counts["items"][draft.kind] += 1
-                yield draft
 
-    def balanced(self, items: Iterable[Draft]) -> Iterator[Draft]:
-        """Yield as many items of each kind as there are of the rarest: the first ones, as their order is by hash."""
-        least = min(self._counts["items"].values(), default=0)
-        taken: Counter[str] = Counter()
-        for item in items:
-            if taken[item.kind] < least:
-                taken[item.kind] += 1
-                yield item
-            else:
-                self._counts["dropped"][BALANCE] += 1
-                self._reject(item.document, item.id, BALANCE, "more of its kind than of others", item.kind)
+def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -> Iterator[Draft]:
+    """Yield as many items of each kind as there are of the rarest: the first ones, as their order is by hash."""
+    least = min(collection.items.values(), default=0)
+    taken: Counter[str] = Counter()
+    for item in items:
+        taken[item.kind] += 1
+        if taken[item.kind] <= least:
+            yield item
+        else:
+            collection.dropped[BALANCE] += 1
+            _reject(rejects, item.document, item.id, BALANCE, "more of its kind than of others", item.kind)
 
-    def collection(self, planned: int, files: Mapping[str, int], licence: str | None, near: float) -> Collection:
-        """Return what became of the documents, of which so many were planned."""
-        counts = {name: dict(self._counts[name]) for name in ("refused", "items", "dropped", "cost")}
-        return Collection(
-            documents=self._documents,
-            documents_not_done=planned - self._documents,
-            drafts=self._counts["drafts"]["all"],
-            rates=self._rates.rates(),
-            rejected=dict(self._counts["rejected"].most_common()),
-            licences=dict(sorted(self._counts["licences"].items())),
-            files=files,
-            licence=licence,
-            near=near,
-            **counts,
-        )
+
+def _reject(rejects: TextIO, document: str, draft: str, check: str, reason: str, detail: str) -> None:
+    record = {"document": document, "draft": draft, "check": check, "reason": reason, "detail": detail}
+    rejects.write(json_line(record) + "\n")
 
 
 # --- the files ------------------------------------------------------------------------------------
@@ -190,7 +222,6 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
         DataError: A file cannot be written.
     """
     counts: Counter[str] = Counter()
-    shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True)
         (folder / ITEMS).touch()
@@ -215,29 +246,3 @@ def _writer(name: str, file: TextIO, first: Row) -> Callable[[Row], object]:
         table.writeheader()
         return table.writerow
     return lambda row: file.write(json_line(row) + "\n")
-
-
-def _replace_folder(new: Path, place: Path) -> None:
-    """Move the folder `new` to `place`, deleting what was there."""
-    old = place.with_name(place.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        place.rename(old)
-    new.rename(place)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def check_quality(folder: Folder, *, near: float = 100.0, seed: int = 0) -> Quality:
-    """Measure the quality of the dataset of a build.
-
-    Args:
-        folder: The build.
-        near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
-        seed: Seed of the sample of pairs and of the folds.
-
-    Raises:
-        DataError: The dataset is missing or damaged.
-    """
-    path = folder.path / COLLECTED
-    collection = Collection.from_json(read_json_object(path)) if path.is_file() else None
-    return measure_quality(folder.pipeline, folder.items(), near=near, collection=collection, seed=seed)

@@ -1,9 +1,10 @@
-"""The documents that pipelines work on: reading them, refusing unsuitable ones, and their order."""
+"""The documents that pipelines work on: reading them, refusing unsuitable ones, their order, and copies from them."""
 
 from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, require_text
-from halu_tasks.text.language import language_of
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.text.folding import language_of
+from halu_tasks.text.sentences import sentences
+from halu_tasks.text.spans import occurrences
 
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_SHORTEST = 20
-"""Minimum number of letters of a document; shorter ones contain no fact."""
 _LONGEST_ID = 10_000
 """Maximum length of an id in bytes; ids become file names inside logs, which are archives."""
 _SURE = 200
@@ -66,27 +68,25 @@ def read_documents(path: Path) -> Iterator[Document]:
     Raises:
         DataError: Nothing was found, a row is invalid, or a file is not UTF-8; the message names file and line.
     """
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in (".txt", ".md") and file.is_file())
-        if not files:
-            raise DataError(f"{path}: contains no .txt or .md files")
-        for file in files:
-            try:
-                text = file.read_text(encoding="utf-8-sig")
-            except (OSError, ValueError) as error:
-                raise DataError(f"{file}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
-            id = file.relative_to(path).as_posix()
-            try:
-                _check_id(id)
-            except ValueError as error:
-                raise DataError(f"{str(file)!r}: {error}") from None
-            yield Document(id, text, {"title": file.stem})
-        return
-    for line, row in json_lines(path):
+    rows = _texts(path) if path.is_dir() else ((f"{path}:{line}", row) for line, row in json_lines(path))
+    for where, row in rows:
         try:
             yield document_of(row)
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}:{line}: {error}") from None
+        except ValueError as error:
+            raise DataError(f"{where}: {error}") from None
+
+
+def _texts(folder: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the texts of a folder as rows, each with its place for error messages."""
+    files = sorted(file for file in folder.rglob("*") if file.suffix in (".txt", ".md") and file.is_file())
+    if not files:
+        raise DataError(f"{folder}: contains no .txt or .md files")
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            raise DataError(f"{file}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+        yield repr(str(file)), {"id": file.relative_to(folder).as_posix(), "text": text, "title": file.stem}
 
 
 def document_of(row: Row) -> Document:
@@ -99,24 +99,18 @@ def document_of(row: Row) -> Document:
         if name not in row:
             raise ValueError(f"field {name!r} is missing")
     id = str(row["id"]) if isinstance(row["id"], int) else row["id"]
-    _check_id(id)
-    if not isinstance(row["text"], str):
-        raise ValueError(f"field 'text': expected a string, got {type(row['text']).__name__}")
-    return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
-
-
-def _check_id(id: str) -> None:
     require_text({"id": id}, "id")
     # file names in archives end at a NUL character, so two documents could become one
     if "\0" in id:
         raise ValueError("field 'id' contains a NUL character")
     if len(id.encode()) > _LONGEST_ID:
         raise ValueError(f"field 'id' is longer than {_LONGEST_ID:,} bytes")
+    if not isinstance(row["text"], str):
+        raise ValueError(f"field 'text': expected a string, got {type(row['text']).__name__}")
+    return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
 
 
-def refusal(
-    document: Document, language: str | None, max_chars: int, shortest: int = _SHORTEST
-) -> tuple[str, str] | None:
+def refusal(document: Document, language: str | None, max_chars: int, shortest: int) -> tuple[str, str] | None:
     """Return why a document cannot be used; None if it can.
 
     Args:
@@ -157,3 +151,114 @@ def in_order(documents: Iterable[Document]) -> list[Document]:
     if twice := next((one.id for one, other in itertools.pairwise(ordered) if one.id == other.id), None):
         raise DataError(f"two documents have the id {twice!r}; ids must be unique")
     return ordered
+
+
+# --- what is copied from a document -----------------------------------------------------------------
+
+_ENDS = ".!?…؟۔。！？।"
+_CLOSERS = "\"'”’»›)]）」』"
+# soft hyphens and directional marks; the joiners U+200C and U+200D are part of the spelling
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"))
+_UNSEEN |= dict.fromkeys(range(0x2066, 0x206A))
+_REFERENCE = re.compile(r"\[(?:\d{1,3}|[a-z])\]")
+# one character for one character, so that offsets stay the same
+_RETYPED = str.maketrans("’‘ʼ＇“”„«»‐‑–—", "''''" + '"' * 5 + "-" * 4)
+_ENDED = re.compile(rf"[{_ENDS}][{re.escape(_CLOSERS)}]*\Z")
+_MORE_ENDS = re.compile(rf"[{_ENDS}]+")
+_GOES_ON = ",;،؛、，-–—(（[/&"
+_ORDINAL = re.compile(r"(?:\A|\W)(?:\d{1,2}|[IVXLCDM]{1,6})\.\Z")
+_SHORTENED = re.compile(r"(?:\A|\W)[^\W\d_a-z][^\W\d_]{0,2}\.\Z")
+_LONGEST_SENTENCE = 2_000
+
+
+def plain(text: str) -> str:
+    """Normalize a text to form C, without reference marks ("[3]") and invisible characters.
+
+    Lone surrogates become U+FFFD. Line ends are kept.
+    """
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _REFERENCE.sub("", unicodedata.normalize("NFC", text.translate(_UNSEEN)))
+
+
+def one_line(text: str) -> str:
+    """Normalize a text with `plain`, and replace every run of white space with one space."""
+    return " ".join(plain(text).split())
+
+
+def sentence_count(text: str, language: str) -> int:
+    """Return the number of sentences a text certainly contains.
+
+    Ordinals ("II. Mehmed", "am 3. Oktober") do not end a sentence; neither do, except in English, capitalized words of
+    up to three letters ("Hz. Ali"), as abbreviations differ between languages.
+    """
+    parts = sentences(plain(text))
+    doubtful = (
+        _ORDINAL.search(part[-9:]) or (language != "en" and _SHORTENED.search(part[-9:])) for part in parts[:-1]
+    )
+    return len(parts) - sum(map(bool, doubtful))
+
+
+def ended(text: str) -> bool:
+    """Whether a text ends in a mark that ends a sentence, possibly followed by closing quotes or brackets."""
+    return bool(_ENDED.search(text))
+
+
+class SourceText:
+    """A document's text, prepared for finding many sentences in it.
+
+    `text.spans.Text` locates strings as readers of replies need it: in the text as it is, in any case. A copied
+    sentence must match in case, but white space may differ anywhere, as documents wrap lines even inside words of
+    scripts without spaces, and reference marks are left out.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = plain(text)
+        self._places = [place for place, char in enumerate(self.text) if not char.isspace()]
+        self._compact = _compact(self.text)
+
+    def holds(self, text: str) -> bool:
+        """Whether the document contains a text, ignoring white space and the style of quotation marks and dashes."""
+        compact = _compact(plain(text))
+        return bool(compact) and compact in self._compact
+
+    def sentence(self, text: str) -> Answer[str]:
+        """Return a copied sentence as the document writes it, on one line, with the full stop the copy may lack.
+
+        Otherwise the reason is `not in the document`, `part of a sentence` or `too long`.
+        """
+        if len(text) > _LONGEST_SENTENCE:
+            return Answer(None, "too long")
+        compact = _compact(plain(text))
+        reason = "not in the document"
+        for at in occurrences(self._compact, compact):
+            start, end = self._places[at], self._places[at + len(compact) - 1] + 1
+            if self._begins(start) and (end := self._end(start, end)):
+                return Answer(" ".join(self.text[start:end].split()))
+            reason = "part of a sentence"
+        return Answer(None, reason)
+
+    def _begins(self, start: int) -> bool:
+        """Whether a sentence can begin here: not after a word or comma, unless a line ends between them."""
+        before = self.text[max(start - 200, 0) : start]
+        char = before.rstrip()[-1:]
+        if not char or not (char.isalnum() or char in _GOES_ON):
+            return True
+        wrapped = "\n" in before[len(before.rstrip()) :]
+        return wrapped and not self.text[start].islower()
+
+    def _end(self, start: int, end: int) -> int:
+        """Return where the sentence copied up to `end` ends; 0 if it continues."""
+        if ended(self.text[start:end]):
+            return end
+        if more := _MORE_ENDS.match(self.text, end):
+            return more.end()
+        following = self.text[end : end + 200].lstrip(" \t\u00a0")
+        return end if not following or following[0] in "\r\n\v\f\u2028\u2029\x85" else 0
+
+
+def _compact(text: str) -> str:
+    """Remove white space, and unify quotation marks and dashes."""
+    return "".join(text.split()).translate(_RETYPED)

@@ -1,4 +1,4 @@
-"""Pipelines as Inspect tasks with one sample per document. All pipeline logic is elsewhere.
+"""Pipelines as Inspect tasks with one sample per document, and what their logs say. All pipeline logic is elsewhere.
 
 Under the metadata key `BUILD`, a log has the build's settings, a sample what is known of its document besides id and
 text, an output the `DocumentOutcome`, and a score the counts from which rates are computed.
@@ -7,36 +7,119 @@ text, an output the `DocumentOutcome`, and a score the counts from which rates a
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
+import numpy as np
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import EvalLog, HeadlineMetric, transcript
+from inspect_ai.log import EvalLog, HeadlineMetric, read_eval_log, transcript
 from inspect_ai.model import GenerateConfig, Model, ModelOutput
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
 )
 from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import TypeAdapter
 
-from halu_tasks.builders.documents import Document, in_order
-from halu_tasks.builders.logs import BUILD
-from halu_tasks.builders.pipeline import MAX_TOKENS, Fault, Pipeline, pipeline_named
-from halu_tasks.builders.records import KEPT, OVERALL, DocumentOutcome, Rates
+from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
+from halu_tasks.builders.folder import Folder
+from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
+from halu_tasks.results.readers.inspect import path_of, samples_of
 from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total
+from halu_tasks.scorers.metrics import Estimate, jackknife, ratio
 from halu_tasks.solvers.asking import ask, model_in, named_role
 
+BUILD = "halu_build"
+"""The metadata key of what builds record in logs."""
+OVERALL, KEPT = "overall", "kept"
+"""Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
 _REFUSED_SHOWN = 500
 """Characters of a refused document that a log keeps."""
+
+
+# --- outcomes and rates ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DocumentOutcome:
+    """The result of working on one document.
+
+    Attributes:
+        document: The document's id.
+        drafts: Its drafts; empty if it was refused.
+        refused: Why it was refused; None if it was not.
+        licence: Licence stated by the document.
+        cost: Cost of the model calls; None if there were none.
+    """
+
+    document: str
+    drafts: tuple[Draft, ...] = ()
+    refused: Fault | None = None
+    licence: str = NO_LICENCE
+    cost: Mapping[str, float] | None = None
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return for each rate how many of the drafts passed, and how many were checked."""
+        counts: dict[str, tuple[int, int]] = {}
+        for draft in self.drafts:
+            faulty = {fault.check for fault in draft.faults}
+            facts = {**{check: check not in faulty for check in draft.checks}, OVERALL: not faulty}
+            for name, passed in {**facts, KEPT: bool(draft.row)}.items():
+                before = counts.get(name, (0, 0))
+                counts[name] = (before[0] + passed, before[1] + 1)
+        return counts
+
+
+_OUTCOMES = TypeAdapter(DocumentOutcome)
+
+
+class Rate(NamedTuple):
+    """The pass rate of a check: drafts that passed it, drafts it was run on, and the share with its interval."""
+
+    passed: int
+    of: int
+    share: Estimate
+
+
+PassCounts = dict[str, "array[int]"]
+"""For each rate two numbers a document, one after the other: the drafts that passed, and those that were checked."""
+
+
+def add_counts(counts: PassCounts, document: Mapping[str, Sequence[int]]) -> None:
+    """Add the counts of a document, see `DocumentOutcome.counts`."""
+    for name, count in document.items():
+        counts.setdefault(name, array("q")).extend(count)
+
+
+def pass_rates(checks: Sequence[str], counts: PassCounts) -> dict[str, Rate]:
+    """Return pass rates clustered by document; those that nothing is known of are left out.
+
+    For each check the share of drafts that passed it, out of those it was run on; `overall`, the share that passed all
+    checks; `kept`, the share an item was kept of.
+    """
+    rates = {}
+    for name in (*checks, OVERALL, KEPT):
+        table = np.array(counts.get(name, ()), dtype=np.float64).reshape(-1, 2)
+        totals = table.sum(axis=0)
+        if len(table) and (share := jackknife(ratio, totals, table)):
+            rates[name] = Rate(int(totals[0]), int(totals[1]), share)
+    return rates
+
+
+# --- the task -------------------------------------------------------------------------------------
 
 
 def draft(task: Task, logs: Path, models: RunModels, **settings: Any) -> EvalLog:
@@ -75,10 +158,7 @@ def build_task(name: str, documents: str, cache: bool = False, **options: Any) -
     path = Path(documents).expanduser()
     if not path.exists():
         raise UsageError(f"option documents: {documents}: no such file or folder")
-    try:
-        selected = in_order(pipeline.documents(path))
-    except DataError as error:
-        raise DataError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+    selected = in_order(pipeline.documents(path))
     if not selected:
         raise DataError(f"{path}: contains no documents")
     given = {key: value for key, value in options.items() if value is not None}
@@ -159,7 +239,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         kept = sum(bool(draft.row) for draft in outcome.drafts)
         summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), summary)
-        state.output.metadata = {BUILD: outcome.to_json()}
+        state.output.metadata = {BUILD: _OUTCOMES.dump_python(outcome, mode="json")}
         return state
 
     return solve
@@ -182,15 +262,13 @@ def build_figures(checks: list[str]) -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
-        rates, numbers = Rates(checks), Counter[str](documents=len(records), refused=0, drafts=0, items=0)
+        numbers, counts = Counter[str](documents=len(records), refused=0, drafts=0, items=0), PassCounts()
         for record in records:
-            counts = record["counts"]
-            rates.add(counts)
-            kept, drafts = counts.get(KEPT, (0, 0))
+            add_counts(counts, record["counts"])
+            kept, drafts = record["counts"].get(KEPT, (0, 0))
             numbers.update(refused=record["refused"], drafts=drafts, items=kept)
-        figures = {
-            key: value for name, rate in rates.rates().items() for key, value in spread(name, rate.share).items()
-        }
+        rates = pass_rates(checks, counts).items()
+        figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
         costs = [record["cost"] for record in records if record["cost"]]
         spent = total(costs) if costs else dict.fromkeys(COUNTED, 0.0)
         return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}, **spent}
@@ -203,7 +281,7 @@ def drafted() -> Scorer:
     """Score a document by the share of its drafts that passed every check; NOANSWER if it was refused."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        outcome = DocumentOutcome.from_json((state.output.metadata or {})[BUILD])
+        outcome = _OUTCOMES.validate_python((state.output.metadata or {})[BUILD])
         counts = outcome.counts()
         faults = [fault for draft in outcome.drafts for fault in draft.faults]
         reasons = [f"{fault.check}: {fault.reason}" for fault in (outcome.refused, *faults) if fault]
@@ -216,3 +294,130 @@ def drafted() -> Scorer:
         )
 
     return score
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+
+def is_finished(log: EvalLog) -> bool:
+    """Whether every document of a log was worked on."""
+    return log.status == "success" and not log.invalidated
+
+
+def build_logs(folder: Path) -> list[EvalLog]:
+    """Return the headers of the build logs in a folder, oldest first.
+
+    Unreadable logs are skipped: a killed process leaves such logs behind, and its work is repeated.
+
+    Raises:
+        DataError: A log is not the log of a build.
+    """
+    logs = [(log, path.stat().st_mtime_ns) for path in folder.glob("*.eval") if (log := _header(path))]
+    # timestamps in logs have whole seconds, so several can be equal
+    return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
+
+
+def _header(path: Path) -> EvalLog | None:
+    """Read a log's header; None if the file is not a readable log."""
+    try:
+        log = read_eval_log(str(path), header_only=True)
+    except Exception:
+        # invalid files can fail with any exception
+        return None
+    if not isinstance((log.eval.metadata or {}).get(BUILD), dict):
+        raise DataError(f"{path}: is not the log of a build (its task is {log.eval.task})")
+    return log
+
+
+def set_aside(folder: Path) -> None:
+    """Rename unreadable logs in a folder to `….damaged`, as Inspect would fail on them."""
+    for path in folder.glob("*.eval"):
+        if _header(path) is None:
+            path.rename(path.with_name(path.name + ".damaged"))
+
+
+def outcomes_of(logs: Iterable[EvalLog]) -> list[DocumentOutcome]:
+    """Return the outcomes in the logs of one run and its continuations, one per document, sorted by `place`.
+
+    Documents that ended in an error have no outcome. A finished log contains the outcomes of all earlier ones; without
+    a finished log, the last outcome of each document counts.
+
+    Raises:
+        DataError: A log is damaged.
+    """
+    ended = [log for log in logs if log.status != "started"]
+    by_document: dict[str, DocumentOutcome] = {}
+    for log in [log for log in ended if is_finished(log)][-1:] or ended:
+        in_log = dict(_outcomes(path_of(log.location)))
+        planned = _planned(log)
+        if is_finished(log) and (lost := planned - in_log.keys()):
+            raise DataError(
+                f"{path_of(log.location)}: lacks {len(lost)} of its {len(planned)} documents ({min(lost)!r}); restore "
+                "it from a backup, or move it away and run the halu-tasks build command again to redo that part"
+            )
+        by_document |= {id: outcome for id, outcome in in_log.items() if outcome}
+    return [by_document[id] for id in sorted(by_document, key=place)]
+
+
+def _planned(log: EvalLog) -> set[str]:
+    """Return the ids of the documents a run was started with."""
+    return {str(id) for id in log.eval.dataset.sample_ids or ()}
+
+
+def _outcomes(path: str) -> Iterator[tuple[str, DocumentOutcome | None]]:
+    """Yield the documents of a log by id with their outcomes; None for documents that ended in an error."""
+    for sample in samples_of(path):
+        record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
+        if sample.get("error") or record is None:
+            yield str(sample["id"]), None
+            continue
+        scores = [(score.get("metadata") or {}).get(BUILD) for score in (sample.get("scores") or {}).values()]
+        costs = [score["cost"] for score in scores if score]
+        yield str(sample["id"]), replace(_OUTCOMES.validate_python(record), cost=costs[-1] if costs else None)
+
+
+def logs_of(folder: Folder, part: int) -> list[EvalLog]:
+    """Return the logs of a part of a build, oldest first.
+
+    Raises:
+        DataError: A log belongs to another part or another build, or the part's documents are damaged.
+    """
+    logs = build_logs(folder.logs(part))
+    ids = set(folder.ids(part))
+    for log in logs:
+        settings, planned = (log.eval.metadata or {})[BUILD], _planned(log)
+        fault = None
+        if others := planned - ids:
+            fault = f"contains other documents than part {part + 1} ({min(others)!r})"
+        elif is_finished(log) and (lost := ids - planned):
+            fault = f"ended without {len(lost)} of the {len(ids)} documents of part {part + 1} ({min(lost)!r})"
+        elif other := next((key for key, value in folder.plan.settings.items() if settings.get(key) != value), None):
+            fault = f"belongs to another build (its {other} differs)"
+        if fault:
+            raise DataError(
+                f"{path_of(log.location)}: {fault}; restore the log of that part from a backup, or move this one away "
+                "and run the halu-tasks build command again to redo that part"
+            )
+    return logs
+
+
+def finished_log(folder: Folder, part: int) -> EvalLog | None:
+    """Return the log of a finished part; None if some of its documents were not worked on.
+
+    Raises:
+        DataError: A log belongs to another part or another build.
+    """
+    logs = logs_of(folder, part)
+    return logs[-1] if logs and is_finished(logs[-1]) else None
+
+
+def outcomes(folder: Folder) -> Iterator[DocumentOutcome]:
+    """Yield the outcomes of a build's documents, sorted by `place`; those of one part are in memory at a time.
+
+    Raises:
+        DataError: A log or the documents are damaged.
+    """
+    parts = (outcomes_of(logs_of(folder, part)) for part in folder.numbers)
+    # the first part may have samples of all documents; the others are ranges of places
+    samples = next(parts)
+    yield from merge(samples, chain.from_iterable(parts), key=lambda outcome: place(outcome.document))

@@ -21,6 +21,7 @@ import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
@@ -32,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.files import atomic_folder, atomic_write_text
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
 
@@ -49,18 +50,7 @@ _BUFFERED = 8 << 20
 # --- the plan -------------------------------------------------------------------------------------
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True)
-
-
-class NamedSource(_Record):
-    """The name of the file or folder of documents that a build was started with, and its checksum, see `digest`."""
-
-    name: str
-    sha256: str
-
-
-class BuildPlan(_Record):
+class BuildPlan(BaseModel):
     """The plan of a build: the content of `build.json`.
 
     Attributes:
@@ -68,18 +58,22 @@ class BuildPlan(_Record):
         options: The options that the user specified, without files.
         settings: The pipeline's settings, which cover every option.
         models: The models by role, with their settings.
-        source: The documents.
+        source: The name of the file or folder of documents.
+        sha256: Its checksum, see `digest`.
         documents: The number of documents.
         samples: The number of documents of each group that the first part has for the gate; 0 if there is no gate.
         parts: The number of documents of each part; small ones can be empty, as parts are ranges of hashes.
         refused: The number of documents that cannot be used, by reason.
     """
 
+    model_config = ConfigDict(frozen=True, strict=True)
+
     builder: str
     options: dict[str, Any]
     settings: dict[str, Any]
     models: dict[str, Any]
-    source: NamedSource
+    source: str
+    sha256: str
     documents: int
     samples: int
     parts: list[int]
@@ -113,16 +107,12 @@ class BuildPlan(_Record):
                 f"in {path / LOGS} and are not lost)"
             ) from None
 
-    def write(self, path: Path) -> None:
-        """Write the plan into a build folder."""
-        atomic_write_text(path / PLAN, json.dumps(self.model_dump(), ensure_ascii=False, indent=1) + "\n")
-
     def difference(self, other: BuildPlan) -> str | None:
         """Describe how what determines the replies differs in another plan; None if it is the same."""
         if self.builder != other.builder:
             return f"builder ({_shorten(self.builder)}, not {_shorten(other.builder)})"
-        if self.source != other.source:
-            return f"documents than {other.source.name} now contains"
+        if (self.source, self.sha256) != (other.source, other.sha256):
+            return f"documents than {other.source} now contains"
         if self.samples and other.samples and self.samples != other.samples:
             return f"gate_samples ({self.samples}, not {other.samples})"
         # settings cover all options, including defaults that were specified explicitly
@@ -241,6 +231,22 @@ def dataset_rows(dataset: Path) -> dict[str, int]:
     return rows
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Write a record, as `to_json` returns it, to a file that replaces `path`."""
+    atomic_write_text(path, json.dumps(to_json(value), ensure_ascii=False, indent=1) + "\n")
+
+
+def to_json(value: Any) -> Any:
+    """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return to_json(value._asdict())
+    if isinstance(value, Mapping):
+        return {key: to_json(each) for key, each in value.items()}
+    return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 # --- creating one ---------------------------------------------------------------------------------
 
 
@@ -281,11 +287,18 @@ def begin(
     given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
     # as JSON preserves them: tuples become lists
     values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    source = NamedSource(name=documents.name, sha256=digest(documents))
-    plan = BuildPlan(builder=pipeline.name, source=source, documents=0, samples=samples, parts=[], refused={}, **values)
-    new = not (path / PLAN).is_file()
-    if new:
-        check_free(path, *_leftovers(pipeline), what="not a build folder")
+    plan = BuildPlan(
+        builder=pipeline.name,
+        source=documents.name,
+        sha256=digest(documents),
+        documents=0,
+        samples=samples,
+        parts=[],
+        refused={},
+        **values,
+    )
+    if not (path / PLAN).is_file():
+        check_free(path, DOCUMENTS, *pipeline.files().values(), what="not a build folder")
         # report invalid documents before anything is created
         if not any(True for _ in pipeline.documents(documents)):
             raise DataError(f"{documents}: contains no documents")
@@ -293,7 +306,6 @@ def begin(
     try:
         with guard(path):
             if not (path / PLAN).is_file():
-                check_free(path, *_leftovers(pipeline), what="not a build folder")
                 _create(path, pipeline, plan, documents, options, part_size)
             folder = Folder(path)
             if difference := folder.plan.difference(plan):
@@ -306,15 +318,18 @@ def begin(
         raise
 
 
-def _leftovers(pipeline: Pipeline) -> tuple[str, ...]:
-    """Return the files that may remain of a build that was interrupted while it was created."""
-    return (DOCUMENTS, f"{DOCUMENTS}.part", *pipeline.files().values(), f"{PLAN}.part")
-
-
 def check_free(path: Path, *leftovers: str, what: str) -> None:
-    """Raise DataError if a folder contains anything but the lock of another process, or `leftovers`."""
-    if path.is_dir() and any(entry.name not in (*leftovers, LOCK) for entry in path.iterdir()):
-        raise DataError(f"{path}: is not empty and {what}; choose another folder")
+    """Raise DataError if a folder contains anything but what an interrupted command of this package has left.
+
+    Args:
+        path: The folder.
+        leftovers: Names of what an interrupted command may have left besides its lock and temporary files.
+        what: What the folder is not, for the error message.
+    """
+    begun = (path / LOCK).is_file()
+    for name in [entry.name for entry in path.iterdir()] if path.is_dir() else []:
+        if not (begun and (name in leftovers or name.startswith(".") or name.endswith(".part"))):
+            raise DataError(f"{path}: is not empty and {what}; choose another folder")
 
 
 def _create(
@@ -322,7 +337,8 @@ def _create(
 ) -> None:
     """Split the documents into parts, then write the plan last."""
     # left over from an interrupted attempt
-    shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
+    for folder in (path / DOCUMENTS, *path.glob(f".{DOCUMENTS}-*")):
+        shutil.rmtree(folder, ignore_errors=True)
     for name in pipeline.files().values():
         (path / name).unlink(missing_ok=True)
     faults = Counter(fault and fault.reason for fault in map(pipeline.refuse, pipeline.documents(documents)))
@@ -330,7 +346,8 @@ def _create(
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
     _copy_files(pipeline, options, path)
     refused = {reason: number for reason, number in faults.items() if reason}
-    plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused}).write(path)
+    created = plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused})
+    write_json(path / PLAN, created.model_dump())
 
 
 def _restore_documents(folder: Folder, documents: Path) -> None:
@@ -364,13 +381,10 @@ def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples
     Raises:
         DataError: Two documents have the same id, or a file cannot be written.
     """
-    partial = folder.with_name(folder.name + ".part")
-    files = [partial / f"{part:05}.jsonl" for part in range(parts)]
     sampled = _sample(pipeline, documents, samples) if samples else frozenset()
-    ranges = files[1:] if samples else files
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        partial.mkdir(parents=True)
+    with atomic_folder(folder) as partial:
+        files = [partial / f"{part:05}.jsonl" for part in range(parts)]
+        ranges = files[1:] if samples else files
         for file in files:
             file.touch()
         waiting: dict[Path, list[Document]] = defaultdict(list)
@@ -388,9 +402,6 @@ def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples
             ordered = in_order(read_documents(file))
             write_documents(file, ordered)
             numbers.append(len(ordered))
-        partial.rename(folder)
-    except OSError as error:
-        raise DataError(f"{folder}: {error.strerror or error}") from None
     return numbers
 
 

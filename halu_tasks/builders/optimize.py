@@ -27,11 +27,9 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.builders.drafting import build_task, draft
-from halu_tasks.builders.folder import check_free, digest, guard, write_documents
-from halu_tasks.builders.logs import build_logs, outcomes_of
+from halu_tasks.builders import drafting
+from halu_tasks.builders.folder import check_free, digest, guard, to_json, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named, prompt_texts
-from halu_tasks.builders.records import DocumentOutcome, Rate, Rates, to_json
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.hashing import stable_hash
@@ -66,12 +64,16 @@ Texts = Mapping[str, str]
 
 
 class PromptTrial(NamedTuple):
-    """A set of prompts, the pass rates of drafts of validation documents, and the share that passed every check."""
+    """A set of prompts, and the pass rates of drafts of validation documents."""
 
     name: str
     texts: Texts
-    rates: Mapping[str, Rate]
-    overall: float
+    rates: Mapping[str, drafting.Rate]
+
+    @property
+    def overall(self) -> float:
+        """The share of drafts that passed every check; 0 if there were no drafts."""
+        return self.rates[drafting.OVERALL].share.value if drafting.OVERALL in self.rates else 0.0
 
 
 @dataclass(frozen=True)
@@ -115,28 +117,6 @@ class Round:
             "tried": [{"name": trial.name, "validation": to_json(trial.rates)} for trial in self.trials],
             "problems": to_json(self.problems),
         }
-
-
-@dataclass(frozen=True)
-class Optimization:
-    """A finished optimization: its folder and its rounds."""
-
-    folder: Path
-    rounds: Sequence[Round]
-
-    @property
-    def best(self) -> PromptTrial:
-        """The prompts with the highest validation rate; the earliest ones if several are equal."""
-        return max((each.best for each in self.rounds if each.best), key=lambda trial: trial.overall)
-
-    @property
-    def prompts(self) -> Path:
-        """The file of the best prompts."""
-        return self.folder / "prompts.yaml"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the rounds as JSON values."""
-        return {"best": self.best.name, "rounds": [each.as_json() for each in self.rounds]}
 
 
 def optimize_prompts(
@@ -184,7 +164,9 @@ def optimize_prompts(
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = output.resolve()
     if not (folder / _PLAN).is_file():
-        check_free(folder, what="contains no optimization")
+        check_free(
+            folder, f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds", what="contains no optimization"
+        )
     plan = {
         "settings": pipeline.settings,
         # the settings record the contents of files
@@ -199,17 +181,15 @@ def optimize_prompts(
         _begin(folder, pipeline, plan, documents)
         if not (folder / "rounds.json").is_file():
             models.reach()
-        finished = []
         # a prompt file with all prompts takes the place of the user's
         given = {key: value for key, value in options.items() if key != "prompts"}
-        for each in _Optimizer(folder, pipeline, given, models).run(rounds, candidates):
-            finished.append(each)
-            _write_json(folder / "rounds" / f"{each.number}.json", each.as_json())
+        optimization = Optimization(folder, pipeline, given, models)
+        for each in optimization.run(rounds, candidates):
+            optimization.rounds.append(each)
+            write_json(folder / "rounds" / f"{each.number}.json", each.as_json())
             report(each.describe())
-        optimization = Optimization(folder, finished)
-        _check_read(optimization)
         _write_prompts(optimization.prompts, pipeline, optimization.best.texts)
-        _write_json(folder / "rounds.json", optimization.as_json())
+        write_json(folder / "rounds.json", optimization.as_json())
         return optimization
 
 
@@ -237,122 +217,140 @@ def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents:
     write_documents(folder / f"{VALIDATION}.jsonl", drawn[train:])
     for name in ("prompts", "rounds"):
         (folder / name).mkdir(exist_ok=True)
-    _write_json(folder / _PLAN, plan)
+    write_json(folder / _PLAN, plan)
 
 
-def _check_read(optimization: Optimization) -> None:
-    """Raise DataError if no candidate of any round could be read."""
-    unread = next((each for each in optimization.rounds if each.ended == UNREAD), None)
-    if unread is None or optimization.best is not optimization.rounds[0].best:
-        return
-    counts = Counter(problem for problems in unread.problems.values() for problem in problems.values())
-    reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
-    logs = optimization.folder / "logs" / f"round-{unread.number}-optimizer"
-    raise DataError(
-        f"{optimization.folder}: nothing was optimized, since no reply of the optimizer in round {unread.number} "
-        f"contains a usable prompt: {reasons}; remove {logs} to ask it again, or choose another optimizer "
-        "(--model-role optimizer=…) and another folder"
-    )
+@dataclass
+class Optimization:
+    """An optimization in its folder.
 
+    Attributes:
+        folder: The folder.
+        pipeline: The pipeline with the prompts to start from.
+        options: The other options of the pipeline.
+        models: The models.
+        rounds: The rounds that are finished.
+    """
 
-class _Request(NamedTuple):
-    """A request to rewrite a prompt for a candidate, which is numbered from 1."""
+    folder: Path
+    pipeline: Pipeline
+    options: Mapping[str, Any]
+    models: RunModels
+    rounds: list[Round] = field(default_factory=list)
 
-    candidate: int
-    prompt: str
-    question: str
+    @property
+    def best(self) -> PromptTrial:
+        """The prompts with the highest validation rate; the earliest ones if several are equal."""
+        return max((each.best for each in self.rounds if each.best), key=lambda trial: trial.overall)
 
+    @property
+    def prompts(self) -> Path:
+        """The file of the best prompts."""
+        return self.folder / "prompts.yaml"
 
-class _Optimizer:
-    """Evaluates and rewrites prompts."""
-
-    def __init__(self, folder: Path, pipeline: Pipeline, options: Mapping[str, Any], models: RunModels) -> None:
-        self._folder, self._pipeline, self._options, self._models = folder, pipeline, options, models
+    def as_json(self) -> dict[str, Any]:
+        """Return the rounds as JSON values."""
+        return {"best": self.best.name, "rounds": [each.as_json() for each in self.rounds]}
 
     def run(self, rounds: int, candidates: int) -> Iterator[Round]:
         """Yield the rounds; round 0 evaluates the initial prompts."""
-        current = self._evaluate("round-0", self._pipeline.texts)
+        current = self._evaluate("round-0", self.pipeline.texts)
         yield Round(0, [current])
         for number in range(1, rounds + 1):
-            rejects, faults = 0, defaultdict[str, list[Fault]](list)
-            lines = []
-            for outcome in self._draft(f"{current.name}-train", current.texts, TRAIN):
-                for each in outcome.drafts:
-                    for fault in each.faults:
-                        prompt = self._pipeline.blamed(fault, each)
-                        rejects += 1
-                        lines.append({"document": each.document, "draft": each.id, "prompt": prompt, **fault._asdict()})
-                        if prompt:
-                            faults[prompt].append(fault)
-            rejected = "".join(json_line(line) + "\n" for line in lines)
-            atomic_write_text(self._folder / "rounds" / f"{number}-rejects.jsonl", rejected)
+            rejects, faults = self._rejects(number, current)
             if not faults:
                 ended = "no draft of the training documents was rejected for a prompt"
                 yield Round(number, rejects=rejects, ended=ended)
                 return
             texts, problems = self._rewrite(number, current.texts, faults, candidates)
             trials = [self._evaluate(name, candidate) for name, candidate in texts.items()]
-            finished = Round(number, trials, rejects, "" if trials else UNREAD, problems)
-            best = finished.best
-            if best and best.overall < current.overall:
-                finished = Round(number, trials, rejects, "the validation rate fell", problems)
-            elif best and number == rounds:
-                finished = Round(number, trials, rejects, "that was the last round", problems)
-            yield finished
-            if finished.ended or not best:
+            best = max(trials, key=lambda trial: trial.overall, default=None)
+            if best is None and current.name == "round-0":
+                counts = Counter(problem for own in problems.values() for problem in own.values())
+                reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
+                raise DataError(
+                    f"{self.folder}: nothing was optimized, since no reply of the optimizer in round {number} contains "
+                    f"a usable prompt: {reasons}; remove {self._log_folder(number)} to ask it again, or choose another "
+                    "optimizer (--model-role optimizer=…) and another folder"
+                )
+            ended = "that was the last round" if number == rounds else ""
+            if best is None or best.overall < current.overall:
+                ended = "the validation rate fell" if best else UNREAD
+            yield Round(number, trials, rejects, ended, problems)
+            if ended or best is None:
                 return
             current = best
 
     def _evaluate(self, name: str, texts: Texts) -> PromptTrial:
         """Evaluate prompts on the validation documents."""
-        rates = Rates(self._pipeline.checks)
+        counts = drafting.PassCounts()
         for outcome in self._draft(name, texts, VALIDATION):
-            rates.add(outcome.counts())
-        return PromptTrial(name, dict(texts), rates.rates(), rates.overall())
+            drafting.add_counts(counts, outcome.counts())
+        return PromptTrial(name, dict(texts), drafting.pass_rates(self.pipeline.checks, counts))
 
-    def _draft(self, name: str, texts: Texts, part: str) -> list[DocumentOutcome]:
+    def _rejects(self, number: int, current: PromptTrial) -> tuple[int, dict[str, list[Fault]]]:
+        """Draft the training documents, and write the faults; return their number, and those of each prompt."""
+        faults, lines = defaultdict[str, list[Fault]](list), []
+        for outcome in self._draft(f"{current.name}-train", current.texts, TRAIN):
+            for each in outcome.drafts:
+                for fault in each.faults:
+                    prompt = self.pipeline.blamed(fault, each)
+                    lines.append({"document": each.document, "draft": each.id, "prompt": prompt, **fault._asdict()})
+                    if prompt:
+                        faults[prompt].append(fault)
+        rejected = "".join(json_line(line) + "\n" for line in lines)
+        atomic_write_text(self.folder / "rounds" / f"{number}-rejects.jsonl", rejected)
+        return len(lines), faults
+
+    def _draft(self, name: str, texts: Texts, part: str) -> list[drafting.DocumentOutcome]:
         """Return the outcomes of the `train` or `validation` documents with prompts, which are saved as `name.yaml`."""
-        prompts = self._folder / "prompts" / f"{name}.yaml"
-        _write_prompts(prompts, self._pipeline, texts)
-        options = {**self._options, "prompts": str(prompts)}
-        logs = self._folder / "logs" / name
-        if not any(log.finished for log in build_logs(logs)):
-            self._run(build_task(self._pipeline.name, str(self._folder / f"{part}.jsonl"), **options), logs)
-        return outcomes_of(build_logs(logs))
+        prompts = self.folder / "prompts" / f"{name}.yaml"
+        _write_prompts(prompts, self.pipeline, texts)
+        options = {**self.options, "prompts": str(prompts)}
+        logs = self.folder / "logs" / name
+        if not any(map(drafting.is_finished, drafting.build_logs(logs))):
+            self._run(drafting.build_task(self.pipeline.name, str(self.folder / f"{part}.jsonl"), **options), logs)
+        return drafting.outcomes_of(drafting.build_logs(logs))
 
     def _run(self, task: Task, logs: Path) -> EvalLog:
-        log = draft(task, logs, self._models)
+        log = drafting.draft(task, logs, self.models)
         if log.status != "success":
             raise DataError(f"{logs}: ended as {state(log)}; run the same command again to continue")
         return log
+
+    def _log_folder(self, number: int) -> Path:
+        return self.folder / "logs" / f"round-{number}-optimizer"
 
     def _rewrite(
         self, number: int, texts: Texts, faults: Mapping[str, Sequence[Fault]], candidates: int
     ) -> tuple[dict[str, Texts], dict[str, dict[str, str]]]:
         """Return the candidates with at least one rewritten prompt, and the problems of all candidates, by name."""
-        requests = [
-            _Request(candidate, prompt, self._question(candidate, texts[prompt], faults[prompt]))
+        wanted = {
+            f"candidate-{candidate}-{prompt}": (candidate, prompt)
             for candidate in range(1, candidates + 1)
-            for prompt in self._pipeline.generating
+            for prompt in self.pipeline.generating
             if prompt in faults
-        ]
+        }
         samples = [
-            Sample(id=f"candidate-{candidate}-{prompt}", input=question, metadata={"draw": candidate - 1})
-            for candidate, prompt, question in requests
+            Sample(
+                id=id,
+                input=self._question(candidate, texts[prompt], faults[prompt]),
+                metadata={"draw": candidate - 1},
+            )
+            for id, (candidate, prompt) in wanted.items()
         ]
         config = GenerateConfig(max_tokens=_MAX_TOKENS)
         dataset = MemoryDataset(samples, name="optimize")
         task = Task(dataset=dataset, solver=rewrite_prompt(), name="optimize", config=config)
-        log = self._run(task, self._folder / "logs" / f"round-{number}-optimizer")
+        log = self._run(task, self._log_folder(number))
         replies = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get("halu_reply", "")
             for sample in samples_of(path_of(log.location))
         }
-        rewrites: dict[str, dict[str, str]] = defaultdict(dict)
-        problems: dict[str, dict[str, str]] = defaultdict(dict)
-        for candidate, prompt, _ in requests:
+        rewrites, problems = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
+        for id, (candidate, prompt) in wanted.items():
             name = f"round-{number}-candidate-{candidate}"
-            answer = rewritten(replies.get(f"candidate-{candidate}-{prompt}", ""), texts[prompt])
+            answer = rewritten(replies.get(id, ""), texts[prompt])
             if answer.value is None:
                 problems[name][prompt] = answer.reason
             else:
@@ -362,7 +360,7 @@ class _Optimizer:
     def _question(self, candidate: int, text: str, faults: Sequence[Fault]) -> str:
         """Return what the optimizer is asked about a prompt."""
         # the optimizer is asked in Chinese about Chinese prompts, and in English about all others
-        language = "zh" if self._pipeline.language == "zh" else "en"
+        language = "zh" if self.pipeline.language == "zh" else "en"
         template = prompt_texts("optimize", ("rewrite",), language, None)["rewrite"]
         # each candidate is shown other rejected drafts, if there are enough
         shown = sorted(set(faults), key=lambda fault: stable_hash(candidate - 1, *fault))[:MOST_REJECTS]
@@ -412,18 +410,5 @@ def rewritten(reply: str, current: str) -> Answer[str]:
 def _write_prompts(path: Path, pipeline: Pipeline, texts: Texts) -> None:
     """Write prompts to a file that can be passed as the option `prompts`."""
     entries = {f"{pipeline.name}_{name}_{pipeline.language}": {"user": text} for name, text in texts.items()}
-    atomic_write_text(path, yaml.dump(entries, Dumper=_PromptDumper, allow_unicode=True, sort_keys=False, width=10_000))
-
-
-class _PromptDumper(yaml.SafeDumper):
-    """A YAML dumper that writes strings of several lines as blocks."""
-
-
-_PromptDumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
-)
-
-
-def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    atomic_write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    text = yaml.safe_dump(entries, default_style="|", allow_unicode=True, sort_keys=False, width=10_000)
+    atomic_write_text(path, text)

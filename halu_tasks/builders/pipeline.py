@@ -11,11 +11,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from halu_tasks.builders.documents import Document, read_documents, refusal
 from halu_tasks.core.errors import UsageError, did_you_mean
@@ -84,38 +84,58 @@ class TextPair(NamedTuple):
         hallucinated: The hallucinated text.
         cluster: Id of the document that both texts come from.
         kind: The type of the hallucination.
+        context: What a task shows together with the texts, by name (for example the question): words shared with it may
+            reveal which text is true.
     """
 
     true: str
     hallucinated: str
     cluster: str
     kind: str
+    context: Mapping[str, str] = {}
 
 
-class Gate(NamedTuple):
-    """What samples of drafts have to pass before `halu-tasks build` works on all documents.
+@dataclass(frozen=True)
+class Gate:
+    """What samples of drafts have to pass before `halu-tasks build` works on all documents, and what they did.
 
     Attributes:
         checks: The checks that make a draft consistent.
-        samples: The number of documents of each group to sample.
+        samples: The number of documents of each group to sample; 0 if nothing is.
         share: The minimum share of consistent drafts.
+        groups: For each group that was sampled, the number of consistent drafts and of all.
+        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
     """
 
-    checks: tuple[str, ...]
+    checks: Sequence[str]
     samples: int
     share: float
+    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether enough drafts are consistent; without drafts there is nothing to pass."""
+        consistent, drafts = self._totals()
+        return not drafts or consistent / drafts >= self.share
+
+    def describe(self) -> str:
+        """Describe the result without a verdict."""
+        consistent, drafts = self._totals()
+        groups = ", ".join(f"{name} {n} of {of}".strip() for name, (n, of) in self.groups.items())
+        rate = f" ({consistent / drafts:.1%})" if drafts else ""
+        return f"{consistent} of {drafts} sampled drafts are consistent{rate}: {groups or 'no documents'}"
+
+    def _totals(self) -> tuple[int, int]:
+        return sum(n for n, _ in self.groups.values()), sum(of for _, of in self.groups.values())
 
 
-class Ask(Protocol):
-    """Ask the model in a role.
+Ask = Callable[..., Coroutine[Any, Any, str]]
+"""`ask(prompt, role, draw=0, draws=1)` returns the reply of the model in a role.
 
-    `draw` distinguishes several replies to the same prompt. If there is more than one (`draws`), they are sampled at
-    temperature 1, otherwise at that of `Pipeline.temperatures`.
-    """
-
-    async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
-        """Return the reply of the model in `role`."""
-        ...
+`draw` distinguishes several replies to the same prompt. If there is more than one (`draws`), they are sampled at
+temperature 1, otherwise at that of `Pipeline.temperatures`.
+"""
 
 
 def option(
@@ -147,9 +167,9 @@ class Pipeline(ABC):
     checks: ClassVar[tuple[str, ...]]
     """All checks of drafts, in the order in which they are reported."""
     prompts_used: ClassVar[tuple[str, ...]]
-    """Entries of the prompt file, without the language suffix."""
-    prompts_optional: ClassVar[tuple[str, ...]] = ()
-    """Further entries, which are only needed with some options; see `prompt_names`."""
+    """Entries of the prompt file, without the language suffix; `prompt_names` has those that an option needs."""
+    shortest: ClassVar[int] = 20
+    """Minimum number of letters of a document; shorter ones contain no fact."""
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
@@ -204,8 +224,9 @@ class Pipeline(ABC):
     @property
     def texts(self) -> Mapping[str, str]:
         """The prompts in the pipeline's language, by name without the language suffix."""
-        optional = self.prompts_optional
-        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, optional, self.variant)
+        return prompt_texts(
+            self.name, self.prompt_names, self.language, self.prompts, self.prompts_used, variant=self.variant
+        )
 
     def prompt(self, name: str, **shown: str) -> str:
         """Return the prompt `name` with `shown` filled in."""
@@ -239,7 +260,8 @@ class Pipeline(ABC):
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can."""
-        reason = refusal(document, self.language if self.check_language else None, self.max_chars)
+        language = self.language if self.check_language else None
+        reason = refusal(document, language, self.max_chars, self.shortest)
         return Fault("document", *reason) if reason else None
 
     def sampled_as(self, document: Document) -> str:
@@ -269,13 +291,6 @@ class Pipeline(ABC):
     @abstractmethod
     def pairs(self, item: Draft) -> Iterable[TextPair]:
         """Return the pairs of texts that could leak which one is true."""
-
-    def context(self, item: Draft) -> Mapping[str, str]:
-        """Return what a task shows together with the texts of a pair, by name (for example the question).
-
-        Words shared with the context may reveal which text is true. Empty if the texts are shown alone.
-        """
-        return {}
 
     @abstractmethod
     def shown(self, item: Draft) -> Mapping[str, str]:
@@ -316,7 +331,7 @@ def prompt_texts(
     names: Sequence[str],
     language: str,
     file: str | None,
-    optional: Sequence[str] = (),
+    known: Sequence[str] = (),
     variant: str = "",
 ) -> Mapping[str, str]:
     """Return the prompts `<pipeline>_<name>_<language>` by name.
@@ -328,7 +343,7 @@ def prompt_texts(
         names: Names of the prompts.
         language: Language of the prompts (ISO 639-1).
         file: Path of the user's file; None for the package's prompts only.
-        optional: Names of prompts that the file may contain although they are not needed.
+        known: Names of prompts that the file may contain although they are not needed.
         variant: Another wording of some prompts, `<pipeline>_<name>_<variant>_<language>`, which is used where there is
             one; but a prompt of the user's file without a variant takes precedence over a variant of this package.
 
@@ -338,7 +353,7 @@ def prompt_texts(
     packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
     given = read_prompts(Path(file).expanduser()) if file else {}
     entries = {**packaged, **given}
-    allowed = tuple(f"{pipeline}_{name}_" for name in (*names, *optional))
+    allowed = tuple(f"{pipeline}_{name}_" for name in (*names, *known))
     if unknown := sorted(name for name in given if not name.startswith(allowed)):
         valid = ", ".join(f"{pipeline}_{name}_{language}" for name in names)
         raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")

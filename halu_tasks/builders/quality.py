@@ -1,38 +1,258 @@
-"""Quality of a built dataset as far as it needs neither a model nor annotators: leaks, balance, duplicates."""
+"""Quality of a built dataset as far as it needs neither a model nor annotators: leaks, balance, duplicates.
+
+A leak is what says nothing about facts, but separates hallucinated texts from true ones: a benchmark that can be passed
+by looking at lengths or line ends measures just that. HaluEval is a known example: its true summaries end in a line
+end, its hallucinated ones do not. Measured are simple features, and whether a classifier succeeds by words alone, as
+the models that wrote the hallucinations may favour certain words.
+
+Duplicates are texts (an item's `Pipeline.key`, a question or a sentence) that equal an earlier one, or are similar in
+spelling or meaning. What is found depends only on the texts and their order.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz import fuzz
 from scipy.special import chdtrc
 
-from halu_tasks.builders.duplicates import duplicate_filter
-from halu_tasks.builders.leaks import (
-    FEWEST_DOCUMENTS,
-    LEAK,
-    LIMITS,
-    NONE,
-    PAIRS,
-    TOO_FEW,
-    UNSURE,
-    PairSample,
-    Separation,
-    leaks,
-)
-from halu_tasks.builders.pipeline import Draft, Pipeline
-from halu_tasks.builders.records import DUPLICATE, Collection, to_json
+from halu_tasks.builders.folder import to_json
+from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import require_extra
+from halu_tasks.core.hashing import stable_number
+from halu_tasks.scorers.methods.ngram import tokens
+from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import roc_auc
+from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.text.folding import fold
 
-LABELS: dict[str, tuple[str, ...]] = {
-    "cfaith": ("halu_type", "correct_option", "label"),
-    "factchd": ("label", "category"),
-    "halluverse25": ("final_label",),
-    "refact": ("error_type",),
+# --- leaks ----------------------------------------------------------------------------------------
+
+PAIRS = 5_000
+"""Maximum number of pairs in a sample; shares and areas over this many have a standard error below 0.01."""
+CHARACTERS = 10_000_000
+"""Maximum number of characters in a sample, to limit time and memory if texts are long."""
+
+TRUE, HALLUCINATED = "true", "hallucinated"
+LIMITS = (0.4, 0.6)
+"""A figure within these limits is too close to chance to be called a leak, however certain it is."""
+FEWEST_DOCUMENTS = 10
+"""Minimum number of documents for a verdict: items of one document are similar, and few documents say little about
+others."""
+
+LEAK, NONE, UNSURE, TOO_FEW = "leak", "none", "unsure", "too few documents"
+"""Verdicts: certainly different from chance and outside `LIMITS`; certainly within them; neither; too little data."""
+
+BY_CLASSIFIER = "words alone, to a classifier"
+"""The name of the classifier's result among those of the features."""
+_FOLDS = 5
+_FEATURES = 50_000
+"""Maximum number of n-grams of words, and of characters; the most frequent ones are used."""
+_TELLING = 10
+
+_AREA = roc_auc(HALLUCINATED)
+_MEAN = mean("value", "value")
+
+
+class Separation(NamedTuple):
+    """How well a feature separates hallucinated texts (1) from true ones; 0.5 is chance.
+
+    Figures are rounded to four decimals, which are the same on every machine, and have 95% intervals clustered by
+    document.
+
+    Attributes:
+        verdict: The verdict, which takes both figures into account.
+        area: The area under the ROC curve over all texts: the share of pairs of a hallucinated and a true text of any
+            two items in which the hallucinated one has the larger value. Equal values count half.
+        in_pairs: This share within pairs, which matters to readers who see both texts of a pair.
+        same: Whether the feature is the same in both texts of every pair.
+        words: The classifier's most telling n-grams of words, by side; empty for other features.
+    """
+
+    verdict: str
+    area: Estimate | None = None
+    in_pairs: Estimate | None = None
+    same: bool = False
+    words: Mapping[str, Sequence[str]] = {}
+
+    @property
+    def figures(self) -> tuple[Estimate | None, Estimate | None]:
+        """`area` and `in_pairs`, without intervals if the feature is always the same, as chance then plays no role."""
+        if not self.same:
+            return self.area, self.in_pairs
+        area, in_pairs = (figure and figure._replace(low=None, high=None) for figure in (self.area, self.in_pairs))
+        return area, in_pairs
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, folded; in Chinese and Japanese each character is a word."""
+    return [token for token in tokens(text) if any(char.isalnum() for char in token)]
+
+
+FEATURES: dict[str, Callable[[str], float]] = {
+    "characters": len,
+    "words": lambda text: len(words(text)),
+    "line ends": lambda text: text.count("\n"),
+    "space or line end at the beginning": lambda text: text[:1].isspace(),
+    "space or line end at the end": lambda text: text[-1:].isspace(),
+    "digits": lambda text: sum(char.isdigit() for char in text),
+    "punctuation at the end": lambda text: unicodedata.category(text.rstrip()[-1:] or " ").startswith("P"),
 }
-"""The label fields of each benchmark's files."""
+"""Features of a text alone."""
+
+
+def leaks(pairs: Sequence[TextPair], seed: int = 0) -> dict[str, Separation]:
+    """Measure how well features, and a classifier, separate hallucinated texts from true ones.
+
+    Args:
+        pairs: The pairs of texts.
+        seed: Seed of the classifier's folds.
+    """
+    clusters = [pair.cluster for pair in pairs]
+    separations = {}
+    for name, feature in FEATURES.items():
+        values = [(float(feature(pair.hallucinated)), float(feature(pair.true))) for pair in pairs]
+        separations[name] = separation(clusters, values)
+    for part in sorted({name for pair in pairs for name in pair.context}):
+        contexts = [pair.context.get(part, "") for pair in pairs]
+        values = [
+            (_shared(pair.hallucinated, context), _shared(pair.true, context))
+            for pair, context in zip(pairs, contexts, strict=True)
+        ]
+        separations[f"words shared with the {part}"] = separation(clusters, values)
+    return {**separations, BY_CLASSIFIER: _classify(pairs, seed)}
+
+
+def _shared(text: str, context: str) -> float:
+    """Return the share of a text's words that a part of the context contains."""
+    in_text, in_context = words(text), set(words(context))
+    return sum(word in in_context for word in in_text) / len(in_text) if in_text else 0.0
+
+
+def separation(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> Separation:
+    """Compute how well a feature separates hallucinated texts from true ones.
+
+    Args:
+        clusters: The documents of N pairs.
+        values: The feature's values for the hallucinated and the true text of each of the N pairs.
+    """
+    texts = [
+        Score("", cluster, None, label, {FACT: value})
+        for cluster, pair in zip(clusters, values, strict=True)
+        for label, value in zip((HALLUCINATED, TRUE), pair, strict=True)
+    ]
+    area = estimate(_AREA, by_cluster(texts))
+    in_pairs = clustered_mean([0.5 + 0.5 * ((one > other) - (one < other)) for one, other in values], clusters)
+    verdicts = {_verdict(area), _verdict(in_pairs)}
+    few = len(set(clusters)) < FEWEST_DOCUMENTS
+    return Separation(
+        verdict=TOO_FEW if few else next(each for each in (LEAK, UNSURE, NONE) if each in verdicts),
+        area=rounded(area),
+        in_pairs=rounded(in_pairs),
+        same=bool(values) and all(one == other for one, other in values),
+    )
+
+
+def _verdict(figure: Estimate | None) -> str:
+    """Return the verdict on one figure for which 0.5 is chance."""
+    if figure is None or figure.low is None or figure.high is None:
+        return UNSURE
+    if figure.value == 0.5 and figure.stderr == 0:
+        return NONE  # the feature is the same in both texts of every document
+    beyond = not LIMITS[0] <= figure.value <= LIMITS[1]
+    if beyond and not figure.low <= 0.5 <= figure.high:
+        return LEAK
+    return NONE if LIMITS[0] <= figure.low and figure.high <= LIMITS[1] else UNSURE
+
+
+def clustered_mean(values: Sequence[float], clusters: Sequence[str]) -> Estimate | None:
+    """Return the mean of N values with its interval; None if there are none.
+
+    Args:
+        values: The values.
+        clusters: The clusters of the N values.
+    """
+    scores = [Score("", cluster, None, "", {"value": each}) for each, cluster in zip(values, clusters, strict=True)]
+    return estimate(_MEAN, by_cluster(scores))
+
+
+def rounded(figure: Estimate | None) -> Estimate | None:
+    """Round a figure to four decimals, which are the same on every machine."""
+    return figure and Estimate(*(None if each is None else round(each, 4) for each in figure))  # type: ignore[arg-type]
+
+
+def _classify(pairs: Sequence[TextPair], seed: int) -> Separation:
+    """Measure how well a logistic regression on words and characters separates hallucinated from true texts.
+
+    The texts of a document are all in one of five folds, assigned by the hash of its id and the seed, and are rated by
+    a classifier of the other folds. The intervals hold for these documents and this training; they do not include the
+    variation from other training texts.
+    """
+    documents = sorted(
+        {pair.cluster for pair in pairs}, key=lambda id: (stable_number(seed, id, surrogates="replace"), id)
+    )
+    if len(documents) < FEWEST_DOCUMENTS:
+        return Separation(TOO_FEW)
+    clusters = [pair.cluster for pair in pairs]
+    fold_of = {id: place % _FOLDS for place, id in enumerate(documents)}
+    folds = np.repeat([fold_of[id] for id in clusters], 2)
+    texts = [text for pair in pairs for text in (pair.hallucinated, pair.true)]
+    hallucinated = np.tile([1, 0], len(pairs))
+    try:
+        features, names = _features(texts)
+    except ValueError:  # no n-gram occurs in two texts
+        return separation(clusters, [(0.5, 0.5)] * len(pairs))
+    # imported here because it takes a second
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
+    classifier, split = LogisticRegression(max_iter=1000), PredefinedSplit(folds)
+    likely = cross_val_predict(classifier, features, hallucinated, cv=split, method="decision_function")
+    # further decimals differ between machines and would break ties
+    values = [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)]
+    weights = classifier.fit(features, hallucinated).coef_[0]
+    return separation(clusters, values)._replace(words=_telling(weights, names))
+
+
+def _features(texts: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return a sparse matrix with one row per text, and the names of its first columns, the n-grams of words."""
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    common = {"min_df": 2, "max_features": _FEATURES, "sublinear_tf": True, "dtype": np.float32}
+    by_words = TfidfVectorizer(tokenizer=words, token_pattern=None, lowercase=False, ngram_range=(1, 2), **common)
+    by_characters = TfidfVectorizer(analyzer="char", ngram_range=(2, 3), **common)
+    parts = [by_words.fit_transform(texts), by_characters.fit_transform(texts)]
+    return hstack(parts, format="csr"), list(by_words.get_feature_names_out())
+
+
+def _telling(weights: npt.NDArray[np.float64], names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the n-grams with the largest weights, by side."""
+    ranked = sorted((round(float(weight), 4), name) for weight, name in zip(weights, names, strict=False))
+    # n-grams with a weight far below the largest say little, and their side may be a matter of chance
+    least = max((abs(weight) for weight, _ in ranked), default=0.0) / 10
+    return {
+        HALLUCINATED: [name for weight, name in ranked[: -_TELLING - 1 : -1] if weight > least],
+        TRUE: [name for weight, name in ranked[:_TELLING] if weight < -least],
+    }
+
+
+# --- balance --------------------------------------------------------------------------------------
+
+LABELS = ("halu_type", "correct_option", "label", "category", "final_label", "error_type")
+"""The label fields of the benchmarks' files."""
 _POSITIONS = {"correct_option": "ABCD"}
 """Fields with the position of the right answer, and all positions, which should be equally frequent."""
 _TRUTHS = {"label": {"FACTUAL", "True"}}
@@ -87,11 +307,116 @@ def distribution(counts: Mapping[str, int], field: str = "") -> Distribution:
     return replace(described, p=round(p, 4), verdict=LEAK if p < _SURE else NONE)
 
 
-class QualityFlag(NamedTuple):
-    """A problem with a dataset that its users must know about: the check that found it, and a description."""
+# --- duplicates -----------------------------------------------------------------------------------
 
-    check: str
-    text: str
+DuplicateOf = Callable[[str, str, str], str | None]
+"""`duplicate_of(id, text, group)` returns the id of an earlier text that a text duplicates.
+
+If there is none, it returns None and keeps the text to find others by. Texts of the same group, if it is not empty, are
+similar on purpose, and duplicates only if they are equal.
+"""
+_Similar = Callable[[str, Callable[[int], bool]], int | None]
+"""Returns the number of the first earlier text that is similar and allowed; if there is none, keeps the text."""
+
+_BANDS, _ROWS = 40, 5
+"""Two texts whose shingles have a Jaccard similarity s are compared with a probability of 1 - (1 - s^_ROWS)^_BANDS:
+0.9999 at 0.75, 0.96 at 0.6, 0.72 at 0.5, 0.013 at 0.2."""
+_IDEOGRAPHS = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+def duplicate_filter(percent: float, embeddings: str | None = None) -> DuplicateOf:
+    """Create a filter of equal texts, of similar spelling or, if an embedding model is named, of similar meaning.
+
+    Args:
+        percent: Similarity from which on two texts are duplicates: rapidfuzz's ratio of the folded texts, or a hundred
+            times the cosine of their embeddings.
+        embeddings: Name or folder of an embedding model.
+
+    Raises:
+        UsageError: An extra is not installed, the model cannot be loaded, or the similarity is out of range.
+    """
+    if not 0 < percent <= 100:
+        raise UsageError(f"near-duplicates: expected a similarity above 0 and up to 100, got {percent}")
+    similar = _by_meaning(embeddings, percent / 100) if embeddings else _by_spelling(percent) if percent < 100 else None
+    first: dict[str, str] = {}
+    kept: list[tuple[str, str]] = []
+
+    def duplicate_of(id: str, text: str, group: str) -> str | None:
+        folded = " ".join(re.findall(r"[^\W_]+", fold(text))) or text
+        if folded in first:
+            return first[folded]
+        if similar is not None:
+            place = similar(text if embeddings else folded, lambda place: not group or kept[place][1] != group)
+            if place is not None:
+                return kept[place][0]
+        first[folded] = id
+        kept.append((id, group))
+        return None
+
+    return duplicate_of
+
+
+def _by_spelling(percent: float) -> _Similar:
+    """Find texts of similar spelling; MinHash selects the earlier ones to compare with, which are held in memory."""
+    require_extra("build", "finding near-duplicates")
+    from datasketch import MinHash, MinHashLSH
+
+    # the same numbers on every machine, and a quick hash: what is found is compared as a whole
+    empty = MinHash(num_perm=_BANDS * _ROWS, seed=1, hashfunc=zlib.crc32)
+    index, texts = MinHashLSH(num_perm=_BANDS * _ROWS, params=(_BANDS, _ROWS)), list[str]()
+
+    def similar(text: str, allowed: Callable[[int], bool]) -> int | None:
+        # ideographs carry as much meaning as words, so two of them make a shingle, and otherwise three characters
+        size = 2 if _IDEOGRAPHS.search(text) else 3
+        shingles = {text[start : start + size] for start in range(max(len(text) - size + 1, 1))}
+        sketch = empty.copy()
+        sketch.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in sorted(shingles)])
+        for place in map(int, sorted(index.query(sketch))):
+            if allowed(place) and fuzz.ratio(text, texts[place], score_cutoff=percent):
+                return place
+        index.insert(len(texts), sketch)
+        texts.append(text)
+        return None
+
+    return similar
+
+
+def _by_meaning(model: str, similarity: float) -> _Similar:
+    """Find texts of similar meaning (FactCHD, section 4.3).
+
+    Each text is compared with every earlier one, so it is meant for up to about ten thousand.
+    """
+    require_extra("embeddings", "finding near-duplicates by embeddings")
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        encoder = SentenceTransformer(model, device="cpu")
+    except Exception as error:
+        raise UsageError(
+            f"embeddings {model}: cannot be loaded ({' '.join(str(error).split())[:200]}); name a folder or a model on "
+            "the hub"
+        ) from None
+    # rows are reserved in advance: copying all vectors for each text would take quadratic time
+    number, vectors = 0, np.empty((0, encoder.get_sentence_embedding_dimension() or 0), dtype=np.float32)
+
+    def similar(text: str, allowed: Callable[[int], bool]) -> int | None:
+        nonlocal number, vectors
+        vector = np.asarray(encoder.encode(text, show_progress_bar=False), dtype=np.float32).reshape(-1)
+        # a zero vector is similar to nothing
+        vector = vector / (float(np.linalg.norm(vector)) or 1.0)
+        if number == len(vectors):
+            vectors = np.resize(vectors, (2 * number + 1024, len(vector)))
+        for place in map(int, np.flatnonzero(vectors[:number] @ vector >= similarity)):
+            if allowed(place):
+                return place
+        vectors[number] = vector
+        number += 1
+        return None
+
+    return similar
+
+
+# --- the report -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,65 +428,55 @@ class Quality:
         documents: The number of documents that they come from.
         pairs: The number of pairs of texts.
         pairs_used: The number of those that were tested for leaks.
-        refused: Documents that were not used, by reason.
         leaks: How well each feature, and a classifier, separates hallucinated texts from true ones.
         kinds: How items are distributed over kinds.
         labels: How items are distributed over labels, by file and field.
         duplicates: The number of items that duplicate an earlier one.
         near: The similarity in percent from which on they do.
-        dropped: The number of duplicates that were dropped when the items were collected; None if it is not known.
-        dropped_near: The similarity in percent from which on they were.
     """
 
     items: int
     documents: int
     pairs: int
     pairs_used: int
-    refused: Mapping[str, int]
     leaks: Mapping[str, Separation]
     kinds: Distribution
     labels: Mapping[str, Mapping[str, Distribution]]
     duplicates: int
     near: float
-    dropped: int | None
-    dropped_near: float | None
 
-    def flagged(self) -> list[QualityFlag]:
-        """Return everything that is bad or was not tested."""
-        return list(_findings(self))
+    def flagged(self) -> Iterator[tuple[str, str]]:
+        """Yield everything that is bad or was not tested: the check that found it, and a description."""
+        for name, (verdict, area, in_pairs, *_) in self.leaks.items():
+            if verdict == LEAK and area and in_pairs:
+                text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
+                yield "leak", text
+        if any(separation.verdict == TOO_FEW for separation in self.leaks.values()):
+            yield "not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed"
+        for file, fields in self.labels.items():
+            for field, label in fields.items():
+                if label.verdict == LEAK:
+                    most = max(label.counts, key=label.counts.__getitem__)
+                    yield "balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}"
+        if self.duplicates:
+            how = "the same as" if self.near == 100 else "nearly the same as"
+            yield "duplicates", f"{self.duplicates:,} of {self.items:,} items are {how} an earlier one"
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of `quality.json`."""
-        return {**to_json(self), "flagged": [to_json(finding) for finding in self.flagged()]}
-
-    def describe_duplicates(self) -> str:
-        """Describe the duplicates in the dataset, and those that were dropped before."""
-        found = f"{self.duplicates:,} at {self.near:g}% similarity or more"
-        if self.dropped is None:
-            return found
-        return f"{found}; dropped when collected, at {self.dropped_near:g}% or more: {self.dropped:,}"
+        return {**to_json(self), "flagged": [{"check": check, "text": text} for check, text in self.flagged()]}
 
 
-def measure_quality(
-    pipeline: Pipeline,
-    items: Iterable[Draft],
-    *,
-    near: float = 100.0,
-    collection: Collection | None = None,
-    seed: int = 0,
-    most_pairs: int = PAIRS,
-) -> Quality:
+def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float = 100.0, seed: int = 0) -> Quality:
     """Measure the quality of a dataset; its items are read once.
 
     Args:
         pipeline: The pipeline that built the dataset.
         items: The dataset's items.
         near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
-        collection: What became of the documents, if it is known.
-        seed: Seed of the sample of pairs and of the folds.
-        most_pairs: Maximum number of pairs to test for leaks; if there are more, a sample by hash is used.
+        seed: Seed of the sample of pairs that are tested for leaks, and of the folds.
     """
-    sample, seen, duplicates = PairSample(seed, most_pairs), duplicate_filter(near), 0
+    sample, pairs, duplicate_of, duplicates = list[tuple[int, str, TextPair]](), 0, duplicate_filter(near), 0
     kinds: Counter[str] = Counter()
     labels: dict[str, dict[str, Counter[str]]] = {}
     documents: set[str] = set()
@@ -169,21 +484,23 @@ def measure_quality(
         kinds[item.kind] += 1
         documents.add(item.document)
         for file, row in pipeline.lines(item):
-            for name in LABELS.get(pipeline.benchmark, ()):
+            for name in LABELS:
                 if name in row:
                     labels.setdefault(file, {}).setdefault(name, Counter())[str(row[name])] += 1
-        duplicates += seen.add(item.id, pipeline.key(item), pipeline.group(item)) is not None
-        context = pipeline.context(item)
+        duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
-            sample.add(f"{item.id}/{place}", pair, context)
-    pairs = sample.pairs()
+            key = f"{item.id}/{place}"
+            sample.append((stable_number(seed, key, surrogates="replace"), key, pair))
+            pairs += 1
+        if len(sample) > 2 * PAIRS:
+            sample = nsmallest(PAIRS, sample)
+    tested = [pair for _, _, pair in smallest(sample)]
     return Quality(
         items=kinds.total(),
         documents=len(documents),
-        pairs=sample.seen,
-        pairs_used=len(pairs),
-        refused=collection.refused if collection else {},
-        leaks=leaks(pairs, seed),
+        pairs=pairs,
+        pairs_used=len(tested),
+        leaks=leaks(tested, seed),
         kinds=distribution(kinds),
         labels={
             file: {name: distribution(fields[name], name) for name in sorted(fields)}
@@ -191,24 +508,19 @@ def measure_quality(
         },
         duplicates=duplicates,
         near=near,
-        dropped=collection.dropped.get(DUPLICATE, 0) if collection else None,
-        dropped_near=collection.near if collection else None,
     )
 
 
-def _findings(report: Quality) -> Iterator[QualityFlag]:
-    """Yield the problems of a dataset."""
-    for name, (verdict, area, in_pairs, *_) in report.leaks.items():
-        if verdict == LEAK and area and in_pairs:
-            text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
-            yield QualityFlag("leak", text)
-    if any(separation.verdict == TOO_FEW for separation in report.leaks.values()):
-        yield QualityFlag("not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed")
-    for file, fields in report.labels.items():
-        for field, label in fields.items():
-            if label.verdict == LEAK:
-                most = max(label.counts, key=label.counts.__getitem__)
-                yield QualityFlag("balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}")
-    if report.duplicates:
-        how = "the same as" if report.near == 100 else "nearly the same as"
-        yield QualityFlag("duplicates", f"{report.duplicates:,} of {report.items:,} items are {how} an earlier one")
+def smallest(sample: Iterable[tuple[int, str, TextPair]]) -> list[tuple[int, str, TextPair]]:
+    """Return the pairs with the smallest hashes, whatever their order: as many as `PAIRS` and `CHARACTERS` allow.
+
+    Args:
+        sample: The pairs, each with a hash and a key that no other has.
+    """
+    kept, characters = list[tuple[int, str, TextPair]](), 0
+    for entry in nsmallest(PAIRS, sample):
+        characters += len(entry[2].true) + len(entry[2].hallucinated)
+        if kept and characters > CHARACTERS:
+            break
+        kept.append(entry)
+    return kept

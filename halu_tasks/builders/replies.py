@@ -9,11 +9,9 @@ from typing import Any
 
 from halu_tasks.builders.pipeline import Fault
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.verdicts import VerdictReader, own_value
-
-_MOST_STARTS = 200
-"""Maximum number of positions in a reply to try JSON decoding at, counted from the end."""
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
 UNREADABLE = "unreadable verdict"
@@ -27,28 +25,23 @@ _read = VerdictReader(
 )
 
 
-def read_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
-    """Read the last JSON object that has all `fields` as nonblank strings; other fields are dropped."""
+def read_object(reply: str, *fields: str, own: bool = False) -> Answer[dict[str, str]]:
+    """Read the last JSON object that has all `fields` as nonblank strings; other fields are dropped.
+
+    Args:
+        reply: The reply.
+        fields: Names of the fields.
+        own: Only read the object that is the whole reply, or its beginning or end, as a verifier's reply may quote
+            others.
+    """
     problem = ""
-    for value in _values(reply, "{"):
+    for value in [own_value(reply, "{")] if own else _values(reply, "{"):
         texts = _strings(value, fields)
         if len(texts) == len(fields):
             return Answer(texts)
-        problem = problem or f"no string {next(name for name in fields if name not in texts)!r}"
+        if isinstance(value, dict):
+            problem = problem or f"no string {next(name for name in fields if name not in texts)!r}"
     return Answer(None, problem or _unreadable(reply, "JSON object"))
-
-
-def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
-    """Read the JSON object that is a verifier's whole reply, or its beginning or end, with all `fields` as strings.
-
-    The strings must not be blank. Quoted objects do not count.
-    """
-    value = own_value(reply, "{")
-    if not isinstance(value, dict):
-        return Answer(None, _unreadable(reply, "JSON object"))
-    texts = _strings(value, fields)
-    missing = next((name for name in fields if name not in texts), None)
-    return Answer(None, f"no string {missing!r}") if missing else Answer(texts)
 
 
 def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
@@ -97,6 +90,40 @@ def read_choice(reply: str, number: int) -> Answer[int]:
     return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice out of range")
 
 
+def _strings(value: Any, fields: tuple[str, ...]) -> dict[str, str]:
+    """Return those fields of an object that are nonblank strings."""
+    members = value if isinstance(value, dict) else {}
+    texts = {name: members[name].strip() for name in fields if isinstance(members.get(name), str)}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _values(reply: str, opens: str) -> Iterator[Any]:
+    """Yield the JSON objects or arrays of a reply after its reasoning, last one first; nested ones after all others."""
+    inside: list[Any] = [value.content for value in reversed(values(strip_reasoning(reply) or "", opens))]
+    while inside:
+        for value in inside:
+            if isinstance(value, dict if opens == "{" else list) and _is_text(value):
+                yield value
+        members = (value.values() if isinstance(value, dict) else value for value in inside)
+        inside = [member for each in members for member in each if isinstance(member, dict | list)]
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value can be written; escapes can decode to lone surrogates."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _unreadable(reply: str, expected: str) -> str:
+    """Return why nothing could be read from a reply."""
+    if not reply.strip():
+        return "empty"
+    return "unclosed reasoning" if strip_reasoning(reply) is None else f"no {expected}"
+
+
 # --- verdicts -------------------------------------------------------------------------------------
 
 
@@ -122,6 +149,12 @@ def read_verdicts(reply: str, number: int) -> list[Answer[str]]:
     return [Answer(None, _unreadable(reply, "JSON array of verdicts"))] * number
 
 
+def _verdict(value: Any) -> Answer[str]:
+    members = value if isinstance(value, dict) else {"verdict": value}
+    reason = members.get("reason")
+    return Answer(_read.label(members.get("verdict")), reason.strip() if isinstance(reason, str) else "")
+
+
 def objections(check: str, verdict: Answer[str], denied: str, detail: str, wanted: str = YES) -> tuple[Fault, ...]:
     """Return the fault that a verifier's verdict states; empty if it is the wanted one.
 
@@ -138,50 +171,3 @@ def objections(check: str, verdict: Answer[str], denied: str, detail: str, wante
         return (Fault(check, f"{UNREADABLE}: {verdict.reason}", detail),)
     reason = UNCERTAIN if verdict.value == UNCERTAIN else denied
     return (Fault(check, reason, f"{detail}\nverifier: {verdict.reason}".lstrip("\n")),)
-
-
-def _verdict(value: Any) -> Answer[str]:
-    if isinstance(value, str):
-        value = {"verdict": value}
-    label = _read.label(value.get("verdict")) if isinstance(value, dict) else None
-    reason = value.get("reason") if isinstance(value, dict) else ""
-    return Answer(label, reason.strip() if isinstance(reason, str) else "")
-
-
-# --- JSON -----------------------------------------------------------------------------------------
-
-
-def _strings(value: dict[str, Any], fields: tuple[str, ...]) -> dict[str, str]:
-    """Return those fields of an object that are nonblank strings."""
-    texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
-    return {name: text for name, text in texts.items() if text}
-
-
-def _values(reply: str, opening: str) -> Iterator[Any]:
-    """Yield the JSON objects or arrays of a reply after its reasoning, last one first; nested ones after all others."""
-    text = strip_reasoning(reply) or ""
-    decoder = json.JSONDecoder()
-    outer: list[Any] = []
-    nested: list[Any] = []
-    closed = 0
-    for start in [match.start() for match in re.finditer(re.escape(opening), text)][-_MOST_STARTS:]:
-        try:
-            value, end = decoder.raw_decode(text, start)
-            # escapes can decode to lone surrogates, which are not valid text
-            json.dumps(value, ensure_ascii=False).encode()
-        except (ValueError, RecursionError):
-            continue
-        if start >= closed:
-            outer.append(value)
-            closed = end
-        else:
-            nested.append(value)
-    yield from reversed(outer)
-    yield from reversed(nested)
-
-
-def _unreadable(reply: str, expected: str) -> str:
-    """Return why nothing could be read from a reply."""
-    if not reply.strip():
-        return "empty"
-    return "unclosed reasoning" if strip_reasoning(reply) is None else f"no {expected}"

@@ -170,7 +170,7 @@ def collect(folder: Path, *, collecting: DatasetOptions, json: bool = False) -> 
 def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     """Make the dataset of a build, and print what became of its documents; return the exit status."""
     from halu_tasks.builders import collect as collecting
-    from halu_tasks.builders.records import to_json
+    from halu_tasks.builders.folder import to_json
 
     collection = collecting.collect(folder, **asdict(options))
     print_record({"folder": str(folder.path), **to_json(collection)}, as_json=json)
@@ -192,17 +192,17 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build quality")
-    from halu_tasks.builders.collect import check_quality
     from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.quality import measure_quality
 
-    report = check_quality(Folder(folder), near=near, seed=seed)
+    build = Folder(folder)
+    report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
     print_record(report.as_json(), as_json=json)
-    flagged = report.flagged()
+    flagged = list(report.flagged())
     if not json:
-        print(f"\nduplicates of an earlier item: {report.describe_duplicates()}")
         print("\nflagged: " + ("nothing" if not flagged else ""))
-        for finding in flagged:
-            print(f"  {finding.check}: {finding.text}")
+        for check, text in flagged:
+            print(f"  {check}: {text}")
     return 1 if strict and flagged else 0
 
 
@@ -312,8 +312,8 @@ def biographies(
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
     )
-    print_record(fetched._asdict(), as_json=json)
-    if missing := number - fetched.people:
+    print_record(fetched, as_json=json)
+    if missing := number - fetched["people"]:
         warn(f"{missing:,} fewer people than requested")
         return EXIT_PARTIAL
     return 0

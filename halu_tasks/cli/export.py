@@ -13,7 +13,7 @@ from halu_tasks.cli.output import EXIT_PARTIAL, warn
 from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from halu_tasks.exports.write import ExportOutcome
+    from halu_tasks.exports.common import ExportOutcome
 
 ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
 
@@ -35,11 +35,10 @@ def eee(
         organization: the organization that publishes the results
         relationship: what it is to those who made the model
     """
-    from halu_tasks.exports.every_eval_ever import Publisher
-    from halu_tasks.exports.write import export_eee
+    from halu_tasks.exports.every_eval_ever import export_eee
 
-    publisher = Publisher(organization, relationship)
-    return _print(export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), publisher, warn))
+    publisher = {"organization": organization, "relationship": relationship}
+    return _print(export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
 
 
 def hub(
@@ -62,12 +61,11 @@ def hub(
         partial: also export results on a part of the items (`--limit`); their notes say of how many
         source: an address where the results are published in full
     """
-    from halu_tasks.exports.community_evals import Target
-    from halu_tasks.exports.write import export_hub
+    from halu_tasks.exports.hub import export_hub
 
-    target = Target(_ids(dataset, "--dataset"), source)
-    ids = _ids(model_id, "--model-id")
-    return _print(export_hub(results, output.expanduser(), ids, target, warn, partial=partial))
+    ids, datasets = _ids(model_id, "--model-id"), _ids(dataset, "--dataset")
+    written = export_hub(results, output.expanduser(), ids, warn, datasets=datasets, source=source, partial=partial)
+    return _print(written)
 
 
 def chats(

@@ -55,7 +55,7 @@ def items(
         sample: only export a sample of N items
         seed: seed of the sample and of the order
     """
-    from halu_tasks.builders.annotate import export_items
+    from halu_tasks.builders.annotation import export_items
     from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
@@ -81,7 +81,7 @@ def import_items(
         output: a new folder for the items that are kept
         json: print one JSON object instead of YAML
     """
-    from halu_tasks.builders.annotate import import_labels
+    from halu_tasks.builders.annotation import import_labels
     from halu_tasks.builders.folder import Folder
 
     report = import_labels(Folder(folder), annotations, rule, least, output)

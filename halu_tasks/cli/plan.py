@@ -87,9 +87,9 @@ def plan(
         planned = plan_of(variances, power, difference=difference, calls=calls, available=available)
     print_record(
         {
-            "pilot": pilot.as_json() if pilot else None,
+            "pilot": pilot.record if pilot else None,
             "assumptions": stated,
-            "plan": planned.as_json() if planned else None,
+            "plan": planned,
         },
         as_json=json,
     )

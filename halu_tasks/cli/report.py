@@ -95,9 +95,9 @@ def _parts(report: Report, metrics: Sequence[str]) -> Iterator[str]:
         yield report.comparison.rule
     yield from report.remarks.notes
     if published := [
-        f"{one.model}: {one.metric} {one.value:g} ({one.method}; {one.source})"
+        f"{one['model']}: {one['metric']} {one['value']:g} ({one['method']}; {one['source']})"
         for one in report.published
-        if one.headline or one.metric in metrics
+        if one["headline"] or one["metric"] in metrics
     ]:
         yield "published, with other models and other prompts, for orientation:\n" + "\n".join(published)
 
@@ -108,15 +108,15 @@ def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> It
     }
     costs = COSTS if any(result.cost for result in results.values()) else {}
     outcomes = ("unparsed", "abstained", "empty")
-    shown = [name for name in outcomes if any(getattr(result.replies, name) for result in results.values())]
+    shown = [name for name in outcomes if any(getattr(result, name) for result in results.values())]
     for entry, result in results.items():
         cost = result.cost or {}
         yield {
             "model": report.labels[entry],
             **{f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f", NONE) for name in metrics},
             **{heading: _cost(cost.get(name)) for name, heading in costs.items()},
-            "n": result.replies.n,
-            **{name: getattr(result.replies, name) for name in shown},
+            "n": result.n,
+            **{name: getattr(result, name) for name in shown},
         }
 
 

@@ -27,10 +27,12 @@ def register_tasks(declared: Container[str]) -> None:
         doors[name] = partial(inspect_languages if of_languages else inspect_group, name), group.about
     for name, (create, about) in doors.items():
         if name not in declared:
-            _register(name, create, about)
+            register_task(name, create, about)
 
 
-def _register(name: str, create: Callable[..., Task], about: str) -> None:
+def register_task(name: str, create: Callable[..., Task], about: str) -> None:
+    """Register a task that is made from its name: `inspect eval halu_tasks/NAME` finds it."""
+
     def door(**options: Any) -> Task:
         return create(**options)
 

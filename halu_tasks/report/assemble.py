@@ -1,8 +1,8 @@
-"""Assembling a report from a board, or from the results in files and folders."""
+"""Assembling a report from a board."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,34 +10,26 @@ from pathlib import Path
 from halu_tasks import __version__
 from halu_tasks.core.items import Reply
 from halu_tasks.report.board import Board, Column, Mean
-from halu_tasks.report.details import details, other_scores
-from halu_tasks.report.items import PER_KIND, text_limit
+from halu_tasks.report.details import write_details
 from halu_tasks.report.pairs import Ranks, differences
 from halu_tasks.report.records import (
-    About,
-    ColumnDetails,
-    ColumnSize,
     Condition,
     Floor,
     GroupResult,
-    Measures,
+    Json,
     Origin,
-    PublishedFigure,
     Remarks,
-    ReplyCounts,
     Report,
     ReportColumn,
     ReportEntry,
     ReportGroup,
-    ReportWarning,
     Result,
-    Superseded,
 )
-from halu_tasks.report.summary import summary
-from halu_tasks.report.table import ItemTable
-from halu_tasks.results.entry import Entry, different_settings, possible_duplicates
+from halu_tasks.report.summary import joined, summary
+from halu_tasks.results.comparability import Entry, different_settings, possible_duplicates
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.methods.cost import total
 from halu_tasks.scorers.metrics import Estimate, ItemSums, Metric, by_cluster, estimates
 from halu_tasks.scorers.score import Score
@@ -66,48 +58,28 @@ def assemble(
         margin: The difference below which two entries count as equal; None to test no equality.
         step: Called with 1 after each column with its details.
     """
-    compared = differences(board, margin)
+    comparison, ranks = differences(board, margin)
+    created = datetime.now(UTC).isoformat(timespec="seconds")
     report = Report(
-        about=About(title, datetime.now(UTC).isoformat(timespec="seconds"), f"halu-tasks {__version__}", TABLE),
+        about={"title": title, "created": created, "package": f"halu-tasks {__version__}", "table": TABLE},
         summary=[],
         remarks=Remarks(list(_notes(board)), skipped, list(_warnings(board)), list(_superseded(board))),
         entries=[_entry(entry, board) for entry in board.labels],
         columns=[_column(column) for column in board.columns],
         groups=[_group(mean) for mean in board.means],
-        results=[one for column in board.columns for one in _results(column, board, compared.ranks[column])],
-        group_results=[one for mean in board.means for one in _means(mean, board, compared.ranks[mean])],
+        results=[one for column in board.columns for one in _results(column, board, ranks[column])],
+        group_results=[one for mean in board.means for one in _means(mean, board, ranks[mean])],
         floors=[floor for column in board.columns for floor in _floors(column)],
         published=list(_published(board)),
-        comparison=compared.comparison,
-        why=_details(board, table, step) if table else [],
+        comparison=comparison,
+        why=write_details(board, table, step) if table else [],
     )
     return replace(report, summary=summary(report))
 
 
-def _details(board: Board, table: Path, step: Callable[[int], object]) -> list[ColumnDetails]:
-    """Collect the details of all columns, and write the table of items."""
-    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.labels))
-    all_details = []
-    with ItemTable(table) as items:
-        for column in board.columns:
-            others = {entry: other_scores(column, run.answers) for entry, run in column.runs.items()}
-            for entry in column.runs:
-                items.add(column, entry, board.labels[entry], others[entry])
-            all_details.append(details(column, board.ids, others, limit))
-            step(1)
-    return all_details
-
-
 def _entry(entry: Entry, board: Board) -> ReportEntry:
-    return ReportEntry(
-        id=board.ids[entry],
-        label=board.labels[entry],
-        model=entry.model,
-        method=entry.method,
-        harness=entry.harness,
-        settings=dict(entry.settings),
-        roles=dict(entry.roles),
-    )
+    settings, roles = dict(entry.settings), dict(entry.roles)
+    return ReportEntry(board.ids[entry], board.labels[entry], entry.model, entry.method, entry.harness, settings, roles)
 
 
 def _column(column: Column) -> ReportColumn:
@@ -117,14 +89,19 @@ def _column(column: Column) -> ReportColumn:
         id=column.id,
         title=column.title,
         task=task.name,
-        benchmark=task.benchmark,
-        about=task.about,
         main=column.main,
         why=column.why,
         notes=column.notes,
+        scoring=run.scoring,
+        data=provenance.data,
+        headline=headline.name,
+        compared_by=column.compared_by[0].name,
+        higher_is_better=headline.higher_is_better,
+        range=(bottom, top if top != float("inf") else None),
+        directions={metric.name: metric.higher_is_better for metric in column.metrics},
         condition=Condition(
-            scoring=run.scoring,
-            data=provenance.data,
+            benchmark=task.benchmark,
+            about=task.about,
             data_file=provenance.data_file,
             data_sha256=provenance.data_sha256,
             prompt_hash=provenance.prompt_hash,
@@ -133,15 +110,9 @@ def _column(column: Column) -> ReportColumn:
             fewshot=provenance.fewshot,
             options=run.options,
             epochs=run.epochs,
-        ),
-        size=ColumnSize(len(run.scores), run.expected_replies, len({score.cluster for score in run.scores})),
-        measures=Measures(
-            headline=headline.name,
-            compared_by=column.compared_by[0].name,
-            higher_is_better=headline.higher_is_better,
-            range=(bottom, top if top != float("inf") else None),
-            metrics=[metric.name for metric in column.metrics],
-            directions={metric.name: metric.higher_is_better for metric in column.metrics},
+            n=len(run.scores),
+            of=run.expected_replies,
+            clusters=len({score.cluster for score in run.scores}),
         ),
     )
 
@@ -150,16 +121,19 @@ def _results(column: Column, board: Board, ranks: Ranks) -> Iterator[Result]:
     failed = next((metric for metric in column.metrics if metric.name == "judge_failed"), None)
     for entry, run in column.runs.items():
         settings = {name: str(value) for name, value in run.settings.items()}
-        # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
-        judge_failed = _sum_of(failed, run.scores) if failed and run.judge else None
+        costs = total(run.costs) if run.costs else None
         yield Result(
             entry=board.ids[entry],
             column=column.id,
             origin=Origin(run.source, run.harness, run.created, run.version, settings, run.method, run.judge),
-            replies=ReplyCounts(len(run.scores), **run.unanswered, judge_failed=judge_failed),
+            n=len(run.scores),
+            **{outcome: sum(score.outcome == outcome for score in run.scores) for outcome in NO_ANSWER},
+            # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of
+            # none
+            judge_failed=_sum_of(failed, run.scores) if failed and run.judge else None,
             metrics=estimates(column.metrics, run.scores),
             rank=ranks.get(entry),
-            cost=_round_costs(total(run.costs)) if run.costs else None,
+            cost=costs and {name: int(x) if x.is_integer() else round(x, 1) for name, x in costs.items()},
         )
 
 
@@ -167,10 +141,6 @@ def _sum_of(metric: Metric, scores: Sequence[Score]) -> int:
     sums = metric.sums_of_items(by_cluster(scores))
     assert isinstance(sums, ItemSums)
     return round(float(sums.terms[:, 0].sum()))
-
-
-def _round_costs(cost: Mapping[str, float]) -> dict[str, float]:
-    return {name: int(value) if value.is_integer() else round(value, 1) for name, value in cost.items()}
 
 
 def _group(mean: Mean) -> ReportGroup:
@@ -214,32 +184,32 @@ def _floors(column: Column) -> Iterator[Floor]:
             yield Floor(column.id, reply, metric, figure.value, metric == column.headline.name)
 
 
-def _published(board: Board) -> Iterator[PublishedFigure]:
+def _published(board: Board) -> Iterator[Json]:
     """Collect the published figures for columns and groups, except for those on the packaged sample."""
-    for column in (column for column in board.columns if column.first.provenance.data != "sample"):
+    for column in board.columns:
         metrics = {metric.name for metric in column.metrics}
-        for figure in published_for(column.task):
-            if figure.metric in metrics and _same_mode(figure, column.first.scoring):
-                yield PublishedFigure(column.id, None, figure.metric == column.headline.name, *_known(figure))
+        for one in published_for(column.task):
+            if one.metric in metrics and _is_shown(one, [column], column.first.scoring):
+                yield _published_figure(one, one.metric == column.headline.name, column=column.id, group=None)
     for mean in board.means:
-        if all(column.first.provenance.data != "sample" for column in mean.columns):
-            for figure in published(mean.group.name):
-                of_mean = figure.task == mean.group.name and figure.metric == mean.name
-                if of_mean and _same_mode(figure, mean.scoring):
-                    yield PublishedFigure(None, mean.id, True, *_known(figure))
+        for one in published(mean.group.name):
+            if (one.task, one.metric) == (mean.group.name, mean.name) and _is_shown(one, mean.columns, mean.scoring):
+                yield _published_figure(one, True, column=None, group=mean.id)
 
 
-def _same_mode(figure: Published, scoring: str) -> bool:
+def _is_shown(figure: Published, columns: Sequence[Column], scoring: str) -> bool:
     """Return whether a figure is shown with those of a mode.
 
     Figures for `paper` are shown with `strict` ones, too, for orientation; the page states their mode.
     """
-    return scoring == "strict" or figure.scoring in ("both", scoring)
+    on_sample = any(column.first.provenance.data == "sample" for column in columns)
+    return not on_sample and (scoring == "strict" or figure.scoring in ("both", scoring))
 
 
-def _known(figure: Published) -> tuple[str, str, str, float, str, str, str]:
+def _published_figure(figure: Published, headline: bool, **place: str | None) -> Json:
+    names = ("model", "method", "metric", "value", "scoring", "source")
     note = " ".join(figure.note.splitlines())
-    return figure.model, figure.method, figure.metric, figure.value, figure.scoring, figure.source, note
+    return {**place, "headline": headline, **{name: getattr(figure, name) for name in names}, "note": note}
 
 
 # --- remarks ----------------------------------------------------------------------------------------
@@ -252,36 +222,30 @@ def _notes(board: Board) -> Iterator[str]:
             "harnesses are not merged: both are compared with all others and with each other. To compare models, pass "
             "the results of one harness"
         )
-    if differing := different_settings(column.runs for column in board.columns):
-        clauses = []
-        for name, by_value in differing.items():
-            values = sorted(by_value, key=lambda value: value is None)
-            clauses.append(f"{name} is {_joined([_of_entries(value, by_value[value], board) for value in values])}")
+    clauses = []
+    for name, by_entry in different_settings(column.runs for column in board.columns).items():
+        parts = []
+        for value in sorted({*by_entry.values()}, key=lambda value: (value is None, str(value))):
+            labels = [board.labels[entry] for entry, own in by_entry.items() if own == value]
+            who = joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
+            parts.append(f"{'the task’s own' if value is None else value} for {who}")
+        clauses.append(f"{name} is {joined(parts)}")
+    if clauses:
         yield f"Entries that are compared have different generation settings: {'; '.join(clauses)}"
 
 
-def _of_entries(value: str | None, entries: Sequence[Entry], board: Board) -> str:
-    """Say which entries have a value of a setting, by their labels if they are few."""
-    labels = [board.labels[entry] for entry in entries]
-    who = _joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
-    return f"{'the task’s own' if value is None else value} for {who}"
-
-
-def _joined(parts: Iterable[str]) -> str:
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _warnings(board: Board) -> Iterator[ReportWarning]:
+def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
     for column in board.columns:
         for entry, run in column.runs.items():
             for share, meaning in run.reply_warnings:
                 text = f"{board.labels[entry]}, {column.title}: {share} {meaning}"
-                yield ReportWarning(board.ids[entry], column.id, share, meaning, text)
+                where = {"entry": board.ids[entry], "column": column.id}
+                yield {**where, "share": share, "meaning": meaning, "text": text}
 
 
-def _superseded(board: Board) -> Iterator[Superseded]:
+def _superseded(board: Board) -> Iterator[Mapping[str, str]]:
     for earlier, entry, column in board.superseded:
         later = column.runs[entry]
         why = f"{column.task.name}: replaced by the later run of {later.created} ({later.source})"
-        yield Superseded(board.ids[entry], column.id, earlier.source, earlier.created, why)
+        where = {"entry": board.ids[entry], "column": column.id}
+        yield {**where, "source": earlier.source, "created": earlier.created, "why": why}

@@ -9,8 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from halu_tasks.replies.reference import comparison_note, decisive_metric
-from halu_tasks.results.comparability import asked_otherwise, chosen_metrics, not_paired, reordered
-from halu_tasks.results.entry import Entry, labels_of
+from halu_tasks.results.comparability import (
+    Entry,
+    asked_otherwise,
+    chosen_metrics,
+    labels_of,
+    not_paired,
+    reordered,
+)
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import Score
@@ -67,16 +73,12 @@ class Column:
         """The metrics that apply to the runs, in the task's order."""
         all_metrics = self.task.metrics_of(self.first.scoring, self.first.scores)
         # provenance only records a judge that was named as an option
-        options = {**self.first.provenance.options, "judge": self.first.judge, **self._judge_errors()}
+        options = {**self.first.provenance.options, "judge": self.first.judge}
+        if self.task.judged:
+            # what is known of the judge's errors may have been added to some runs
+            known = {name for run in self.runs.values() for score in run.scores for name in score.measurements}
+            options |= {"reference": "labels" in known, "assume": "assumed_sensitivity_low" in known}
         return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]
-
-    def _judge_errors(self) -> dict[str, bool]:
-        """Return the options about the judge's errors, and whether the scores of any run have what they add."""
-        if not self.task.judged:
-            return {}
-        markers = {"reference": "labels", "assume": "assumed_sensitivity_low"}
-        scores = [score for run in self.runs.values() for score in run.scores]
-        return {option: any(name in score.measurements for score in scores) for option, name in markers.items()}
 
     @cached_property
     def headline(self) -> Metric:
@@ -94,14 +96,12 @@ class Column:
     def notes(self) -> list[str]:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
         judged = comparison_note(self.task, self.compared_by[0], [run.scores for run in self.runs.values()])
-        counts = {entry.model: reordered(self.first, run) for entry, run in list(self.runs.items())[1:]}
-        others = {model: count for model, count in counts.items() if count}
         notes = [judged] if judged else []
-        if others:
-            low, high = min(others.values()), max(others.values())
-            count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-            who = next(iter(others)) if len(others) == 1 else f"{len(others)} models"
-            order = f"the answers of {count} items were in a different order than for {self.first.model}"
+        if counts := {entry.model: count for entry, run in self.runs.items() if (count := reordered(self.first, run))}:
+            low, high = min(counts.values()), max(counts.values())
+            items = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            who = next(iter(counts)) if len(counts) == 1 else f"{len(counts)} models"
+            order = f"the answers of {items} items were in a different order than for {self.first.model}"
             notes.append(f"for {who}, {order}")
         return notes
 
@@ -185,7 +185,7 @@ def board(runs: Sequence[Run]) -> Board:
         runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
     """
     rows = [(Entry.of(run), run) for run in runs]
-    entries = sorted({entry for entry, _ in rows}, key=Entry.order)
+    entries = sorted({entry for entry, _ in rows}, key=lambda entry: (entry.model.casefold(), entry))
     arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
     arranged.means = sorted(_means(arranged), key=lambda mean: len(mean.figures) < 2)
     for number, mean in enumerate(arranged.means, 1):
@@ -234,7 +234,7 @@ def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike
         main.title = main.task.name
         for column in others:
             differences = [*not_paired(main.first, column.first), *asked_otherwise(main.first, column.first)]
-            column.why = "; ".join(unlike.what for unlike in differences) or "has different correct answers"
+            column.why = "; ".join(differences) or "has different correct answers"
             column.title = "-".join([main.title, *_suffixes(main.first, column.first)])
     columns = [column for of_task in by_task.values() for column in of_task]
     columns.sort(key=lambda column: (not column.main, -len(column.runs)))

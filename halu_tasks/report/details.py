@@ -1,33 +1,39 @@
-"""The details of a report's column: breakdowns, confusion, calibration, both modes, and items."""
+"""The details of a report's columns: breakdowns, confusion, calibration, both modes, and items with their replies.
+
+They are JSON values, as in `report.json`. All replies are also written to a Parquet table.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from statistics import fmean, pvariance
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from halu_tasks.report.board import Column
-from halu_tasks.report.items import OTHER_MODE, shown_items, value_of
-from halu_tasks.report.records import (
-    Bin,
-    BothModes,
-    Breakdown,
-    BreakdownRow,
-    BreakdownValue,
-    Calibration,
-    ColumnDetails,
-    Confusion,
-)
-from halu_tasks.results.entry import Entry
-from halu_tasks.results.run import ScoredReply
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Item
+from halu_tasks.report.board import Board, Column
+from halu_tasks.report.records import Json
+from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.benchmarks.localization import places
+from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.kinds import Label
-from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import BINS, brier, ece
 from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.text.spans import Span, Text
 
+OTHER_MODE = {"strict": "paper", "paper": "strict"}
 UNPARSED = "unparsed"
 JUDGED_ONCE = (
     "The judge's verdicts are not logged, so the other mode cannot be computed; score the replies in that mode."
@@ -38,66 +44,163 @@ _VALUES = 24
 _LABELS = 12
 """Maximum number of targets, and of other answers, in a confusion matrix."""
 
-Others = Mapping[Entry, Sequence[Score] | None]
-"""For each entry, the scores of its replies in the other mode; None for a judged task."""
+PER_KIND = 10
+"""Maximum number of items of each kind in a column."""
+BUDGET = 2_500_000
+"""Maximum total size in bytes of the strings of all items shown."""
+_MIN_BYTES, _MAX_BYTES = 100, 6_000
+"""Bounds of the limit for one string, in bytes."""
+_MAX_VERDICTS = 100
+"""Maximum number of verdicts shown for one reply."""
+_MAX_MARKED = 20_000
+"""Maximum length in characters of a text in which spans are marked, once for each entry."""
+_TITLE = 140
+"""Maximum length of an item's title in characters."""
+_LABEL = re.compile(r".*[:：]\s*")
+"""What all titles may begin with, such as `Question: `."""
+
+_TEXTS = (
+    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),
+    *("reply", "system", "prompt", "tags", "facts", "other_scoring", "other_answer", "other_outcome", "source"),
+)
+SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), ("value", pa.float64()), ("other_value", pa.float64())])
 
 
-def details(column: Column, ids: Mapping[Entry, str], others: Others, limit: int) -> ColumnDetails:
-    """Collect the details of a column.
+class ReplyRecord(NamedTuple):
+    """A reply to an item, with its scores in the column's mode and in the other one, and their headline figures.
+
+    `other` is None for a judged task, whose verdicts are not logged, and a figure if the metric does not define one.
+    """
+
+    item: Item
+    reply: str
+    score: Score
+    other: Score | None
+    value: float | None
+    other_value: float | None
+
+
+Replies = Mapping[str, Sequence[ReplyRecord]]
+"""The replies by the id of the entry."""
+
+
+def write_details(board: Board, table: Path, step: Callable[[int], object]) -> list[Json]:
+    """Collect the details of all columns, and write all replies to a Parquet table.
+
+    Lists and mappings are written as JSON. Invalid Unicode (lone surrogates) is replaced by question marks.
 
     Args:
-        column: The column.
-        ids: The ids of entries.
-        others: Scores in the other mode.
-        limit: The maximum length of each string of an item, in bytes.
+        board: The board.
+        table: The file of the table.
+        step: Called with 1 after each column.
     """
-    scores = {ids[entry]: run.scores for entry, run in column.runs.items()}
-    label = column.task.choices[0] if column.task.choices else None
-    curves = (_calibration(entry, label, own) for entry, own in scores.items()) if label else ()
-    labelled = isinstance(column.task.answer, Label)
-    matrices = (_confusion(entry, own) for entry, own in scores.items()) if labelled else ()
-    modes: list[BothModes] | None = None
-    missing = JUDGED_ONCE
-    if not column.task.judged:
-        modes = list(_both_modes(column, ids, others)) or None
-        missing = "" if modes else NO_COMMON_METRIC
-    return ColumnDetails(
-        column=column.id,
-        breakdowns=list(_breakdowns(column, ids)),
-        confusion=[matrix for matrix in matrices if matrix],
-        calibration=[curve for curve in curves if curve],
-        modes=modes,
-        modes_missing=missing,
-        items=shown_items(column, ids, others, limit),
-    )
+    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.labels))
+    all_details = []
+    with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
+        for column in board.columns:
+            replies = {board.ids[entry]: _records(column, run) for entry, run in column.runs.items()}
+            for entry, run in column.runs.items():
+                rows = _rows(column, run, board.labels[entry], replies[board.ids[entry]])
+                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+            all_details.append(_details(column, replies, limit))
+            step(1)
+    return all_details
 
 
-def other_scores(column: Column, answers: Sequence[ScoredReply]) -> list[Score] | None:
-    """Score replies in the other mode; None for a judged task, whose verdicts are not logged."""
+def _records(column: Column, run: Run) -> list[ReplyRecord]:
+    mode = OTHER_MODE[run.scoring]
+    scores = [answered.score for answered in run.answers]
+    values = _values_of(column.headline, scores)
     if column.task.judged:
+        return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
+    others = [answered.scored(column.task, mode) for answered in run.answers]
+    other_values = _values_of(_metrics(column, mode).get(column.headline.name), others)
+    pairs = zip(run.answers, others, values, other_values, strict=True)
+    return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
+
+
+def _metrics(column: Column, mode: str) -> dict[str, Metric]:
+    return {metric.name: metric for metric in column.task.scoring[mode].metrics}
+
+
+def _values_of(metric: Metric | None, scores: Sequence[Score]) -> list[float | None]:
+    """Return the figure of each single item, None where the metric does not define one."""
+    if metric is None or not metric.item:
+        return [None] * len(scores)
+    with np.errstate(all="ignore"):
+        figures = np.asarray(metric.terms(Columns.of(scores)), dtype=np.float64)
+    return [None if value != value else value for value in figures.tolist()]
+
+
+def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> list[dict[str, Any]]:
+    """Return the rows of the table with the replies of an entry."""
+    rows = []
+    for item, reply, score, other, value, other_value in replies:
+        row: dict[str, Any] = {"entry": label, "column": column.title, "task": run.task, "scoring": run.scoring}
+        row |= {"id": item.id, "cluster": item.cluster, "system": item.system, "prompt": item.prompt, "reply": reply}
+        row |= {"target": score.target, "answer": score.answer, "outcome": score.outcome, "reason": score.reason}
+        row |= {"tags": dict(item.tags), "facts": dict(score.measurements), "source": run.source}
+        row["verdicts"] = score.verdicts_json() or None
+        if other:
+            row |= {"other_scoring": OTHER_MODE[run.scoring], "other_answer": other.answer}
+            row["other_outcome"] = other.outcome
+        texts: dict[str, Any] = {key: _text(text) for key, text in row.items()}
+        rows.append(texts | {"value": value, "other_value": other_value})
+    return rows
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
         return None
-    return [answered.scored(column.task, OTHER_MODE[column.first.scoring]) for answered in answers]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _breakdowns(column: Column, ids: Mapping[Entry, str]) -> Iterator[Breakdown]:
+def _details(column: Column, replies: Replies, limit: int) -> Json:
+    label = column.task.choices[0] if column.task.choices else None
+    scores = {entry: [own.score for own in of_entry] for entry, of_entry in replies.items()}
+    labelled = isinstance(column.task.answer, Label)
+    matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
+    curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
+    modes = list(_both_modes(column, replies)) or None
+    return {
+        "column": column.id,
+        "breakdowns": list(_breakdowns(column, scores)),
+        "confusion": [matrix for matrix in matrices if matrix],
+        "calibration": [curve for curve in curves if curve],
+        "modes": modes,
+        "modes_missing": "" if modes else JUDGED_ONCE if column.task.judged else NO_COMMON_METRIC,
+        "items": _shown_items(column, replies, limit),
+    }
+
+
+def _breakdowns(column: Column, scores: Mapping[str, Sequence[Score]]) -> Iterator[Json]:
     """Break the headline down by each tag with several values, and by the length of the prompt."""
     items = {answered.item.id: answered.item for answered in column.first.answers}
     tags = {id: dict(item.tags) for id, item in items.items()}
     lengths = _quarters({id: len(item.prompt) for id, item in items.items()})
     for id, length_range in lengths.items():
         tags[id]["length"] = length_range
-    tagged = {
-        ids[entry]: by_cluster(score.tagged(tags[score.id]) for score in run.scores)
-        for entry, run in column.runs.items()
-    }
+    tagged = {entry: by_cluster(score.tagged(tags[score.id]) for score in own) for entry, own in scores.items()}
     for name in dict.fromkeys(name for item_tags in tags.values() for name in item_tags):
         counts = Counter(item_tags[name] for item_tags in tags.values() if name in item_tags)
         if 1 < len(counts) <= _VALUES:
             values = list(dict.fromkeys(lengths.values())) if name == "length" else sorted(counts)
             metrics = [column.headline.only(name, value, value) for value in values]
-            rows = [BreakdownRow(id, [estimate(one, clusters) for one in metrics]) for id, clusters in tagged.items()]
-            sizes = [BreakdownValue(value, counts[value]) for value in values]
-            yield Breakdown(name, column.headline.name, sizes, rows)
+            yield {
+                "by": name,
+                "metric": column.headline.name,
+                "values": [{"value": value, "n": counts[value]} for value in values],
+                "cells": [
+                    {"entry": entry, "figures": [_figure(metric, columns) for metric in metrics]}
+                    for entry, columns in tagged.items()
+                ],
+            }
+
+
+def _figure(metric: Metric, columns: Columns) -> Json | None:
+    figure = estimate(metric, columns)
+    return None if figure is None else figure._asdict()
 
 
 def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
@@ -115,7 +218,7 @@ def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
     return {id: names[number] for id, number in sorted(quarter.items(), key=lambda pair: pair[1])}
 
 
-def _confusion(entry: str, scores: Sequence[Score]) -> Confusion | None:
+def _confusion(entry: str, scores: Sequence[Score]) -> Json | None:
     """Count answers by target, those without a label by their outcome; None if targets are not labels."""
     targets = sorted({score.target for score in scores if isinstance(score.target, str)})
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
@@ -126,45 +229,193 @@ def _confusion(entry: str, scores: Sequence[Score]) -> Confusion | None:
         return None
     unanswered = [outcome for outcome in NO_ANSWER if outcome == UNPARSED or any(cells[t, outcome] for t in targets)]
     answers = [*targets, *others, *unanswered]
-    return Confusion(entry, targets, answers, [[cells[target, answer] for answer in answers] for target in targets])
+    counts = [[cells[target, answer] for answer in answers] for target in targets]
+    return {"entry": entry, "targets": targets, "answers": answers, "counts": counts}
 
 
-def _calibration(entry: str, label: str, scores: Sequence[Score]) -> Calibration | None:
-    """Compute the calibration of probabilities, in the bins of `ece`; None if there are none."""
+def _calibration(entry: str, label: str, scores: Sequence[Score]) -> Json | None:
+    """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
     known = [(score.measurements[FACT], score.target == label) for score in scores if FACT in score.measurements]
     clusters = by_cluster(scores)
-    errors = [estimate(metric(label), clusters) for metric in (ece, brier)]
-    if not known or errors[0] is None or errors[1] is None:
+    errors = [_figure(metric(label), clusters) for metric in (ece, brier)]
+    if not known or None in errors:
         return None
     bins = []
     for i in range(BINS):
         inside = [(p, has_label) for p, has_label in known if min(int(p * BINS), BINS - 1) == i]
         if inside:
             mean, share = (float(np.mean(values)) for values in zip(*inside, strict=True))
-            bins.append(Bin(i / BINS, (i + 1) / BINS, len(inside), mean, share))
-    return Calibration(entry, label, bins, len(scores) - len(known), errors[0], errors[1])
+            bins.append({"low": i / BINS, "high": (i + 1) / BINS, "n": len(inside), "mean": mean, "share": share})
+    record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(known)}
+    return record | dict(zip(("ece", "brier"), errors, strict=True))
 
 
-def _both_modes(column: Column, ids: Mapping[Entry, str], others: Others) -> Iterator[BothModes]:
+def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
     """Compare the scores of each entry in both modes, unless these have no metric in common."""
     mode, other_mode = column.first.scoring, OTHER_MODE[column.first.scoring]
-    other_metrics = {metric.name: metric for metric in column.task.scoring[other_mode].metrics}
-    candidates = (m for m in (column.headline, *column.metrics) if m.name in other_metrics and m.name != UNPARSED)
-    metric = next(candidates, None)
-    if metric is None:
+    theirs = _metrics(column, other_mode)
+    common = (m for m in (column.headline, *column.metrics) if m.name in theirs and m.name != UNPARSED)
+    metric = next(common, None)
+    if metric is None or column.task.judged:
         return
-    metrics = {mode: metric, other_mode: other_metrics[metric.name]}
-    for entry, run in column.runs.items():
-        scores = {mode: run.scores, other_mode: others[entry] or []}
-        values = [[value_of(metrics[name], score) for score in own] for name, own in scores.items()]
-        unanswered = {name: sum(score.outcome in NO_ANSWER for score in own) for name, own in scores.items()}
-        yield BothModes(
-            entry=ids[entry],
-            metric=metric.name,
-            strict=estimate(metrics["strict"], by_cluster(scores["strict"])),
-            paper=estimate(metrics["paper"], by_cluster(scores["paper"])),
-            unanswered_strict=unanswered["strict"],
-            unanswered_paper=unanswered["paper"],
-            changed=sum(one != other for one, other in zip(*values, strict=True)),
-            n=len(run.scores),
-        )
+    for entry, own in replies.items():
+        both = {
+            mode: (metric, [reply.score for reply in own]),
+            other_mode: (theirs[metric.name], [reply.other for reply in own if reply.other]),
+        }
+        values = [_values_of(*one) for one in both.values()]
+        yield {
+            "entry": entry,
+            "metric": metric.name,
+            **{name: _figure(one, by_cluster(scores)) for name, (one, scores) in both.items()},
+            **{f"unanswered_{name}": sum(s.outcome in NO_ANSWER for s in scores) for name, (_, scores) in both.items()},
+            "changed": sum(one != other for one, other in zip(*values, strict=True)),
+            "n": len(own),
+        }
+
+
+# --- items ------------------------------------------------------------------------------------------
+
+
+def _shown_items(column: Column, replies: Replies, limit: int) -> list[Json]:
+    """Show the hardest items, and those on which entries or modes disagree, with all replies (several with epochs)."""
+    by_item: dict[str, dict[str, list[ReplyRecord]]] = {}
+    for entry, own in replies.items():
+        for reply in own:
+            by_item.setdefault(reply.item.id, {}).setdefault(entry, []).append(reply)
+    right = {id: _correctness(column.headline, of_item) for id, of_item in by_item.items()}
+    has_other = column.headline.name in _metrics(column, OTHER_MODE[column.first.scoring])
+    weights: dict[str, dict[str, float]] = {
+        "worst": {id: 1 - fmean(shares) for id, shares in right.items() if shares},
+        "disagreeing": {id: pvariance(shares) for id, shares in right.items() if shares},
+        "modes differ": {
+            id: sum(any(reply.other and reply.value != reply.other_value for reply in own) for own in of_item.values())
+            for id, of_item in by_item.items()
+            if has_other
+        },
+    }
+    kinds: dict[str, list[str]] = {}
+    for kind, weight in weights.items():
+        # ties are broken by a hash of the id
+        order = sorted(weight, key=lambda id: (-weight[id], stable_hash(id, surrogates="surrogatepass")))
+        for id in order[:PER_KIND]:
+            if weight[id] > 0:
+                kinds.setdefault(id, []).append(kind)
+    names = titles({id: next(iter(of_item.values()))[0].item.prompt for id, of_item in by_item.items()})
+    shown: list[Json] = []
+    for id, of_item in kinds.items():
+        chosen = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1)}
+        shown.append(chosen | _shown_item(column, by_item[id], limit))
+    return shown
+
+
+def _correctness(headline: Metric, of_item: Mapping[str, Sequence[ReplyRecord]]) -> list[float]:
+    """Compute how right each entry with a figure has an item, from 0 to 1, on average over epochs."""
+    shares = []
+    for own in of_item.values():
+        values = [reply.value for reply in own if reply.value is not None]
+        if values:
+            share = fmean(values)
+            if not headline.higher_is_better:
+                # shares are inverted, so that more is better; for counts, only the order matters
+                share = 1 - share if headline.range[1] <= 1 else 1 / (1 + max(share, 0.0))
+            shares.append(share)
+    return shares
+
+
+def text_limit(items: int, entries: int) -> int:
+    """Compute the limit in bytes for each string, given the number of items and of entries that reply to each."""
+    return max(_MIN_BYTES, min(_MAX_BYTES, BUDGET // max(items * (entries + 1), 1)))
+
+
+def cut(text: str, limit: int) -> tuple[str, int]:
+    """Truncate a string to at most `limit` bytes.
+
+    Returns:
+        The start of the string, and the number of characters that were left out.
+    """
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= limit:
+        return text, 0
+    start = encoded[:limit].decode("utf-8", "ignore")
+    # a string with lone surrogates does not begin with what is left without them
+    start = start if text.startswith(start) else text[: limit // 4]
+    return start, len(text) - len(start)
+
+
+def titles(prompts: Mapping[str, str]) -> dict[str, str]:
+    """Title items by the first line of their prompts that few others have, usually the question, without its label."""
+    lines = {id: [line for line in prompt.split("\n") if line.strip()] or [""] for id, prompt in prompts.items()}
+    counts = Counter(line for own in lines.values() for line in {*own})
+    first = {id: next((line for line in own if 3 * counts[line] <= len(lines)), own[0]) for id, own in lines.items()}
+    pairs = zip(min(first.values()), max(first.values()), strict=False) if len(first) > 1 else ()
+    common = "".join(char for char, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    label = _LABEL.match(common)
+    start = label.end() if label else 0
+    shown = {id: " ".join(line[start : 8 * _TITLE].split()) for id, line in first.items()}
+    return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in shown.items()}
+
+
+def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
+    item = next(iter(replies.values()))[0].item
+    parts = {name: cut(getattr(item, name), limit) for name in ("prompt", "system", "target")}
+    gold = column.task.answer.gold_spans(item.gold)
+    gold = gold if gold and len(gold.text) <= _MAX_MARKED else None
+    text, left_out = cut(gold.text, limit) if gold else ("", 0)
+    whole = Text(gold.text) if gold else None
+    other_mode = OTHER_MODE[column.first.scoring]
+    shown = []
+    for entry, own in replies.items():
+        for reply in own:
+            spans, unplaced = _marks(whole, gold.spans if gold else [], reply.score.answer)
+            marks = {"spans": spans, "unplaced": [cut(string, limit)[0] for string in unplaced]}
+            shown.append(_shown_reply(entry, reply, other_mode, limit) | marks)
+    return {
+        **{name: part for name, (part, _) in parts.items()},
+        "cut": sum(cut_off for _, cut_off in parts.values()),
+        "tags": item.tags,
+        "text": f"{text}{'…' * bool(left_out)}" if gold else None,
+        "gold": gold.spans if gold else [],
+        "replies": shown,
+    }
+
+
+def _marks(text: Text | None, gold: Sequence[Span], answer: Any) -> tuple[list[Span] | None, list[str]]:
+    """Return the spans of an answer's strings in the text, sorted, and the strings that are not in it."""
+    if text is None or not isinstance(answer, list):
+        return None, []
+    placed = {string: places(text, string, gold) for string in answer}
+    spans = sorted({span for spans in placed.values() for span in spans})
+    return spans, [string for string, spans in placed.items() if not spans]
+
+
+def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -> dict[str, Any]:
+    score, other = record.score, record.other
+    reply, left_out = cut(record.reply, limit)
+    differs = isinstance(score.target, str) and score.target != record.item.target
+    return {
+        "entry": entry,
+        "reply": reply,
+        "cut": left_out,
+        "answer": _cut_answer(score.answer, limit),
+        "outcome": score.outcome,
+        # the correct answer, if the item was asked in another order
+        "target": score.target if differs else None,
+        "value": record.value,
+        "reason": score.reason,
+        "verdicts": [
+            {name: cut(text, limit)[0] for name, text in verdict.items()}
+            for verdict in score.verdicts_json()[:_MAX_VERDICTS]
+        ],
+        "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
+        "probability": score.measurements.get(FACT),
+        "other": other
+        and {"scoring": other_mode, "answer": _cut_answer(other.answer, limit)}
+        | {"outcome": other.outcome, "value": record.other_value},
+    }
+
+
+def _cut_answer(answer: str | list[str] | None, limit: int) -> str | list[str] | None:
+    if isinstance(answer, list):
+        return [cut(string, limit)[0] for string in answer]
+    return None if answer is None else cut(answer, limit)[0]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
 
 from halu_tasks.report.board import Board, Column, Mean
-from halu_tasks.report.records import Comparison, EntryPair, Wins
-from halu_tasks.results.entry import Entry
-from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.statistics.paired import Difference, differences_of, items_of, without_clusters
+from halu_tasks.report.records import Comparison, EntryPair, Json
+from halu_tasks.results.comparability import Entry
+from halu_tasks.scorers.statistics.paired import differences_of, items_of, without_clusters
 from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
 from halu_tasks.scorers.statistics.simultaneous import (
     LEVEL,
@@ -27,38 +26,17 @@ Ranks = Mapping[Entry, tuple[int, int]]
 """The confidence sets of ranks by entry."""
 
 
-class _PairOfEntries(NamedTuple):
-    """Two entries in one metric of a column or mean, with the contrast of their figures in the family of tests."""
-
-    place: Column | Mean
-    metric: Metric
-    first: Entry
-    second: Entry
-    difference: Difference
-    contrast: Contrast
-
-
-@dataclass(frozen=True)
-class Differences:
-    """All pairs of entries, compared in all columns and means.
+def differences(board: Board, margin: float | None = None) -> tuple[Comparison, Mapping[Column | Mean, Ranks]]:
+    """Compare all pairs of entries in all columns and means.
 
     Main columns and main means are one family of tests, and those apart another.
-
-    Attributes:
-        comparison: The pairs.
-        ranks: For each column and mean, the confidence sets of the ranks of its entries.
-    """
-
-    comparison: Comparison
-    ranks: Mapping[Column | Mean, Ranks]
-
-
-def differences(board: Board, margin: float | None = None) -> Differences:
-    """Compare all pairs of entries.
 
     Args:
         board: The board.
         margin: The difference below which two entries count as equal; None to test no equality.
+
+    Returns:
+        The pairs, and for each column and mean the confidence sets of the ranks of its entries.
     """
     pairs: list[EntryPair] = []
     ranks: dict[Column | Mean, Ranks] = {}
@@ -66,10 +44,10 @@ def differences(board: Board, margin: float | None = None) -> Differences:
     for main in (True, False):
         places: list[Column | Mean] = [mean for mean in board.means if mean.main == main]
         places += [column for column in board.columns if column.main == main]
-        contrasts = [one for place in places for one in _contrasts(place, margin)]
-        family = [one.contrast for one in contrasts]
+        alone = [(place, *one) for place in places for one in _pairs(place, board, margin)]
+        family = [contrast for _, _, contrast in alone]
         p_values = zip(adjusted_p_values(family), adjusted_equality(family), strict=True)
-        tested = [_pair(one, board, *p) for one, p in zip(contrasts, p_values, strict=True)]
+        tested = [_tested(pair, place, *p) for (place, pair, _), p in zip(alone, p_values, strict=True)]
         ranks |= {place: _ranks(place, board, tested) for place in places}
         pairs += tested
         sizes.append(len(tested))
@@ -77,55 +55,55 @@ def differences(board: Board, margin: float | None = None) -> Differences:
     pairs.sort(key=lambda pair: (order[pair.first], order[pair.second]))
     main_columns = {column.id for column in board.columns if column.main}
     wins = list(_wins([pair for pair in pairs if pair.column in main_columns]))
-    return Differences(Comparison(_rule(sizes[0], sizes[1], margin), margin, pairs, wins), ranks)
+    return Comparison(_rule(sizes[0], sizes[1], margin), margin, pairs, wins), ranks
 
 
-def _contrasts(place: Column | Mean, margin: float | None) -> Iterator[_PairOfEntries]:
+def _pairs(place: Column | Mean, board: Board, margin: float | None) -> Iterator[tuple[EntryPair, Contrast]]:
+    """Compare each two entries alone, with the contrast of their figures in the family of tests."""
     entries = place.entries
     # the items of all entries are the same
     scores = place.scores(entries[0])
     clusters = sorted({score.cluster for score in scores})
-    scope = (place if isinstance(place, Column) else place.columns[0]).task.benchmark
+    columns = [place] if isinstance(place, Column) else place.columns
     for metric in place.compared_by:
-        if isinstance(place, Column):
-            items = items_of(metric, scores)
-        else:
-            # items of two tasks may have the same ids
-            items = sum(items_of(column.headline, column.scores(entries[0])) for column in place.columns)
+        # items of two tasks may have the same ids
+        metrics = [metric] if isinstance(place, Column) else [column.headline for column in columns]
+        pairs = zip(metrics, columns, strict=True)
+        items = sum(items_of(of_column, column.scores(entries[0])) for of_column, column in pairs)
         all_sums = {entry: without_clusters(metric, place.scores(entry)) for entry in entries}
         sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
         if len(sums) < 2:
             continue
-        found = differences_of(metric, list(sums.values()), items, margin)
-        influences = [influence(own, clusters, scope) for own in sums.values()]
+        by_numbers = differences_of(metric, list(sums.values()), items, margin)
+        influences = [influence(own, clusters, columns[0].task.benchmark) for own in sums.values()]
         for (i, first), (j, second) in combinations(enumerate(sums), 2):
-            if (i, j) in found:
-                one = found[i, j]
-                contrast = Contrast(one.value, one.p, influences[i], influences[j], one.p_equal)
-                yield _PairOfEntries(place, metric, first, second, one, contrast)
+            if (i, j) in by_numbers:
+                difference = by_numbers[i, j]
+                pair = EntryPair(
+                    column=place.id if isinstance(place, Column) else None,
+                    group=None if isinstance(place, Column) else place.id,
+                    first=board.ids[first],
+                    second=board.ids[second],
+                    metric=metric.name,
+                    difference=difference,
+                    p_adjusted=None,
+                    better=None,
+                    p_equal_adjusted=None,
+                    equal=False,
+                    items_needed=items_needed(difference),
+                    not_estimated=not_estimated(difference),
+                )
+                yield pair, Contrast(difference.value, difference.p, influences[i], influences[j], difference.p_equal)
 
 
-def _pair(one: _PairOfEntries, board: Board, p: float | None, p_equal: float | None) -> EntryPair:
-    first, second = board.ids[one.first], board.ids[one.second]
-    up = one.metric.higher_is_better
+def _tested(pair: EntryPair, place: Column | Mean, p: float | None, p_equal: float | None) -> EntryPair:
+    """Add what the adjusted p values say."""
+    up = next(metric.higher_is_better for metric in place.compared_by if metric.name == pair.metric)
     better = None
     if up is not None and p is not None and p < LEVEL:
-        better = first if (one.difference.value > 0) == up else second
-    is_column = isinstance(one.place, Column)
-    return EntryPair(
-        column=one.place.id if is_column else None,
-        group=None if is_column else one.place.id,
-        first=first,
-        second=second,
-        metric=one.metric.name,
-        difference=one.difference,
-        p_adjusted=p,
-        better=better,
-        p_equal_adjusted=p_equal,
-        equal=p_equal is not None and p_equal < LEVEL,
-        items_needed=items_needed(one.difference),
-        not_estimated=not_estimated(one.difference),
-    )
+        better = pair.first if (pair.difference.value > 0) == up else pair.second
+    equal = p_equal is not None and p_equal < LEVEL
+    return replace(pair, p_adjusted=p, better=better, p_equal_adjusted=p_equal, equal=equal)
 
 
 def _ranks(place: Column | Mean, board: Board, pairs: Sequence[EntryPair]) -> Ranks:
@@ -145,15 +123,15 @@ def _ranks(place: Column | Mean, board: Board, pairs: Sequence[EntryPair]) -> Ra
     return dict(zip(entries, rank_ranges(decided, len(entries)), strict=True))
 
 
-def _wins(pairs: Sequence[EntryPair]) -> Iterator[Wins]:
+def _wins(pairs: Sequence[EntryPair]) -> Iterator[Json]:
     """Count the differences in which one entry is better than another, worse, equal or neither, for all pairs."""
-    outcomes: dict[tuple[str, str], list[str]] = {}
+    outcomes: dict[tuple[str, str], Counter[str]] = {}
     for pair in pairs:
-        outcome = pair.better or ("equal" if pair.equal else "open")
         for key in ((pair.first, pair.second), (pair.second, pair.first)):
-            outcomes.setdefault(key, []).append(outcome)
-    for (first, second), of_pair in outcomes.items():
-        yield Wins(first, second, *(of_pair.count(outcome) for outcome in (first, second, "equal", "open")))
+            outcomes.setdefault(key, Counter())[pair.better or ("equal" if pair.equal else "open")] += 1
+    for (first, second), counts in outcomes.items():
+        names = {"better": first, "worse": second, "equal": "equal", "open": "open"}
+        yield {"first": first, "second": second} | {name: counts[outcome] for name, outcome in names.items()}
 
 
 def _rule(main: int, apart: int, margin: float | None) -> str:

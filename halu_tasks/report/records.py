@@ -1,7 +1,8 @@
 """The records of a report, which the page, the Markdown and `report.json` show.
 
 A record's fields are its keys in `report.json`. Wide records are made of parts, whose fields are keys of the record
-itself. Entries, columns and groups are referred to by id.
+itself. Entries, columns and groups are referred to by id. The details of columns are JSON values from the start
+(`details.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any, NamedTuple
 
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.paired import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
@@ -26,13 +26,15 @@ FREQUENT = 0.01
 PART = {"part": True}
 """Metadata of a field whose own fields are keys of the record."""
 
+Json = Mapping[str, Any]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """Results of several models on several tasks, compared.
 
     Attributes:
-        about: The title, and what made the report.
+        about: `title`, `created` (ISO 8601), `package` with its version, and `table`, the file with all items.
         summary: In a few sentences, who leads on which task, what is open, and which figures say little.
         remarks: What is missing from the report, and what readers need to know of its results.
         entries: The models as they were asked: the rows of the leaderboard.
@@ -41,12 +43,13 @@ class Report:
         results: The results of entries in columns.
         group_results: The means of entries over groups.
         floors: Figures of uninformed replies.
-        published: Figures published in papers.
+        published: Figures published in papers for a `column` or a `group`: `model`, `method`, `metric`, `value`,
+            `scoring`, `source`, `note`, and whether they are of the `headline`.
         comparison: Differences between entries.
         why: The details of each column, in the order of `columns`; empty for a comparison.
     """
 
-    about: About = field(metadata=PART)
+    about: Mapping[str, str] = field(metadata=PART)
     summary: Sequence[str]
     remarks: Remarks = field(metadata=PART)
     entries: Sequence[ReportEntry]
@@ -55,9 +58,9 @@ class Report:
     results: Sequence[Result]
     group_results: Sequence[GroupResult]
     floors: Sequence[Floor]
-    published: Sequence[PublishedFigure]
+    published: Sequence[Json]
     comparison: Comparison = field(metadata=PART)
-    why: Sequence[ColumnDetails]
+    why: Sequence[Json]
 
     @cached_property
     def places(self) -> dict[str, ReportColumn | ReportGroup]:
@@ -79,21 +82,15 @@ class Report:
         """The means by the ids of entry and group."""
         return {(mean.entry, mean.group): mean for mean in self.group_results}
 
-    def columns_of(self, place: ReportGroup | ReportColumn) -> list[ReportColumn]:
+    def columns_of(self, place: Place) -> list[ReportColumn]:
         """List the columns of a mean, or the column itself."""
         if isinstance(place, ReportColumn):
             return [place]
         return [column for column in self.columns if column.id in place.columns]
 
-    def results_of(self, entry: str, place: ReportGroup | ReportColumn) -> list[Result]:
-        """List the results that a figure of an entry is computed from: one for a column, several for a mean."""
-        cells = ((entry, column.id) for column in self.columns_of(place))
-        return [self.by_cell[cell] for cell in cells if cell in self.by_cell]
-
-    def heads(self, groups: Iterable[ReportGroup], columns: Iterable[ReportColumn]) -> list[ReportGroup | ReportColumn]:
+    def heads(self, groups: Iterable[ReportGroup], columns: Iterable[ReportColumn]) -> list[Place]:
         """Order the heads of a leaderboard: means before columns, and what only one entry has after all others."""
-        entries = Counter(column for _, column in self.by_cell)
-        entries.update(group for _, group in self.means)
+        entries = Counter(place for _, place in (*self.by_cell, *self.means))
         return sorted([*groups, *columns], key=lambda place: entries[place.id] < 2)
 
     def top_groups(self, *, main: bool) -> list[ReportGroup]:
@@ -101,20 +98,32 @@ class Report:
         groups = [group for group in self.groups if group.main == main]
         return [group for group in groups if not any(set(group.columns) < set(other.columns) for other in groups)]
 
-    def ranked(self, column: ReportColumn) -> list[str]:
-        """List the ids of the entries with a figure in a column, best first by the metric that compares them."""
-        worth = {
-            entry: figure.value if column.higher_is_better is False else -figure.value
-            for (entry, in_column), result in self.by_cell.items()
-            if in_column == column.id and column.metric in result.metrics
-            for figure in (result.metrics.get(column.compared_by, result.metrics[column.metric]),)
-        }
-        return sorted(worth, key=worth.__getitem__)
-
-    def items_answered(self, place: ReportGroup | ReportColumn) -> tuple[int, int]:
+    def items_answered(self, place: Place) -> tuple[int, int]:
         """Count the items of a column or of all columns of a mean that were answered, and those of the data."""
-        sizes = [(column.size, column.condition.epochs) for column in self.columns_of(place)]
-        return sum(size.n // epochs for size, epochs in sizes), sum(size.of // epochs for size, epochs in sizes)
+        conditions = [column.condition for column in self.columns_of(place)]
+        return sum(one.n // one.epochs for one in conditions), sum(one.of // one.epochs for one in conditions)
+
+    def cell(self, entry: str, place: Place) -> Cell | None:
+        """Return the cell of an entry in a column or mean; None if it has no result there."""
+        cells = ((entry, column.id) for column in self.columns_of(place))
+        results = [self.by_cell[cell] for cell in cells if cell in self.by_cell]
+        counts = dict(zip((*NO_ANSWER, "not judged"), (*NO_ANSWER, "judge_failed"), strict=True))
+        # all tasks of a mean count the same
+        shares = {
+            kind: fmean((getattr(result, name) or 0) / (result.n or 1) for result in results)
+            for kind, name in counts.items()
+            if results
+        }
+        missing = {kind: share for kind, share in shares.items() if share > FREQUENT}
+        if isinstance(place, ReportGroup):
+            mean = self.means.get((entry, place.id))
+            return Cell(mean.figure, mean.rank, mean.corrected, mean.corrected is not None, missing) if mean else None
+        if not results:
+            return None
+        (result,) = results
+        corrected = result.metrics.get(f"{place.metric}_ppi")
+        by_corrected = place.compared_by != place.metric
+        return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
 
     def as_json(self) -> dict[str, Any]:
         """Convert to JSON values, as in `report.json`."""
@@ -137,52 +146,21 @@ def _json_value(value: Any) -> Any:
     return value
 
 
-class About(NamedTuple):
-    """The title, the time in ISO 8601, the package and its version, and the name of the file with all items."""
-
-    title: str
-    created: str
-    package: str
-    table: str
-
-
 class Remarks(NamedTuple):
     """What readers need to know.
 
     Attributes:
         notes: On entries, such as two that may be the same model.
         skipped: Files that were not read.
-        warnings: Results with many replies that contain no answer.
-        superseded: Runs that were replaced by later ones.
+        warnings: Results (`entry`, `column`) of which some (`share`) of the replies or of the questions to the judge
+            have no answer; `meaning` says what they are and what to do, and `text` everything.
+        superseded: Runs that were replaced by later ones: `entry`, `column`, `source`, `created`, `why`.
     """
 
     notes: Sequence[str]
     skipped: Sequence[Skipped]
-    warnings: Sequence[ReportWarning]
-    superseded: Sequence[Superseded]
-
-
-class ReportWarning(NamedTuple):
-    """A warning about some (`share`) of the replies of a result or of the questions to its judge.
-
-    `meaning` says what they are and what to do, and `text` is the warning with the entry and the column.
-    """
-
-    entry: str
-    column: str
-    share: str
-    meaning: str
-    text: str
-
-
-class Superseded(NamedTuple):
-    """A run that was replaced by a later one, and why."""
-
-    entry: str
-    column: str
-    source: str
-    created: str
-    why: str
+    warnings: Sequence[Mapping[str, str]]
+    superseded: Sequence[Mapping[str, str]]
 
 
 # --- the leaderboard --------------------------------------------------------------------------------
@@ -204,8 +182,8 @@ class Condition(NamedTuple):
     """What the results of a column share.
 
     Attributes:
-        scoring: The mode, `strict` or `paper`.
-        data: The kind of data: `pinned`, `extract`, `local` or `sample`.
+        benchmark: The benchmark's name.
+        about: One line about the task.
         data_file: The data file.
         data_sha256: Its hash.
         prompt_hash: The hash of the prompts; None if they are not known.
@@ -214,10 +192,13 @@ class Condition(NamedTuple):
         fewshot: The number of worked examples; None if it is not known.
         options: Task options that differ from their defaults.
         epochs: How many times each item was answered.
+        n: The number of replies of each entry.
+        of: The number of replies to all items of the data.
+        clusters: The number of clusters of items.
     """
 
-    scoring: str
-    data: str
+    benchmark: str
+    about: str
     data_file: str
     data_sha256: str
     prompt_hash: str | None
@@ -226,38 +207,12 @@ class Condition(NamedTuple):
     fewshot: int | None
     options: Mapping[str, Any]
     epochs: int
-
-
-class ColumnSize(NamedTuple):
-    """The number of replies of each entry, of replies to all items of the data, and of clusters of items."""
-
     n: int
     of: int
     clusters: int
 
 
-class Measures(NamedTuple):
-    """The metrics of a column.
-
-    Attributes:
-        headline: The metric that sums the task up.
-        compared_by: The metric by which entries are compared and ranked: the headline, or `<headline>_ppi` if labels
-            correct it in all results.
-        higher_is_better: The direction of the headline; None if neither is better.
-        range: The smallest and largest value of the headline; None for an end without a limit.
-        metrics: The names of all metrics.
-        directions: For each metric, whether higher is better; None if neither is.
-    """
-
-    headline: str
-    compared_by: str
-    higher_is_better: bool | None
-    range: tuple[float, float | None]
-    metrics: Sequence[str]
-    directions: Mapping[str, bool | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportColumn:
     """Comparable results on a task.
 
@@ -265,55 +220,42 @@ class ReportColumn:
         id: The column's id.
         title: The task's name, with a suffix if the column is shown apart.
         task: The task's name.
-        benchmark: The benchmark's name.
-        about: One line about the task.
         main: Whether this is the main column of its task; others are shown apart.
         why: Why the column is shown apart; empty for a main column.
         notes: Differences between the results that readers need to know of.
-        condition: What the results share.
-        size: How many items they are on.
-        measures: Their metrics.
+        scoring: The mode, `strict` or `paper`.
+        data: The kind of data: `pinned`, `extract`, `local` or `sample`.
+        headline: The metric that sums the task up.
+        compared_by: The metric by which entries are compared and ranked: the headline, or `<headline>_ppi` if labels
+            correct it in all results.
+        higher_is_better: The direction of the headline; None if neither is better.
+        range: The smallest and largest value of the headline; None for an end without a limit.
+        directions: For each metric, whether higher is better; None if neither is.
+        condition: What else the results share.
     """
 
     id: str
     title: str
     task: str
-    benchmark: str
-    about: str
     main: bool
     why: str
     notes: Sequence[str]
+    scoring: str
+    data: str
+    headline: str
+    compared_by: str
+    higher_is_better: bool | None
+    range: tuple[float, float | None]
+    directions: Mapping[str, bool | None]
     condition: Condition = field(metadata=PART)
-    size: ColumnSize = field(metadata=PART)
-    measures: Measures = field(metadata=PART)
 
     @property
     def metric(self) -> str:
-        """The name of the headline."""
-        return self.measures.headline
-
-    @property
-    def compared_by(self) -> str:
-        """The name of the metric by which entries are compared."""
-        return self.measures.compared_by
-
-    @property
-    def higher_is_better(self) -> bool | None:
-        """The direction of the headline."""
-        return self.measures.higher_is_better
-
-    @property
-    def scoring(self) -> str:
-        """The mode."""
-        return self.condition.scoring
-
-    @property
-    def data(self) -> str:
-        """The kind of data."""
-        return self.condition.data
+        """The headline."""
+        return self.headline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportGroup:
     """The unweighted mean of a metric over the columns of a group's tasks.
 
@@ -333,6 +275,9 @@ class ReportGroup:
     higher_is_better: bool | None
 
 
+Place = ReportColumn | ReportGroup
+
+
 class Origin(NamedTuple):
     """Where a result comes from: its file, the program with its version, its settings, and the judge if there is one.
 
@@ -348,17 +293,7 @@ class Origin(NamedTuple):
     judge: str | None
 
 
-class ReplyCounts(NamedTuple):
-    """The number of replies, of those without an answer by outcome, and of questions without a verdict (if judged)."""
-
-    n: int
-    unparsed: int
-    abstained: int
-    empty: int
-    judge_failed: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """The result of an entry in a column.
 
@@ -366,7 +301,11 @@ class Result:
         entry: The entry's id.
         column: The column's id.
         origin: Where it comes from.
-        replies: The numbers of replies.
+        n: The number of replies.
+        unparsed: The number of replies without a readable answer.
+        abstained: The number of replies that decline to answer.
+        empty: The number of replies without content.
+        judge_failed: The number of questions without a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
         cost: Calls, tokens and seconds; None if they were not recorded.
@@ -375,7 +314,11 @@ class Result:
     entry: str
     column: str
     origin: Origin = field(metadata=PART)
-    replies: ReplyCounts = field(metadata=PART)
+    n: int
+    unparsed: int
+    abstained: int
+    empty: int
+    judge_failed: int | None
     metrics: Mapping[str, Estimate]
     rank: tuple[int, int] | None
     cost: Mapping[str, float] | None
@@ -399,20 +342,26 @@ class GroupResult(NamedTuple):
     rank: tuple[int, int] | None
 
 
-def missing_shares(results: Sequence[Result]) -> dict[str, float]:
-    """Return the shares of replies without an answer or a verdict, by kind, that are frequent.
+class Cell(NamedTuple):
+    """A cell of the leaderboard.
 
-    Args:
-        results: One result, or the results of which a mean is. The shares of a mean are the means of theirs, since
-            all of its tasks count the same.
+    Attributes:
+        figure: The figure; None if it is not defined.
+        rank: The confidence set of the rank; None if there is nothing to rank.
+        corrected: The figure that labels correct, if there is one.
+        by_corrected: Whether the rank is of the corrected figure.
+        missing: The shares of replies without an answer or a verdict by kind, of those that are frequent.
+        result: The result, if the entry was measured in a column.
+        note: Where a published figure comes from.
     """
-    kinds = dict(zip((*NO_ANSWER, "not judged"), (*NO_ANSWER, "judge_failed"), strict=True))
-    shares = {
-        kind: fmean((getattr(one.replies, count) or 0) / (one.replies.n or 1) for one in results)
-        for kind, count in kinds.items()
-        if results
-    }
-    return {kind: share for kind, share in shares.items() if share > FREQUENT}
+
+    figure: Estimate | None
+    rank: tuple[int, int] | None = None
+    corrected: Estimate | None = None
+    by_corrected: bool = False
+    missing: Mapping[str, float] = {}
+    result: Result | None = None
+    note: str = ""
 
 
 class Floor(NamedTuple):
@@ -425,21 +374,6 @@ class Floor(NamedTuple):
     headline: bool
 
 
-class PublishedFigure(NamedTuple):
-    """A figure published in a paper, for a column or for a group; `headline` says whether it is of the headline."""
-
-    column: str | None
-    group: str | None
-    headline: bool
-    model: str
-    method: str
-    metric: str
-    value: float
-    scoring: str
-    source: str
-    note: str
-
-
 # --- pairs ------------------------------------------------------------------------------------------
 
 
@@ -450,16 +384,17 @@ class Comparison(NamedTuple):
         rule: What decides which entry is better, in a few sentences; empty if there are no pairs.
         margin: The difference below which two entries count as equal; None if equality was not tested.
         pairs: Differences between two entries in a column, or in the mean of a group.
-        wins: How often an entry is better than another one.
+        wins: For each two entries, on how many main columns the `first` is `better` or `worse` than the `second`,
+            `equal` within the margin, or `open`.
     """
 
     rule: str
     margin: float | None
     pairs: Sequence[EntryPair]
-    wins: Sequence[Wins]
+    wins: Sequence[Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EntryPair:
     """A figure of one entry minus that of another, on the same items, in a column or in the mean of a group.
 
@@ -495,185 +430,3 @@ class EntryPair:
     def place(self) -> str:
         """The id of the column or group."""
         return self.column or self.group or ""
-
-
-class Wins(NamedTuple):
-    """On how many main columns the first entry is better or worse than the second, equal within a margin, or `open`."""
-
-    first: str
-    second: str
-    better: int
-    worse: int
-    equal: int
-    open: int
-
-
-# --- details ----------------------------------------------------------------------------------------
-
-
-class ColumnDetails(NamedTuple):
-    """What the models answered in a column, and where they differ.
-
-    Attributes:
-        column: The column's id.
-        breakdowns: The headline by kinds of item.
-        confusion: For each entry, the answers by target.
-        calibration: For each entry, the calibration of its probabilities.
-        modes: For each entry, the figures in both modes; None if they cannot be compared.
-        modes_missing: Why `modes` is None; otherwise empty.
-        items: The items that are shown.
-    """
-
-    column: str
-    breakdowns: Sequence[Breakdown]
-    confusion: Sequence[Confusion]
-    calibration: Sequence[Calibration]
-    modes: Sequence[BothModes] | None
-    modes_missing: str
-    items: Sequence[ShownItem]
-
-
-class Breakdown(NamedTuple):
-    """The headline by the values of a tag or by the length of the prompt."""
-
-    by: str
-    metric: str
-    values: Sequence[BreakdownValue]
-    cells: Sequence[BreakdownRow]
-
-
-class BreakdownValue(NamedTuple):
-    """A value of a tag, and the number of items that have it."""
-
-    value: str
-    n: int
-
-
-class BreakdownRow(NamedTuple):
-    """The figures of an entry in the order of the breakdown's values; None for those that are not defined."""
-
-    entry: str
-    figures: Sequence[Estimate | None]
-
-
-class Confusion(NamedTuple):
-    """How often items with each target got each answer; `counts` has the shape (targets, answers)."""
-
-    entry: str
-    targets: Sequence[str]
-    answers: Sequence[str]
-    counts: Sequence[Sequence[int]]
-
-
-class Bin(NamedTuple):
-    """Items with a probability in [low, high): their number, mean probability, and share with the label."""
-
-    low: float
-    high: float
-    n: int
-    mean: float
-    share: float
-
-
-class Calibration(NamedTuple):
-    """The calibration of a label's probabilities; `without` is the number of items without one."""
-
-    entry: str
-    label: str
-    bins: Sequence[Bin]
-    without: int
-    ece: Estimate
-    brier: Estimate
-
-
-class BothModes(NamedTuple):
-    """An entry's replies scored in both modes by a metric that both have.
-
-    `changed` is the number of the `n` replies with different figures, and `unanswered` that without an answer.
-    """
-
-    entry: str
-    metric: str
-    strict: Estimate | None
-    paper: Estimate | None
-    unanswered_strict: int
-    unanswered_paper: int
-    changed: int
-    n: int
-
-
-class ShownItem(NamedTuple):
-    """An item with the replies of all entries.
-
-    Attributes:
-        id: The item's id.
-        title: The item's question, or the beginning of what it is about, in one line.
-        kinds: What it was chosen for: `worst`, `disagreeing`, `modes differ`.
-        right: The number of entries that are entirely right.
-        prompt: The prompt, possibly truncated.
-        system: The system message, possibly truncated.
-        target: The target, possibly truncated.
-        cut: The number of characters left out of these three.
-        tags: The item's tags.
-        text: The text in which spans are marked; None if the task does not ask for spans.
-        gold: The gold spans of `text`, as (start, end) in characters.
-        replies: The replies.
-    """
-
-    id: str
-    title: str
-    kinds: Sequence[str]
-    right: int
-    prompt: str
-    system: str
-    target: str
-    cut: int
-    tags: Mapping[str, str]
-    text: str | None
-    gold: Sequence[Sequence[int]]
-    replies: Sequence[ShownReply]
-
-
-class ShownReply(NamedTuple):
-    """A reply to an item.
-
-    Attributes:
-        entry: The entry's id.
-        reply: The reply, possibly truncated.
-        cut: The number of characters left out of it.
-        answer: What was read from it: a label, a list of strings, or None without an answer.
-        outcome: What became of it: `answered`, `inferred`, `unparsed`, `abstained` or `empty`.
-        target: The correct answer, if the item was asked in another order; otherwise None.
-        value: The headline's figure of this reply; None if the metric does not define one.
-        reason: Why there is no answer, or what else a reader should know.
-        verdicts: The first verdicts of the judge.
-        verdicts_left_out: The number of further verdicts.
-        spans: Where the answer's strings are in the text; None if no spans are marked.
-        unplaced: Strings of the answer that are not in the text.
-        probability: The probability of the label, if it is known.
-        other: The score in the other mode; None for a judged task.
-    """
-
-    entry: str
-    reply: str
-    cut: int
-    answer: str | Sequence[str] | None
-    outcome: str
-    target: str | None
-    value: float | None
-    reason: str
-    verdicts: Sequence[Verdict]
-    verdicts_left_out: int
-    spans: Sequence[Sequence[int]] | None
-    unplaced: Sequence[str]
-    probability: float | None
-    other: OtherScore | None
-
-
-class OtherScore(NamedTuple):
-    """The answer and figure of a reply in the other mode."""
-
-    scoring: str
-    answer: str | Sequence[str] | None
-    outcome: str
-    value: float | None

@@ -14,12 +14,10 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
-from halu_tasks.report.markdown import markdown
-from halu_tasks.report.page import render
-from halu_tasks.report.records import Report, ReportWarning
-from halu_tasks.results.comparability import not_paired
-from halu_tasks.results.entry import Entry
-from halu_tasks.results.readers.read import find_results, read_results
+from halu_tasks.report.page import markdown, render
+from halu_tasks.report.records import Report
+from halu_tasks.results.comparability import Entry, why_not_paired
+from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 
@@ -75,32 +73,26 @@ def write_report(
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
-    files = find_results(paths)
+    results = read_results(paths)
     create_folder(folder, "report")
-    with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
-        results = read_results(paths, bar.update)
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
     for skipped in results.skipped:
         if skipped.run not in quiet and _concerns(warn_about, skipped.source):
             warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
-        raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
-    runs: Sequence[Run] = results.runs
-    if reference:
-        runs, warnings = with_reference(runs, reference)
-        for text in warnings:
-            warn(text)
+        raise DataError(f"no result of this package is in {', '.join(paths)}")
+    runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
     arranged = board(runs)
     with (
         atomic_path(folder / TABLE, "report") as table,
         tqdm(total=len(arranged.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
         report = assemble(arranged, results.skipped, title, table=table, margin=margin, step=bar.update)
-    for line in (*report.remarks.notes, *_warning_lines(report, warn_about)):
+    for line in (*warnings, *report.remarks.notes, *_warning_lines(report, warn_about)):
         warn(line)
-    atomic_write_text(folder / PAGE, render(report), "report")
-    atomic_write_text(folder / TEXT, markdown(report), "report")
-    atomic_write_text(folder / FIGURES, json.dumps(report.as_json(), indent=1) + "\n", "report")
+    texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(report.as_json(), indent=1) + "\n"}
+    for name, text in texts.items():
+        atomic_write_text(folder / name, text, "report")
     tasks = sum(column.main for column in report.columns)
     return WrittenReport(
         page=folder / PAGE,
@@ -120,16 +112,13 @@ def _concerns(folder: Path | None, source: str) -> bool:
 
 def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
-    together: dict[tuple[str, str], list[ReportWarning]] = {}
+    together: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for warning in report.remarks.warnings:
-        if _concerns(warn_about, report.by_cell[warning.entry, warning.column].origin.source):
-            together.setdefault((warning.entry, warning.meaning), []).append(warning)
+        if _concerns(warn_about, report.by_cell[warning["entry"], warning["column"]].origin.source):
+            together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
     for (entry, meaning), warnings in together.items():
-        if len(warnings) == 1:
-            yield warnings[0].text
-        else:
-            shares = ", ".join(f"{report.places[warning.column].title}: {warning.share}" for warning in warnings)
-            yield f"{report.labels[entry]}: {shares} {meaning}"
+        shares = ", ".join(f"{report.places[one['column']].title}: {one['share']}" for one in warnings)
+        yield warnings[0]["text"] if len(warnings) == 1 else f"{report.labels[entry]}: {shares} {meaning}"
 
 
 def compare_paths(
@@ -202,11 +191,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
     report = assemble(arranged, margin=margin)
     if len(runs) > 1 and not report.comparison.pairs:
         first = runs[0][1]
-        reasons = [
-            f"{other.source} cannot be compared with {first.source}: {'; '.join(f'it {why}' for why in differences)}"
-            for other in (column.first for column in arranged.columns)
-            if (differences := not_paired(first, other))
-        ]
+        reasons = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))
         raise DataError(f"nothing can be compared: {'; '.join(reasons) or 'every task has one result'}")
     return report
 

@@ -1,28 +1,46 @@
-"""Which runs can be compared with each other and by what, and why others cannot."""
+"""Which runs can be compared with each other and by what, and as which entries: models as they were asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.results.run import Run
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.paired import same_items
 from halu_tasks.tasks import Task
 
+_HASH = re.compile(r"\b[0-9a-f]{40,}\b")
+"""A hash, such as that of a chat template, of which labels have eight digits."""
 
-class Unlike(NamedTuple):
-    """How a run differs from another, as a predicate ("uses other data"), and what to do about it, if anything."""
+_GENERATION = {
+    "best_of",
+    "do_sample",
+    "frequency_penalty",
+    "max_gen_toks",
+    "max_tokens",
+    "num_beams",
+    "presence_penalty",
+    "reasoning_effort",
+    "reasoning_tokens",
+    "repetition_penalty",
+    "seed",
+    "stop_seqs",
+    "temperature",
+    "top_k",
+    "top_p",
+    "until",
+}
+"""Settings of how replies are generated, rather than of the model, its server or its chat template."""
 
-    what: str
-    do: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.what}; {self.do}" if self.do else self.what
+Differences = dict[str, str]
+"""How a run differs from another, as predicates ("uses other data"), each with what to do about it, if anything."""
 
 
-def not_paired(first: Run, other: Run) -> list[Unlike]:
+def not_paired(first: Run, other: Run) -> Differences:
     """Explain why the items of two runs cannot be paired: different data, scoring or items.
 
     The method, the prompt and the model may differ.
@@ -31,49 +49,49 @@ def not_paired(first: Run, other: Run) -> list[Unlike]:
         The differences of `other`; empty if the items can be paired.
     """
     if first.benchmark_task.benchmark != other.benchmark_task.benchmark:
-        return [Unlike(f"is of the task {other.task}, which has other items than {first.task}")]
-    differences = []
+        return {f"is of the task {other.task}, which has other items than {first.task}": ""}
+    differences = {}
     if other.task == first.task and other.task_version != first.task_version:
-        differences.append(Unlike(f"is of version {other.task_version} of the task, not {first.task_version}"))
+        differences[f"is of version {other.task_version} of the task, not {first.task_version}"] = ""
     if other.scoring != first.scoring:
         again = _score_again(other, first.scoring)
-        differences.append(Unlike(f"uses {other.scoring} scoring, not {first.scoring}", again))
+        differences[f"uses {other.scoring} scoring, not {first.scoring}"] = again
     if other.judge != first.judge:
-        differences.append(Unlike(f"is judged by {other.judge or 'no model'}, not {first.judge or 'no model'}"))
+        differences[f"is judged by {other.judge or 'no model'}, not {first.judge or 'no model'}"] = ""
     if other.provenance.data_sha256 != first.provenance.data_sha256:
-        return [*differences, Unlike(f"uses other data, {_data(other)}, not {_data(first)}")]
-    if other.epochs != first.epochs:
+        differences[f"uses other data, {_data(other)}, not {_data(first)}"] = ""
+    elif other.epochs != first.epochs:
         times = f"answers each item {other.epochs} times, not {first.epochs}"
-        differences.append(Unlike(times, "run both with the same --epochs"))
+        differences[times] = "run both with the same --epochs"
     elif other.items_hash != first.items_hash:
         mismatch = same_items(first.scores, other.scores)
         same_number = len(other.scores) == len(first.scores)
         items = "has other items" if same_number else f"has {len(other.scores):,} items, not {len(first.scores):,}"
-        differences.append(Unlike(items, f"{mismatch}; run both with the same --limit and options"))
+        differences[items] = f"{mismatch}; run both with the same --limit and options"
     elif not differences and (ids := _other_targets(first, other)) and not first.benchmark_task.labels:
-        differences.append(Unlike(f"has a different correct answer for {len(ids)} items, such as {ids[0]}"))
+        differences[f"has a different correct answer for {len(ids)} items, such as {ids[0]}"] = ""
     return differences
 
 
-def asked_otherwise(first: Run, other: Run) -> list[Unlike]:
+def why_not_paired(first: Run, other: Run) -> str:
+    """Say why the items of two runs cannot be paired, and what to do about it; empty if they can."""
+    reasons = [f"it {what}; {do}" if do else f"it {what}" for what, do in not_paired(first, other).items()]
+    return f"{other.source} cannot be compared with {first.source}: {'; '.join(reasons)}" if reasons else ""
+
+
+def asked_otherwise(first: Run, other: Run) -> list[str]:
     """List how the prompts of `other` differ from those of `first`, a run of the same task."""
     differences = []
     if (hash := other.provenance.prompt_hash) != first.provenance.prompt_hash:
         main = first.provenance.prompt_hash
-        if hash:
-            contrast = f"not {main}" if main else "and those of the others are unknown"
-            differences.append(Unlike(f"has the prompts {hash}, {contrast}"))
-        else:
-            differences.append(Unlike("does not record how the model was asked"))
-    options, other_options = first.asked, other.asked
-    differences += [
-        Unlike(f"has {name} {other_options[name]}, not {options[name]}")
-        for name in options
-        if name in other_options
-        and None not in (options[name], other_options[name])
-        and options[name] != other_options[name]
+        contrast = f"not {main}" if main else "and those of the others are unknown"
+        differences.append(f"has the prompts {hash}, {contrast}" if hash else "does not record how the model was asked")
+    options, others = first.asked, other.asked
+    return differences + [
+        f"has {name} {others[name]}, not {value}"
+        for name, value in options.items()
+        if name in others and None not in (value, others[name]) and value != others[name]
     ]
-    return differences
 
 
 def reordered(first: Run, other: Run) -> int:
@@ -116,3 +134,112 @@ def _score_again(run: Run, scoring: str) -> str:
 
 def _data(run: Run) -> str:
     return f"{run.provenance.data_file} ({run.provenance.data}, sha256 {run.provenance.data_sha256[:12]}…)"
+
+
+# --- entries ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """A model as it was asked, which is compared with others across tasks.
+
+    `settings` and `roles` are those of its runs that differ from the tasks' own. The judge is not part of an entry.
+    """
+
+    model: str
+    harness: str
+    method: str
+    settings: tuple[tuple[str, str], ...]
+    roles: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, run: Run) -> Entry:
+        """Return the entry that a run belongs to."""
+        return cls(
+            model=run.model,
+            harness=run.harness.rpartition(" ")[0] or run.harness,
+            method=run.method,
+            settings=tuple(sorted((name, str(value)) for name, value in run.settings.items())),
+            roles=tuple(sorted((role, model) for role, model in run.roles.items() if role != "grader")),
+        )
+
+    def distinctions(self) -> list[str]:
+        """List what may distinguish this entry from another one of the same model."""
+        return [
+            self.harness,
+            *([] if self.method in (PLAIN, METHOD_UNKNOWN) else [self.method]),
+            *(f"{name}={_HASH.sub(lambda hash: hash[0][:8], value)}" for name, value in (*self.roles, *self.settings)),
+        ]
+
+
+def possible_duplicates(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
+    """Find pairs of entries of two harnesses that may be the same model under two names.
+
+    These have the same last part of the name, method, roles and settings. The chat template does not count, since only
+    lm-eval records it.
+    """
+
+    def asked(entry: Entry) -> Entry:
+        settings = tuple(setting for setting in entry.settings if setting[0] != "chat_template")
+        return replace(entry, model=last_part(entry.model), harness="", settings=settings)
+
+    pairs = combinations(entries, 2)
+    return [(one, other) for one, other in pairs if one.harness != other.harness and asked(one) == asked(other)]
+
+
+def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[Entry, str | None]]:
+    """Find the generation settings in which compared entries differ.
+
+    Args:
+        compared: Entries that are compared with each other, such as those of each column. Entries whose settings are
+            not known do not count.
+
+    Returns:
+        By the name of the setting, the value of each entry; None is the task's own value.
+    """
+    differences: dict[str, dict[Entry, str | None]] = {}
+    for entries in compared:
+        known = [entry for entry in entries if entry.method != METHOD_UNKNOWN]
+        for name in sorted(_GENERATION):
+            values = {entry: dict(entry.settings).get(name) for entry in known}
+            if len({*values.values()}) > 1:
+                differences.setdefault(name, {}).update(values)
+    return differences
+
+
+def last_part(model: str) -> str:
+    """Return what follows the last slash in the name of a model."""
+    return model.rstrip("/").rpartition("/")[2]
+
+
+def short_names(models: Collection[str]) -> dict[str, str]:
+    """Shorten the names of models to what follows the last slash, or the slash that all names have in common.
+
+    Args:
+        models: All names, such as `openai/gpt-4o-mini` or a folder. They stay distinct.
+    """
+    last = {model: last_part(model) for model in models}
+    if all(last.values()) and len(set(last.values())) == len(last):
+        return last
+    folders = [model.split("/")[:-1] for model in models]
+    common = 0
+    while all(len(parts) > common and parts[common] == folders[0][common] for parts in folders):
+        common += 1
+    return {model: "/".join(model.split("/")[common:]) for model in models}
+
+
+def labels_of(entries: Iterable[Entry], *, among_all: bool = False) -> dict[Entry, str]:
+    """Label each entry with its model's short name, and with what distinguishes it if the model has several entries.
+
+    Args:
+        entries: The entries.
+        among_all: Whether to name what distinguishes an entry from those of other models, too.
+    """
+    entries = list(entries)
+    short = short_names({entry.model for entry in entries})
+    labels = {}
+    for entry in entries:
+        others = [other.distinctions() for other in entries if among_all or other.model == entry.model]
+        distinct = [text for text in entry.distinctions() if not all(text in other for other in others)]
+        labels[entry] = f"{short[entry.model]} ({', '.join(distinct)})" if distinct else short[entry.model]
+    return labels

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -15,11 +14,12 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import ReplyWarning, RequestInfo, failure_warnings, outcome_of, reply_warnings
-from halu_tasks.scorers.answer import NO_ANSWER, Outcome
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.methods.cost import Cost
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
-from halu_tasks.tasks import Decoding, Provenance, Task
+from halu_tasks.tasks import Provenance, Task
+from halu_tasks.tasks.prompts import Decoding
 
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
@@ -43,17 +43,6 @@ _TRANSPORT_SETTINGS = {
     "verify_certificate",
 }
 """Settings that do not affect what a model answers, or that are part of its name."""
-
-
-class Step(NamedTuple):
-    """One solver of a method, with its arguments."""
-
-    solver: str
-    arguments: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        arguments = ",".join(f"{name}={_format_argument(value)}" for name, value in self.arguments.items())
-        return f"{self.solver}:{arguments}" if arguments else self.solver
 
 
 class ScoredReply(NamedTuple):
@@ -91,28 +80,22 @@ class Run:
         source: The file that it was read from.
         id: Identifies the replies; copies share it, however they are scored.
         harness: The program that made it, and its version.
-        task: The task's name.
-        scoring: The mode that its replies are scored in.
-        steps: The solvers that answered, in order.
         model: The model under test.
         roles: The models of other roles by role; the judge's role is `grader`.
         settings: Settings of the model that affect its answers and differ from the task's own.
-        provenance: What was asked and how, and on which data.
+        provenance: What was asked and how, on which data, and the mode that the replies are scored in.
         epochs: How many times each item was answered.
         answers: One per reply, in the order of the log.
-        chat_template: Whether the model was asked in its chat template; None if that is not known.
-        retry_id: What the attempts of Inspect to run the same task share; empty for other harnesses.
-        costs: The costs of those answers for which a model was called.
         created: When the run began, in ISO 8601.
         completed: When the run ended, in ISO 8601; may be empty.
+        method: The method as it is written for `halu-tasks run --method`; `plain prompt` if the model was asked once.
+        chat_template: Whether the model was asked in its chat template; None if that is not known.
+        costs: The costs of those answers for which a model was called.
     """
 
     source: str
     id: str
     harness: str
-    task: str
-    scoring: str
-    steps: tuple[Step, ...]
     model: str
     roles: Mapping[str, str]
     settings: Mapping[str, Any]
@@ -121,9 +104,19 @@ class Run:
     answers: Sequence[ScoredReply]
     created: str
     completed: str = ""
+    method: str = PLAIN
     chat_template: bool | None = None
-    retry_id: str = ""
-    costs: Sequence[Cost] = field(default=())
+    costs: Sequence[Cost] = ()
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.provenance.task.task
+
+    @property
+    def scoring(self) -> str:
+        """The mode that the replies are scored in."""
+        return self.provenance.scoring
 
     @cached_property
     def scores(self) -> list[Score]:
@@ -134,11 +127,6 @@ class Run:
     def benchmark_task(self) -> Task:
         """The task of the run, including tasks that users derived."""
         return self.provenance.task.resolve()
-
-    @property
-    def unanswered(self) -> dict[str, int]:
-        """The number of replies without an answer, by outcome."""
-        return {outcome: sum(score.outcome == outcome for score in self.scores) for outcome in NO_ANSWER}
 
     @cached_property
     def outcomes(self) -> Mapping[Outcome, int]:
@@ -155,17 +143,6 @@ class Run:
     def expected_replies(self) -> int:
         """The number of replies of a run of all items of the task."""
         return self.provenance.items * self.epochs
-
-    @property
-    def method(self) -> str:
-        """The method as it is written for `halu-tasks run --method`.
-
-        `plain prompt` if the model was asked once; `method unknown` if it is not known how it was asked.
-        """
-        if self.provenance.prompt_hash is None:
-            return METHOD_UNKNOWN
-        asked_once = all(step.solver in ("generate", "generate_structured") for step in self.steps)
-        return PLAIN if asked_once else " + ".join(map(str, self.steps))
 
     @property
     def version(self) -> str:
@@ -262,7 +239,3 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         and not is_secret(name)
         and not (name in defaults and value == defaults[name])
     }
-
-
-def _format_argument(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

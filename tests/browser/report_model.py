@@ -7,31 +7,17 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import combinations, permutations
+from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from halu_tasks.report.records import Report
+import yaml
+
+from halu_tasks.report.records import Json, Report
 from halu_tasks.report.summary import summary
 
-ARABIC = "تقع مدينة القاهرة على نهر النيل، وهي عاصمة مصر منذ عام 969. بناها جوهر الصقلي في عهد المعز لدين الله."
-ENGLISH = (
-    "Light bends towards the normal when it enters glass because its speed falls there. The ratio of the speeds "
-    "is called the index of absorption, and Snell's law relates the angles."
-)
-NAMES = ["gemma-3-27b-it", "Qwen/Qwen3-8B", "gpt-4o-mini", "مُحاكي اللغة", "模型七号", "llama-3.3-70b-instruct", "phi-5"]
-TASKS = [
-    ("refact_judgment_comparative", "refact", "acc"),
-    ("refact_localization_entity", "refact", "iou"),
-    ("halueval_summarization", "halueval", "acc"),
-    ("cfaith_gen", "cfaith", "hallucination_rate"),
-    ("halluverse25_ar", "halluverse25", "acc"),
-    ("refact_correction", "refact", "em_mask"),
-    ("fave", "fave", "hallucinations_per_summary"),
-    ("refact_judgment_independent", "refact", "acc"),
-]
-SENTENCE = (
-    "The reply goes through the passage sentence by sentence and finds that the second of them is not borne out. "
-)
+SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
+"""What is the same in every record of a kind."""
 
 
 def estimate(value: float, half: float = 0.04, top: float | None = 1.0) -> dict[str, float | None]:
@@ -57,192 +43,92 @@ def _typed(kind: Any, value: Any) -> Any:
     if origin is UnionType:
         kinds = [one for one in arguments if (get_origin(one) in (Sequence, tuple)) == isinstance(value, list)]
         return None if value is None else _typed(kinds[0], value)
-    if origin in (Sequence, list):
+    if origin is Sequence:
         return [_typed(arguments[0], one) for one in value]
     if origin is Mapping:
         return {name: _typed(arguments[1], one) for name, one in value.items()}
     if origin is tuple:
         return tuple(value)
-    if is_dataclass(kind):
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
         kinds = get_type_hints(kind)
-        parts = {one.name: get_type_hints(kinds[one.name]) for one in fields(kind) if one.metadata.get("part")}
-        inside = {name for part in parts.values() for name in part}
-        rest = {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
-        made = {name: _typed(kinds[name], {key: value[key] for key in part}) for name, part in parts.items()}
-        return kind(**rest, **made)  # type: ignore[operator]
-    if hasattr(kind, "_fields"):
-        kinds = get_type_hints(kind)
-        return kind(**{name: _typed(kinds.get(name), one) for name, one in value.items()})
+        inside = {key for name in parts(kind) for key in _keys(kinds[name])}
+        made = {name: _typed(kinds[name], {key: value[key] for key in _keys(kinds[name])}) for name in parts(kind)}
+        made |= {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
+        return kind(**made)
     return value
+
+
+def parts(record: Any) -> list[str]:
+    """The fields of a record whose own fields are keys of the record."""
+    return [one.name for one in fields(record) if one.metadata.get("part")] if is_dataclass(record) else []
+
+
+def _keys(part: Any) -> Sequence[str]:
+    return part._fields if hasattr(part, "_fields") else ("title", "created", "package", "table")
 
 
 def altered(record: Any, **changes: Any) -> Any:
     """The record with other values, of its own fields or of those of its parts."""
-    names = record._fields if hasattr(record, "_fields") else [one.name for one in fields(record)]
-    own = {name: value for name, value in changes.items() if name in names}
-    for one in fields(record) if is_dataclass(record) else ():
-        if one.metadata.get("part"):
-            part = getattr(record, one.name)
-            inside = {name: value for name, value in changes.items() if name in part._fields}
-            own |= {one.name: part._replace(**inside)} if inside else {}
-            changes = {name: value for name, value in changes.items() if name not in inside}
-    assert own.keys() >= changes.keys(), changes
-    return record._replace(**own) if hasattr(record, "_replace") else replace(record, **own)
+    if isinstance(record, dict):
+        return record | changes
+    for name in parts(record):
+        part = getattr(record, name)
+        inside = {key: changes.pop(key) for key in _keys(part) if key in changes}
+        changes |= {name: part._replace(**inside)} if inside else {}
+    return record._replace(**changes) if hasattr(record, "_replace") else replace(record, **changes)
 
 
 def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
     """The JSON values of `model`."""
     rng = random.Random(7)
-    made = [_column(i, TASKS[i % len(TASKS)], i // len(TASKS)) for i in range(columns)]
-    if apart:
-        made.append(
-            _column(columns, TASKS[0], 0)
-            | {"main": False, "why": "uses paper scoring, not strict; 100 of 2,002 items", "scoring": "paper", "n": 100}
-        )
-    people = [
-        {
-            "id": f"e{i}",
-            "label": NAMES[i % len(NAMES)] + (f" v{i // len(NAMES) + 1}" if i >= len(NAMES) else ""),
-            "model": NAMES[i % len(NAMES)],
-            "method": "plain prompt",
-            "harness": "lm-eval" if i % 2 else "Inspect",
-            "settings": {"temperature": "0.7"} if i % 3 == 0 else {},
-            "roles": {"grader": "openai/gpt-4o"} if i % 3 == 1 else {},
-        }
-        for i in range(entries)
-    ]
+    made = [_column(number, number) for number in range(columns)]
+    made += [_column(columns, 0) | SAME["apart"]] if apart else []
+    people = [_entry(number) for number in range(entries)]
     skill = [rng.uniform(0.3, 0.95) for _ in people]
-    results = []
-    for column in made:
-        top = column["range"][1]
-        for i, entry in enumerate(people):
-            metrics = {}
-            for metric in column["metrics"]:
-                value = min(0.99, max(0.01, skill[i] + rng.uniform(-0.08, 0.08)))
-                value = value if column["directions"][metric] else 1 - value
-                if metric == "position_bias":
-                    value = rng.uniform(-0.2, 0.2)
-                metrics[metric] = estimate(value * (3 if top is None and metric == column["headline"] else 1), top=top)
-            judge = "openai/gpt-4o" if column["task"] in ("cfaith_gen", "fave") else None
-            results.append(
-                {
-                    "entry": entry["id"],
-                    "column": column["id"],
-                    "source": f"results/{i}/{column['task']}/results_2026-11-20T10-12-33.json",
-                    "harness": "lm-eval 0.4.13",
-                    "created": "2026-11-20T10:12:33+00:00",
-                    "version": "1.0-sample" if column["data"] == "sample" else "1.0",
-                    "settings": {"temperature": "0", "max_tokens": "1024"},
-                    "method": "plain prompt",
-                    "judge": judge,
-                    "n": column["n"],
-                    "unparsed": i % 4,
-                    "abstained": i % 3,
-                    "empty": i % 2,
-                    "judge_failed": i % 3 if judge else None,
-                    "metrics": metrics,
-                    "rank": None,
-                    "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,
-                }
-            )
+    results = [_result(column, i, own, skill[i], rng) for column in made for i, own in enumerate(people)]
     for number, column in enumerate(made):
         ranked = [result for result in results if result["column"] == column["id"]]
-        up = column["higher_is_better"]
-        ranked.sort(key=lambda one: one["metrics"][column["headline"]]["value"], reverse=up)
+        ranked.sort(key=lambda one: one["metrics"][column["headline"]]["value"], reverse=column["higher_is_better"])
         for place, result in enumerate(ranked):
             result["rank"] = _rank(place, entries, decided=number % 3 > 0)
-    groups = [
-        {
-            "id": "g0",
-            "title": "refact acc",
-            "group": "refact",
-            "metric": "acc",
-            "compared_by": "acc",
-            "scoring": "strict",
-            "data": "pinned",
-            "main": True,
-            "columns": [c["id"] for c in made if c["main"] and c["benchmark"] == "refact"],
-            "about": "mean of the five tasks' accuracy",
-            "higher_is_better": True,
-        }
+    in_mean = [column["id"] for column in made if column["main"] and column["benchmark"] == "refact"]
+    means = [
+        {"entry": entry["id"], "group": "g0", "figure": estimate(own, 0.02), "corrected": None}
+        | {"rank": _rank(sorted(skill, reverse=True).index(own), entries, decided=True)}
+        for entry, own in zip(people, skill, strict=True)
     ]
-    values = {
-        "title": "Hallucination in eight tasks",
-        "created": "2026-11-21T14:03:00+00:00",
-        "package": "halu-tasks 0.1.0",
-        "summary": [],
-        "notes": ["a/model (Inspect) and model (lm-eval) may be the same model"],
+    floors = [
+        {"column": column["id"], "name": name, "metric": column["headline"], "value": value, "headline": True}
+        for column in made
+        for name, value in (
+            [("marking all", 0.12), ("marking nothing", 0.0)] if column["headline"] == "iou" else [("baseline", 0.5)]
+        )
+    ]
+    figures = [
+        {"column": column["id"], "metric": column["headline"], "model": who, "value": value}
+        for column in made[:6]
+        for who, value in (("GPT-4o", 0.67), ("Llama-3.3-70B", 0.5))
+    ]
+    figures += [{"group": "g0", "metric": "acc", "model": "GPT-4o", "value": 0.54}]
+    pairs = [_pair(column, a, b, rng) for column in made for a, b in combinations(people, 2)]
+    pairs += [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)]
+    wins = [
+        dict(zip(("first", "second"), (a["id"], b["id"]), strict=True))
+        | ({"better": 3, "worse": 1} if a["id"] < b["id"] else {"better": 1, "worse": 3})
+        | {"equal": 0, "open": columns - 4}
+        for a, b in permutations(people, 2)
+    ]
+    values = SAME["report"] | {
         "entries": people,
         "columns": made,
-        "groups": groups,
+        "groups": [SAME["group"] | {"columns": in_mean}],
         "results": results,
-        "group_results": [
-            {"entry": entry["id"], "group": "g0", "figure": estimate(skill[i], 0.02), "corrected": None}
-            | {"rank": _rank(sorted(skill, reverse=True).index(skill[i]), entries, decided=True)}
-            for i, entry in enumerate(people)
-        ],
-        "floors": [
-            {"column": c["id"], "name": name, "metric": c["headline"], "value": value, "headline": True}
-            for c in made
-            for name, value in (
-                [("marking all", 0.12), ("marking nothing", 0.0)] if c["headline"] == "iou" else [("baseline", 0.5)]
-            )
-        ],
-        "published": [
-            {
-                "column": c["id"],
-                "group": None,
-                "model": who,
-                "method": "prompt",
-                "metric": c["headline"],
-                "value": value,
-            }
-            | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "as printed", "headline": True}
-            for c in made[:6]
-            for who, value in (("GPT-4o", 0.67), ("Llama-3.3-70B", 0.5))
-        ]
-        + [
-            {"column": None, "group": "g0", "model": "GPT-4o", "method": "prompt", "metric": "acc", "value": 0.54}
-            | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "", "headline": True}
-        ],
-        "rule": "“Better”, “open” and ranks come from one analysis of the 54 differences between models.",
-        "margin": None,
-        "pairs": [_pair(c, a, b, rng) for c in made for a, b in combinations(people, 2)]
-        + [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)],
-        "wins": [
-            {"first": a["id"], "second": b["id"], "better": 3 if a["id"] < b["id"] else 1}
-            | {"worse": 1 if a["id"] < b["id"] else 3, "equal": 0, "open": columns - 4}
-            for a, b in permutations(people, 2)
-        ],
-        "skipped": [
-            {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False, "run": ""},
-            {
-                "source": "results/broken.eval",
-                "why": "the log has status error: ran out of budget",
-                "lost": True,
-                "run": "",
-            },
-        ],
-        "warnings": [
-            {
-                "entry": "e0",
-                "column": "c0",
-                "share": "30 of 64 replies (46.9%)",
-                "meaning": "could not be read",
-                "text": "model, task: 30 of 64 replies could not be read",
-            }
-        ],
-        "superseded": [
-            {
-                "entry": "e0",
-                "column": "c0",
-                "source": "results/0/old.json",
-                "created": "2026-11-18T09:00:00+00:00",
-                "why": "an older run of the same entry and task",
-            }
-        ],
-        "why": [_why(c, people, skill, items, rng) for c in made],
-        "table": "items.parquet",
+        "group_results": means,
+        "floors": floors,
+        "published": [SAME["published"] | figure for figure in figures],
+        "pairs": pairs,
+        "wins": wins,
+        "why": [_why(column, people, skill, items, rng) for column in made],
     }
     return values | {"summary": summary(from_json(values))}
 
@@ -253,81 +139,72 @@ def _rank(place: int, entries: int, *, decided: bool) -> list[int] | None:
     return None if entries < 2 else [1, 1] if decided and not place else [low, high]
 
 
-def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, Any]:
-    name, benchmark, headline = task
-    more = {
-        "refact_judgment_comparative": ["f1_macro", "position_bias"],
-        "refact_localization_entity": ["acc", "char_f1", "unplaced"],
-        "cfaith_gen": ["hallucination_rate_FactFab", "hallucination_rate_Outdated", "closer_to_correct"],
-        "halueval_summarization": ["precision", "recall", "f1", "roc_auc", "brier", "ece"],
-    }.get(name, ["f1"])
-    lower = {"hallucination_rate", "hallucinations_per_summary"}
-    directions: dict[str, bool | None] = dict.fromkeys([headline, *more], True)
-    directions |= {m: False for m in directions if m.startswith(tuple(lower)) or m in ("unplaced", "brier", "ece")}
-    directions |= {m: None for m in directions if m == "position_bias"}
-    sample = name == "halluverse25_ar"
-    return {
-        "id": f"c{number}",
-        "title": name + (f" {again + 1}" if again else ""),
-        "task": name,
-        "benchmark": benchmark,
-        "about": "Is this scientific answer factual?",
-        "main": True,
-        "why": "",
-        "notes": ["for a model, the answers of 12 items were in a different order"] if number == 1 else [],
-        "scoring": "strict",
-        "data": "sample" if sample else "local" if name == "fave" else "pinned",
-        "data_file": f"{benchmark}.jsonl",
-        "data_sha256": "9f" * 32,
-        "prompt_hash": None if number == 5 else "55c82b29",
-        "version": "1",
-        "marks": ["sample"] if sample else [],
-        "fewshot": 0,
-        "options": {"subset": "multi_error"} if benchmark == "refact" else {},
-        "epochs": 1,
-        "n": 23 if sample else 2002,
-        "of": 23 if sample else 2002,
-        "clusters": 21 if sample else 890,
-        "headline": headline,
-        "compared_by": headline,
-        "higher_is_better": headline not in lower,
-        "range": [0.0, None if headline == "hallucinations_per_summary" else 1.0],
-        "metrics": [headline, *more],
-        "directions": directions,
-    }
+def _entry(i: int) -> dict[str, Any]:
+    again, which = divmod(i, len(SAME["names"]))
+    name = SAME["names"][which]
+    label = name + (f" v{again + 1}" if again else "")
+    settings, roles = [{"temperature": "0.7"}, {}, {}][i % 3], [{}, {"grader": "openai/gpt-4o"}, {}][i % 3]
+    harness = "lm-eval" if i % 2 else "Inspect"
+    return SAME["entry"] | {
+        "id": f"e{i}", "label": label, "model": name, "harness": harness, "settings": settings, "roles": roles,
+    }  # fmt: skip
 
 
-def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+def _column(number: int, task: int) -> dict[str, Any]:
+    again, which = divmod(task, len(SAME["columns"]))
+    own = SAME["column"] | SAME["columns"][which]
+    benchmark, headline = own["task"].split("_")[0], next(iter(own["directions"]))
+    own |= {"id": f"c{number}", "title": own["task"] + (f" {again + 1}" if again else ""), "benchmark": benchmark}
+    own |= {"headline": headline, "compared_by": headline, "higher_is_better": own["directions"][headline]}
+    return own | {"data_file": f"{benchmark}.jsonl"}
+
+
+def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random) -> dict[str, Any]:
+    metrics, top = {}, column["range"][1]
+    for metric, higher in column["directions"].items():
+        value = min(0.99, max(0.01, skill + rng.uniform(-0.08, 0.08)))
+        value = rng.uniform(-0.2, 0.2) if metric == "position_bias" else value if higher else 1 - value
+        metrics[metric] = estimate(value * (3 if top is None and metric == column["headline"] else 1), top=top)
+    judged = {"judge": "openai/gpt-4o"} if column["task"] in ("cfaith_gen", "fave") else {}
+    return (
+        SAME["result"]
+        | judged
+        | {
+            "entry": entry["id"],
+            "column": column["id"],
+            "source": f"results/{i}/{column['task']}/results_2026-11-20T10-12-33.json",
+            "version": "1.0-sample" if column["data"] == "sample" else "1.0",
+            "n": column["n"],
+            **{outcome: i % size for outcome, size in (("unparsed", 4), ("abstained", 3), ("empty", 2))},
+            "judge_failed": i % 3 if judged else None,
+            "metrics": metrics,
+            "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,
+        }
+    )
+
+
+def _pair(column: Json, a: Json, b: Json, rng: random.Random) -> dict[str, Any]:
     value = rng.uniform(-0.3, 0.3)
     p = min(1.0, math.exp(-abs(value) * 30))
-    return {
-        "column": column["id"],
-        "group": None,
-        "first": a["id"],
-        "second": b["id"],
-        "metric": column["headline"],
-        "value": value,
-        "low": value - 0.08,
-        "high": value + 0.08,
-        "p": p,
-        "p_adjusted": min(1.0, 6 * p),
-        "items": column["n"],
-        "clusters": column["clusters"],
-        "better": None if 6 * p > 0.05 else a["id"] if (value > 0) == column["higher_is_better"] else b["id"],
-        "items_needed": {"items": 310, "clusters": 103, "low": 140, "high": None},
-        "not_estimated": "",
-        "p_equal": None,
-        "p_equal_adjusted": None,
-        "stderr": 0.04,
-        "equal": False,
-    }
+    better = (a if (value > 0) == column["higher_is_better"] else b)["id"]
+    own = {"column": column["id"], "first": a["id"], "second": b["id"], "metric": column["headline"], "value": value}
+    own |= {"low": value - 0.08, "high": value + 0.08, "p": p, "p_adjusted": min(1.0, 6 * p)}
+    own |= {"items": column["n"], "clusters": column["clusters"], "better": None if 6 * p > 0.05 else better}
+    return SAME["pair"] | own
 
 
 def _why(
-    column: Mapping[str, Any], people: list[dict[str, Any]], skill: list[float], items: int, rng: random.Random
+    column: Json, people: list[dict[str, Any]], skill: list[float], items: int, rng: random.Random
 ) -> dict[str, Any]:
-    labels = {"refact_judgment_comparative": ["A", "B"], "halueval_summarization": ["Yes", "No"]}.get(column["task"])
-    bins = [(i / 10, (i + 1) / 10) for i in range(10)]
+    labels = SAME["labels"].get(column["task"], [])
+    judged = column["task"] == "cfaith_gen"
+
+    def figures(own: float, values: Sequence[str]) -> list[Any]:
+        return [None if rng.random() < 0.05 else estimate(min(0.98, own + rng.uniform(-0.1, 0.1))) for _ in values]
+
+    ids = [entry["id"] for entry in people]
+    counts = {"targets": labels, "answers": [*labels, "unparsed"], "counts": [[410, 85, 3], [120, 377, 6]]}
+    changes = {"unanswered_strict": 2, "unanswered_paper": 0, "changed": 81, "n": column["n"]}
     return {
         "column": column["id"],
         "breakdowns": [
@@ -335,110 +212,69 @@ def _why(
                 "by": by,
                 "metric": column["headline"],
                 "values": [{"value": value, "n": 300 + i} for i, value in enumerate(values)],
-                "cells": [
-                    {
-                        "entry": entry["id"],
-                        "figures": [
-                            None if rng.random() < 0.05 else estimate(min(0.98, skill[i] + rng.uniform(-0.1, 0.1)))
-                            for _ in values
-                        ],
-                    }
-                    for i, entry in enumerate(people)
-                ],
+                "cells": [{"entry": id, "figures": figures(skill[i], values)} for i, id in enumerate(ids)],
             }
-            for by, values in (("type", ["neg", "swap", "虚构事实"]), ("length", ["≤ 500", "501–1,000", "> 1,000"]))
+            for by, values in SAME["breakdowns"].items()
         ],
-        "confusion": [
-            {
-                "entry": entry["id"],
-                "targets": labels,
-                "answers": [*labels, "unparsed"],
-                "counts": [[410, 85, 3], [120, 377, 6]],
-            }
-            for entry in people
-            if labels
-        ],
+        "confusion": [{"entry": id, **counts} for id in ids if labels],
         "calibration": [
-            {
-                "entry": entry["id"],
-                "label": "Yes",
-                "bins": [
-                    {
-                        "low": low,
-                        "high": high,
-                        "n": 0 if k == 4 else rng.randrange(5, 200),
-                        "mean": (low + high) / 2,
-                        "share": min(1.0, max(0.0, (low + high) / 2 + rng.uniform(-0.2, 0.2))),
-                    }
-                    for k, (low, high) in enumerate(bins)
-                ],
-                "without": 3,
-                "ece": estimate(0.08, 0.01),
-                "brier": estimate(0.2, 0.02),
-            }
-            for entry in people
-            if column["task"] == "halueval_summarization"
+            {"entry": id, "label": "Yes", "bins": [_bin(k / 10, rng) for k in range(10) if (k + i) % 5], "without": 3}
+            | {"ece": estimate(0.08, 0.01), "brier": estimate(0.2, 0.02)}
+            for i, id in enumerate(ids)
+            if labels == ["Yes", "No"]
         ],
         "modes": None
-        if column["task"] == "cfaith_gen"
+        if judged
         else [
-            {
-                "entry": entry["id"],
-                "metric": column["headline"],
-                "strict": estimate(skill[i]),
-                "paper": estimate(max(0.0, skill[i] - 0.2)),
-                "unanswered_strict": 2,
-                "unanswered_paper": 0,
-                "changed": 81,
-                "n": column["n"],
-            }
-            for i, entry in enumerate(people)
+            {"entry": id, "metric": column["headline"], **changes}
+            | {"strict": estimate(skill[i]), "paper": estimate(max(0.0, skill[i] - 0.2))}
+            for i, id in enumerate(ids)
         ],
-        "modes_missing": "strict and paper are the same here" if column["task"] == "cfaith_gen" else "",
-        "items": [_item(column, number, people, rng) for number in range(items)],
+        "modes_missing": "strict and paper are the same here" if judged else "",
+        "items": [_item(column, number, ids, rng) for number in range(items)],
     }
 
 
-def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
-    text = ARABIC if number % 2 else ENGLISH
+def _bin(low: float, rng: random.Random) -> dict[str, Any]:
+    n, mean = rng.randrange(5, 200), low + 0.05
+    share = min(1.0, max(0.0, mean + rng.uniform(-0.2, 0.2)))
+    return {"low": low, "high": low + 0.1, "n": n, "mean": mean, "share": share}
+
+
+def _item(column: Json, number: int, ids: Sequence[str], rng: random.Random) -> dict[str, Any]:
+    text = SAME["texts"][number % 2]
     where = column["headline"] == "iou"
     replies = []
-    for i, entry in enumerate(people):
-        right = (i + number) % 3 == 0
-        start = rng.randrange(0, 60)
-        replies.append(
-            {
-                "entry": entry["id"],
-                "reply": SENTENCE * 4 + ("Final verdict: A" if right else "Final verdict: B"),
-                "cut": 0 if i else 812,
-                "target": "B" if i == 3 else None,
-                "answer": ["index of absorption"] if where else None if i == 1 else "A" if right else "B",
-                "value": float(right) if column["higher_is_better"] else float(not right),
-                "outcome": "abstained" if i == 1 and not where else "answered",
-                "reason": "last explicit verdict",
-                "verdicts": [{"label": "conflict", "reason": "It says 1941.", "about": ""}] if i == 2 else [],
-                "verdicts_left_out": 0,
-                # overlapping each other, the gold, and the end of the text
-                "spans": [[start, start + 20], [start + 10, start + 40], [80, 500]] if where else None,
-                "unplaced": ["index of nothing"] if where and i == 0 else [],
-                "probability": 0.3 if column["task"] == "halueval_summarization" else None,
-                "other": {"scoring": "paper", "answer": "A", "outcome": "answered", "value": 0.0} if i == 2 else None,
-            }
-        )
-    return {
-        "id": f"{column['task']}_{number}/original",
-        "title": f"What is item {number}?",
-        "kinds": [["worst"], ["disagreeing"], ["worst", "modes differ"]][number % 3],
-        "right": sum(reply["value"] == 1.0 for reply in replies),
-        "prompt": f"Question: what is item {number}?\nAnswer: {text}\nFinal Verdict:",
-        "system": "You check scientific answers.",
-        "cut": 0,
-        "target": "A",
-        "tags": {"type": "neg", "length": "≤ 500"},
-        "text": text if where else None,
-        "gold": [[10, 34], [60, 90]] if where else [],
-        "replies": replies,
-    }
+    for i, id in enumerate(ids):
+        right, start = (i + number) % 3 == 0, rng.randrange(0, 60)
+        answer = "A" if right else "B"
+        own = {"entry": id, "reply": f"{SAME['sentence'] * 4}Final verdict: {answer}", "answer": answer}
+        own["value"] = float(right) if column["higher_is_better"] else float(not right)
+        if where:
+            # overlapping each other, the gold, and the end of the text
+            spans = [[start, start + 20], [start + 10, start + 40], [80, 500]]
+            own |= {"answer": ["index of absorption"], "spans": spans, "unplaced": ["index of nothing"] * (i == 0)}
+        elif i == 1:
+            own |= {"answer": None, "outcome": "abstained"}
+        own |= {"cut": 812} if i == 0 else {}
+        own |= {"target": "B"} if i == 3 else {}
+        own |= {"probability": 0.3} if column["task"] == "halueval_summarization" else {}
+        if i == 2:
+            own["verdicts"] = [{"label": "conflict", "reason": "It says 1941.", "about": ""}]
+            own["other"] = {"scoring": "paper", "answer": "A", "outcome": "answered", "value": 0.0}
+        replies.append(SAME["reply"] | own)
+    return (
+        SAME["item"]
+        | ({"text": text, "gold": [[10, 34], [60, 90]]} if where else {})
+        | {
+            "id": f"{column['task']}_{number}/original",
+            "title": f"What is item {number}?",
+            "kinds": [["worst"], ["disagreeing"], ["worst", "modes differ"]][number % 3],
+            "right": sum(reply["value"] == 1.0 for reply in replies),
+            "prompt": f"Question: what is item {number}?\nAnswer: {text}\nFinal Verdict:",
+            "replies": replies,
+        }
+    )
 
 
 LOOKED_UP = {"entry", "column", "first", "second", "better", "data", "headline", "metric", "metrics", "group"}

@@ -56,7 +56,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     """What must not depend on how a build went: the dataset with its card, in which the sum of the documents' file may
     differ, and the rejects."""
     found = {path.name: path.read_bytes() for path in (folder / "dataset").iterdir()}
-    source = json.loads((folder / "build.json").read_text(encoding="utf-8"))["source"]["sha256"].encode()
+    source = json.loads((folder / "build.json").read_text(encoding="utf-8"))["sha256"].encode()
     assert found["README.md"].count(source) == 1
     found["README.md"] = found["README.md"].replace(source, b"")
     return found | {"rejects": (folder / "rejects.jsonl").read_bytes()}

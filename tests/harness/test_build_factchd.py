@@ -125,23 +125,6 @@ def test_what_passes_is_read_by_both_harnesses_and_the_oracle_reaches_the_ceilin
 
 
 @pytest.mark.slow
-def test_near_duplicates_are_dropped_and_the_two_labels_of_a_query_are_none(build: Run) -> None:
-    told, folder = build("--near", "85")
-    quality = json.loads((folder / "dataset" / "quality.json").read_text(encoding="utf-8"))
-    assert (quality["dropped"], quality["dropped_near"]) == (told["dropped"]["duplicate"], 85.0)
-    card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
-    assert "; dropped when collected, at 85% or more: " in card
-    rows = lines(folder / "dataset" / "fact_test_noe.jsonl")
-    dropped = [reject for reject in lines(folder / "rejects.jsonl") if reject["check"] == "duplicate"]
-    assert {reject["document"] for reject in dropped} & {"good", "near"} and told["dropped"]["duplicate"] == len(
-        dropped
-    )
-    mills = [row for row in rows if "Fenwick" in row["query"]]
-    assert [row["label"] for row in sorted(mills, key=lambda row: row["label"])] == list(LABELS)
-    assert len({row["query"] for row in mills}) == 1
-
-
-@pytest.mark.slow
 def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(run_build: Run) -> None:
     def temperatures(out: str, *arguments: str) -> tuple[dict[str, set[Any]], str]:
         asked: list[dict[str, Any]] = []
@@ -259,11 +242,3 @@ def test_drafts_follow_the_users_demonstrations_and_are_compared_with_them(run_b
     file.write_text('{"query": "a", "response": "b", "label": "maybe"}\n')
     error, _ = run_build("factchd_pipeline", documents, record, *own, out="other", fails=True)
     assert ":1: field 'label': expected FACTUAL or NON-FACTUAL, got 'maybe'" in error
-
-
-@pytest.mark.slow
-def test_parts_make_no_difference(build: Run) -> None:
-    _, whole = build(out="whole")
-    _, parts = build("--part-size", "3", out="parts")
-    for path in (whole / "dataset").iterdir():
-        assert path.read_bytes() == (parts / "dataset" / path.name).read_bytes()

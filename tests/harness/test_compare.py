@@ -175,7 +175,7 @@ def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) ->
     figures = [(figure.model, figure.value) for figure in published(TASK) if figure.metric == "acc"]
     report = compare({"a": pinned})
     assert len(figures) > 2
-    assert [(own.model, own.value) for own in report.published if own.metric == "acc"] == figures
+    assert [(own["model"], own["value"]) for own in report.published if own["metric"] == "acc"] == figures
 
 
 def test_a_method_is_told_with_its_arguments_and_roles(tmp_path: Path, baseline: str, run: Run) -> None:

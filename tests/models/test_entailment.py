@@ -13,7 +13,7 @@ import pytest
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipelines.refact import RefactPipeline
-from halu_tasks.builders.pipelines.refact_rules import same_meaning
+from halu_tasks.builders.pipelines.refact_edits import same_meaning
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models

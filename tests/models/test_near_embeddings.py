@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.builders.duplicates import duplicate_filter
+from halu_tasks.builders.quality import duplicate_filter
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models
@@ -41,16 +41,18 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_what_is_near_in_meaning_is_found_outside_of_its_group(model: str) -> None:
     near = duplicate_filter(99.99, model)
     first, second = "which river flows through the town ?", "how many people live in the capital ?"
-    assert near.add("a", first, "one") is None
-    assert near.add("b", second, "two") is None
-    assert near.add("c", first.upper(), "one") is None  # of the first one's group
-    assert near.add("d", second.upper()) == "b"
-    assert near.add("e", first, "two") == "a"
+    assert near("a", first, "one") is None
+    assert near("b", second, "two") is None
+    assert near("c", first.upper(), "one") == "a"  # equal
+    assert near("d", second.upper(), "") == "b"
+    assert near("e", first, "two") == "a"
+    near = duplicate_filter(1, model)
+    assert near("a", first, "one") is None and near("b", second, "one") is None
 
 
 def test_the_similarity_decides(model: str) -> None:
     near = duplicate_filter(1, model)
-    assert [near.add(str(place), text) for place, text in enumerate(["which river ?", "which town ?"])] == [None, "0"]
+    assert [near(str(place), text, "") for place, text in enumerate(["which river ?", "which town ?"])] == [None, "0"]
 
 
 def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.replies import read_choice, read_own_object, read_verdicts
+from halu_tasks.builders.replies import read_choice, read_object, read_verdicts
 from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, read_verdict
 from halu_tasks.scorers.reading.claims import read_support
 from halu_tasks.scorers.reading.verdicts import VerdictReader
@@ -26,7 +26,7 @@ def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
         assert values(reply) == []
     assert read_choice('{"choice": 1}\nA variant says {"choice": 2}.', 2).value == 1
     assert read_choice('A variant says:\n{"choice": 2}', 2).value is None
-    assert read_own_object('A text says:\n{"wrong": "yes"}', "wrong").value is None
+    assert read_object('A text says:\n{"wrong": "yes"}', "wrong", own=True).value is None
 
 
 def test_the_reason_comes_with_the_verdict() -> None:

@@ -7,27 +7,30 @@ with a chain of evidence.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from halu_tasks.builders.documents import Document, refusal
+from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, Pipeline, Row, TextPair, option
-from halu_tasks.builders.pipelines import factchd_rules as rules
-from halu_tasks.builders.pipelines.factchd_graph import COMPARISON, MULTI_HOP, OPERATIONS, SET_OPERATION, Subgraph
-from halu_tasks.builders.pipelines.factchd_rules import VANILLA
+from halu_tasks.builders.pipelines import factchd_graph as graph
+from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
-from halu_tasks.data.rows import json_lines, require_fields, require_text
+from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of
+from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
 from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.methods.ngram import tokens
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL
+from halu_tasks.text.folding import fold
+from halu_tasks.text.sentences import sentences
 
 FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION = (
     *("format", "query", "pattern", "consistency", "style", "explanation"),
@@ -39,50 +42,36 @@ TWIN = "twin"
 _OTHER = {FACTUAL: NON_FACTUAL, NON_FACTUAL: FACTUAL}
 _DEMANDS = {FACTUAL: "label_factual", NON_FACTUAL: "label_non_factual"}
 """The prompts that describe a response of each label."""
+_OF_DEMONSTRATIONS = ("demonstrations", "check_style")
+"""The prompts that are only needed if there are demonstrations."""
 _CONFIRMS = {FACTUAL: YES, NON_FACTUAL: NO}
 _BLAMED = {QUERY: "query", PATTERN: "query", STYLE: "demonstrations", EXPLANATION: "explanation"}
 _CATEGORIES = {pattern: category for category, pattern in PATTERNS.items()}
-_PATTERNS = (VANILLA, MULTI_HOP, COMPARISON, SET_OPERATION)
 _MOST_HOPS = 10
 _MOST_DEMONSTRATIONS = 5
 """Maximum number of demonstrations in a prompt."""
-_SHORTEST = 5
-"""Minimum number of letters of a text fact: a single sentence is enough."""
+
+Evidence = list[list[str] | str]
+"""Pieces of evidence: each a triple, a pair of title and sentence, or a sentence."""
+
+_SENTENCES = 3
+"""Minimum number of sentences of an explanation: a statement about the response, facts, and a conclusion, which are
+scored as its head, body and tail."""
+_LONGEST = 8_000
+"""Maximum number of characters of a query, response or explanation; models caught in a loop write longer ones."""
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_STATED = re.compile(r"\b(?:non|not|un)?[\s\-‐‑–]*factual\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
+_LONG = 8
+"""Minimum number of letters for a shared word to count as cited rather than as a coincidence."""
 
 logger = logging.getLogger(__name__)
-
-
-class Demonstration(NamedTuple):
-    """A query from real use with a labelled response; without a pattern, it stands for all of them."""
-
-    query: str
-    response: str
-    label: str
-    pattern: str
-
-
-class Facts(NamedTuple):
-    """What a document states, and the rule for queries about it."""
-
-    document: Document
-    subgraph: Subgraph | None
-    rule: str
-
-    @property
-    def pattern(self) -> str:
-        """The pattern of queries about the facts."""
-        return self.subgraph.pattern if self.subgraph else VANILLA
-
-    @property
-    def shown(self) -> dict[str, str]:
-        """The values of prompts about the facts."""
-        return {"knowledge": fence(self.document.text), "rule": self.rule}
 
 
 class Claim(NamedTuple):
     """A response to a query, and the label it is intended to have."""
 
-    facts: Facts
+    document: Document
     query: str
     response: str
     label: str
@@ -90,13 +79,8 @@ class Claim(NamedTuple):
     @property
     def shown(self) -> dict[str, str]:
         """The values of prompts about the claim."""
-        texts = {"knowledge": self.facts.document.text, "query": self.query, "response": self.response}
+        texts = {"knowledge": self.document.text, "query": self.query, "response": self.response}
         return {name: fence(text) for name, text in texts.items()}
-
-    @property
-    def summary(self) -> str:
-        """The claim as the details of faults show it."""
-        return f"label: {self.label}\nquery: {self.query}\nresponse: {self.response}"
 
 
 @dataclass(frozen=True)
@@ -116,12 +100,13 @@ class FactCHDPipeline(Pipeline):
     checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
     gate: ClassVar[Gate] = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
     near: ClassVar[float] = 90.0
+    shortest: ClassVar[int] = 5
     prompts_used: ClassVar[tuple[str, ...]] = (
-        *(f"rule_{name}" for name in (VANILLA, MULTI_HOP, COMPARISON, *OPERATIONS)),
+        *(f"rule_{name}" for name in (VANILLA, graph.MULTI_HOP, graph.COMPARISON, *graph.OPERATIONS)),
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
+        *_OF_DEMONSTRATIONS,
     )
-    prompts_optional: ClassVar[tuple[str, ...]] = ("demonstrations", "check_style")
     generating: ClassVar[tuple[str, ...]] = (
         *("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"),
     )
@@ -152,12 +137,12 @@ class FactCHDPipeline(Pipeline):
     @property
     def prompt_names(self) -> tuple[str, ...]:
         """The prompts; those about demonstrations only if there are any."""
-        return (*self.prompts_used, *(self.prompts_optional if self.demonstrations else ()))
+        return tuple(name for name in self.prompts_used if self.demonstrations or name not in _OF_DEMONSTRATIONS)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The pipeline's settings, with a hash of the demonstrations."""
-        known = short_hash(*map("\0".join, self._known)) if self._known else None
+        known = short_hash(*("\0".join(each.values()) for each in self._known)) if self._known else None
         return {**super().settings, "demonstrations": known}
 
     # --- documents --------------------------------------------------------------------------------
@@ -171,7 +156,7 @@ class FactCHDPipeline(Pipeline):
             DataError: A row is invalid (the message names file and line), or there are no text facts and no subgraph
                 can be made of the triples.
         """
-        return rules.facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
+        return graph.facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can.
@@ -179,115 +164,104 @@ class FactCHDPipeline(Pipeline):
         Text facts may be as short as one sentence. Of subgraphs only the length is checked, as names have no language
         and triples are not sentences.
         """
-        if rules.unfit(document.text):
-            return Fault("document", "not Unicode text")
-        if rules.subgraph_of(document) is None:
-            language = self.language if self.check_language else None
-            reason = refusal(document, language, self.max_chars, _SHORTEST)
-            return Fault("document", *reason) if reason else None
+        if subgraph_of(document).pattern == VANILLA:
+            return super().refuse(document)
         if len(document.text) > self.max_chars:
             return Fault("document", "too long", f"{len(document.text)} characters, more than {self.max_chars}")
-        return None
+        reason = unfit(document.text[:_LONGEST])
+        return Fault("document", reason) if reason else None
 
     def sampled_as(self, document: Document) -> str:
         """Return the pattern of a document's query."""
-        subgraph = rules.subgraph_of(document)
-        return subgraph.pattern if subgraph else VANILLA
+        return subgraph_of(document).pattern
 
     # --- drafts -----------------------------------------------------------------------------------
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each label, in the order in which the responses are written."""
-        facts = self._facts(document)
+        pattern = subgraph_of(document).pattern
         first = LABELS[self.draw(document.id, "label") % 2]
         labels = (first, _OTHER[first])
-        query, responses = await self._write(facts, labels, ask)
+        facts = {"knowledge": fence(document.text), "rule": self._rule(subgraph_of(document))}
+        query, responses = await self._write(document, facts, labels, ask)
         by_label = {}
         for label in labels:
             fault = Fault(FORMAT, responses[label].reason, f"label: {label}\nquery: {query}")
-            kind = f"{facts.pattern}/{label}"
-            by_label[label] = Draft.of(document, kind, label, checks=(FORMAT,), faults=(fault,))
-        claims = [Claim(facts, query, text, label) for label in labels if (text := responses[label].value) is not None]
+            by_label[label] = Draft.of(document, f"{pattern}/{label}", label, checks=(FORMAT,), faults=(fault,))
+        claims = [
+            Claim(document, query, text, label) for label in labels if (text := responses[label].value) is not None
+        ]
         if claims:
-            adherence = await self._adherence(facts, query, ask)
+            # the query is checked once, as both labels share it
+            verdict = read_verdict(await ask(self.prompt("check_pattern", **facts, query=fence(query)), VERIFIER))
+            adherence = pattern_faults(query, subgraph_of(document))
+            adherence += objections(PATTERN, verdict, "does not follow its pattern", "")
             drafts = await gather(*(self._draft(claim, adherence, ask) for claim in claims))
             by_label |= {claim.label: draft for claim, draft in zip(claims, drafts, strict=True)}
         return [_with_twin(by_label[label], by_label[_OTHER[label]]) for label in labels]
 
-    def _facts(self, document: Document) -> Facts:
-        """Return the facts of a document, with the rule that its queries follow."""
-        subgraph = rules.subgraph_of(document)
-        conditions = [fence(" | ".join(condition)) for condition in subgraph.conditions] if subgraph else []
-        first, second = (*conditions, "", "")[:2]
-        name = (subgraph.operation or subgraph.pattern) if subgraph else VANILLA
-        return Facts(document, subgraph, self.prompt(f"rule_{name}", first=first, second=second))
+    def _rule(self, subgraph: Subgraph) -> str:
+        """Return the rule that queries about a subgraph follow."""
+        first, second = (*(fence(" | ".join(condition)) for condition in subgraph.conditions), "", "")[:2]
+        return self.prompt(f"rule_{subgraph.operation or subgraph.pattern}", first=first, second=second)
 
-    async def _write(self, facts: Facts, labels: tuple[str, str], ask: Ask) -> tuple[str, dict[str, Answer[str]]]:
+    async def _write(
+        self, document: Document, facts: dict[str, str], labels: tuple[str, str], ask: Ask
+    ) -> tuple[str, dict[str, Answer[str]]]:
         """Return the query, and for each label its response or why there is none."""
         first, second = labels
-        pair = await self._ask_writer("query", facts, first, ask, "query", "response")
+        pair = await self._ask_writer("query", document, first, ask, ("query", "response"), facts)
         if pair.value is None:
             return "", dict.fromkeys(labels, Answer(None, f"query: {pair.reason}"))
         fenced = {name: fence(text) for name, text in pair.value.items()}
-        other = await self._ask_writer("response", facts, second, ask, "response", **fenced)
+        other = await self._ask_writer("response", document, second, ask, ("response",), {**facts, **fenced})
         query, response = pair.value["query"], pair.value["response"]
-        if other.value and rules.plain(other.value["response"]) == rules.plain(response):
+        if other.value and plain(other.value["response"]) == plain(response):
             other = Answer(None, "same as for the other label")
         written = Answer(other.value["response"]) if other.value else Answer[str](None, f"response: {other.reason}")
         return query, {first: Answer(response), second: written}
 
     async def _ask_writer(
-        self, name: str, facts: Facts, label: str, ask: Ask, *fields: str, **shown: str
+        self, name: str, document: Document, label: str, ask: Ask, fields: Sequence[str], shown: dict[str, str]
     ) -> Answer[dict[str, str]]:
         """Return the fields of the generator's reply to a prompt, which demonstrations precede if there are any."""
-        prompt = self.prompt(name, **facts.shown, **shown, label=self.texts[_DEMANDS[label]])
-        if demonstrations := self._demonstrations(facts, label):
+        prompt = self.prompt(name, **shown, label=self.texts[_DEMANDS[label]])
+        if demonstrations := self._demonstrations(document, label):
             prompt = f"{self.prompt('demonstrations', demonstrations=demonstrations)}\n\n{prompt}"
         reply = read_object(await ask(prompt, GENERATOR), *fields)
-        fault = rules.unfit(*(reply.value or {}).values())
+        fault = unfit(*(reply.value or {}).values())
         return Answer(None, fault) if fault else reply
 
-    async def _draft(self, claim: Claim, adherence: tuple[Fault, ...], ask: Ask) -> Draft:
+    async def _draft(self, claim: Claim, adherence: Sequence[Fault], ask: Ask) -> Draft:
         """Check one response and return its draft."""
-        facts, label = claim.facts, claim.label
-        demonstrations = self._demonstrations(facts, label)
+        document, label, subgraph = claim.document, claim.label, subgraph_of(claim.document)
+        faults = [*query_faults(claim.query, claim.response, subgraph), *adherence]
         prompt = self.prompt("check_label", **claim.shown)
-        faults = [Fault(QUERY, *fault) for fault in rules.query_faults(claim.query, claim.response, facts.subgraph)]
-        faults += adherence
         faults += await self._vote(ask, prompt, CONSISTENCY, _CONFIRMS[label], f"verified as {_OTHER[label]}")
+        demonstrations = self._demonstrations(document, label)
         if demonstrations:
             shown = {name: text for name, text in claim.shown.items() if name != "knowledge"}
             prompt = self.prompt("check_style", demonstrations=demonstrations, **shown)
             faults += await self._vote(ask, prompt, STYLE, YES, "unlike the demonstrations")
         reason, explanation = await self._explain(claim, ask)
         faults += explanation
-        stated = facts.document.fields.get("domain")
+        stated = document.fields.get("domain")
         domain = stated if isinstance(stated, str) and stated.strip() else self.domain
         row = {
             "label": label,
             "query": claim.query,
             "response": claim.response,
-            "evidence": rules.evidence_of(facts.document, facts.subgraph),
+            "evidence": evidence_of(document),
             "reason": reason,
             **({"domain": domain} if domain else {}),
-            "type": "kg" if facts.subgraph else "text",
-            "category": _CATEGORIES[facts.pattern],
+            "type": "text" if subgraph.pattern == VANILLA else "kg",
+            "category": _CATEGORIES[subgraph.pattern],
         }
-        return Draft.of(
-            facts.document,
-            f"{facts.pattern}/{label}",
-            label,
-            checks=tuple(check for check in self.checks if check != STYLE or demonstrations),
-            faults=tuple(each._replace(detail=f"{claim.summary}\n{each.detail}".strip()) for each in faults),
-            row={} if faults else row,
-        )
-
-    async def _adherence(self, facts: Facts, query: str, ask: Ask) -> tuple[Fault, ...]:
-        """Return why a query does not follow its pattern, which applies to both labels as they share the query."""
-        prompt = self.prompt("check_pattern", **facts.shown, query=fence(query))
-        verdict = read_verdict(await ask(prompt, VERIFIER))
-        faults = [Fault(PATTERN, *fault) for fault in rules.pattern_faults(query, facts.subgraph)]
-        return (*faults, *objections(PATTERN, verdict, "does not follow its pattern", ""))
+        summary = f"label: {label}\nquery: {claim.query}\nresponse: {claim.response}"
+        faults = [each._replace(detail=f"{summary}\n{each.detail}".strip()) for each in faults]
+        checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
+        kind, row = f"{subgraph.pattern}/{label}", {} if faults else row
+        return Draft.of(document, kind, label, checks=checks, faults=tuple(faults), row=row)
 
     async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
         """Return the fault of a check unless more than half of the verifier's votes are the wanted verdict.
@@ -315,18 +289,14 @@ class FactCHDPipeline(Pipeline):
         if answer.value is None:
             return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
         text = answer.value["explanation"]
-        row_reason = rules.reason_of(claim.label, text)
-        if row_reason.value is None or rules.unfit(text):
-            return "", (Fault(EXPLANATION, rules.unfit(text) or row_reason.reason, text),)
+        row_reason = reason_of(claim.label, text)
+        if row_reason.value is None or unfit(text):
+            return "", (Fault(EXPLANATION, unfit(text) or row_reason.reason, text),)
         reason = row_reason.value
-        evidence = rules.evidence_of(claim.facts.document, claim.facts.subgraph)
-        faults = [
-            Fault(EXPLANATION, fault, f"{reason}\n{detail}")
-            for fault, detail in rules.explanation_faults(reason, evidence)
-        ]
         prompt = self.prompt("check_explanation", **claim.shown, explanation=fence(reason))
         verdict = read_verdict(await ask(prompt, VERIFIER))
-        return reason, (*faults, *objections(EXPLANATION, verdict, "does not support the label", ""))
+        denied = objections(EXPLANATION, verdict, "does not support the label", "")
+        return reason, (*explanation_faults(reason, evidence_of(claim.document)), *denied)
 
     def blamed(self, fault: Fault, draft: Draft) -> str | None:
         """Return the prompt that caused a fault; None if the verifier could not be read.
@@ -342,26 +312,24 @@ class FactCHDPipeline(Pipeline):
     # --- demonstrations ---------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> tuple[Demonstration, ...]:
+    def _known(self) -> tuple[dict[str, str], ...]:
         """The user's demonstrations, if there are any."""
         return read_demonstrations(Path(self.demonstrations).expanduser()) if self.demonstrations else ()
 
-    def _fitting(self, pattern: str, label: str) -> list[Demonstration]:
-        return [each for each in self._known if each.label == label and each.pattern in ("", pattern)]
+    def _fitting(self, pattern: str, label: str) -> list[dict[str, str]]:
+        return [each for each in self._known if each["label"] == label and each["pattern"] in ("", pattern)]
 
-    def _demonstrations(self, facts: Facts, label: str) -> str:
+    def _demonstrations(self, document: Document, label: str) -> str:
         """Return some demonstrations of a draft's pattern and label as prompts show them; empty if there are none."""
-        fitting = self._fitting(facts.pattern, label)
-        key = (self.seed, facts.document.id)
-        fitting.sort(key=lambda each: stable_hash(*key, each.query, each.response))
+        fitting = self._fitting(subgraph_of(document).pattern, label)
+        fitting.sort(key=lambda each: stable_hash(self.seed, document.id, each["query"], each["response"]))
         chosen = fitting[:_MOST_DEMONSTRATIONS]
-        return "\n\n".join(f"Query:\n{fence(each.query)}\nResponse:\n{fence(each.response)}" for each in chosen)
+        return "\n\n".join(f"Query:\n{fence(each['query'])}\nResponse:\n{fence(each['response'])}" for each in chosen)
 
     def ready(self) -> None:
         """Warn of patterns and labels without demonstrations, if there are any, as their drafts do without."""
-        without = [
-            f"{pattern}/{label}" for pattern, label in product(_PATTERNS, LABELS) if not self._fitting(pattern, label)
-        ]
+        kinds = product(_CATEGORIES, LABELS)
+        without = [f"{pattern}/{label}" for pattern, label in kinds if not self._fitting(pattern, label)]
         if self._known and without:
             logger.warning("there are no demonstrations for %s; such drafts are made without", ", ".join(without))
 
@@ -396,35 +364,184 @@ def _with_twin(draft: Draft, other: Draft) -> Draft:
     return replace(draft, row={**draft.row, TWIN: other.row["response"]}) if draft.row and other.row else draft
 
 
-def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
-    """Read demonstrations from a JSON Lines file (section 4.1).
+def read_demonstrations(path: Path) -> tuple[dict[str, str], ...]:
+    """Read demonstrations from a JSON Lines file (section 4.1): queries from real use with labelled responses.
 
-    Rows have `query`, `response` and `label`, and optionally `pattern`, or `category` as in the published files.
+    Rows have `query`, `response` and `label`, and optionally `pattern`, or `category` as in the published files; those
+    without stand for all patterns.
 
     Raises:
         UsageError: The file cannot be read or is empty, or a row is invalid; the message names its line.
     """
-    demonstrations: list[Demonstration] = []
+    fields = {"query": str, "response": str, "label": str}
     try:
-        for line, row in json_lines(path):
-            try:
-                demonstrations.append(_demonstration(row))
-            except ValueError as error:
-                raise DataError(f"{path}:{line}: {error}") from None
+        rows = list(read_rows(json_lines(path), f"demonstrations {path}", fields, _check_demonstration))
     except DataError as error:
-        raise UsageError(f"demonstrations {error}") from None
-    if not demonstrations:
-        raise UsageError(f"demonstrations {path}: contains no rows with query, response and label")
-    return tuple(demonstrations)
+        raise UsageError(str(error)) from None
+    return tuple(
+        {**{name: row[name] for name in fields}, "label": row["label"].strip().upper(), "pattern": _pattern_of(row)}
+        for row in rows
+    )
 
 
-def _demonstration(row: Row) -> Demonstration:
-    require_fields(row, {"query": str, "response": str, "label": str})
+def _check_demonstration(row: Row) -> None:
     require_text(row, "query", "response", "label")
-    label = row["label"].strip().upper()
-    if label not in LABELS:
+    if row["label"].strip().upper() not in LABELS:
         raise ValueError(f"field 'label': expected {' or '.join(LABELS)}, got {row['label']!r}")
-    pattern = row.get("pattern") or PATTERNS.get(row.get("category", ""), row.get("category")) or ""
-    if pattern and pattern not in _PATTERNS:
-        raise ValueError(f"field 'pattern': expected {', '.join(_PATTERNS)} or none, got {pattern!r}")
-    return Demonstration(row["query"], row["response"], label, pattern)
+    if (pattern := _pattern_of(row)) not in ("", *_CATEGORIES):
+        raise ValueError(f"field 'pattern': expected {', '.join(_CATEGORIES)} or none, got {pattern!r}")
+
+
+def _pattern_of(row: Row) -> Any:
+    return row.get("pattern") or PATTERNS.get(row.get("category", ""), row.get("category")) or ""
+
+
+# --- rule-based checks ---------------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """Normalize a text to words for searching: folded, with single spaces around each, and no thousands separators.
+
+    In scripts without spaces each character is a word.
+    """
+    words = [word for word in tokens(_THOUSANDS.sub("", fold(text))) if any(map(str.isalnum, word))]
+    return f" {' '.join(words)} "
+
+
+def names(text: str, name: str) -> bool:
+    """Whether a text contains a name as whole words."""
+    return plain(name).strip() != "" and plain(name) in plain(text)
+
+
+def unfit(*texts: str) -> str:
+    """Return a short reason why texts of a reply cannot be used as they are; empty if they can."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return "invalid characters"
+    return "too long" if max(map(len, texts), default=0) > _LONGEST else ""
+
+
+def evidence_of(document: Document) -> Evidence:
+    """Return the evidence of a row in the format of the published ones.
+
+    Each piece is a triple, or a sentence with the document's title, or a sentence alone if there is no title.
+    """
+    if triples := subgraph_of(document).triples:
+        return [list(triple) for triple in triples]
+    title = document.fields.get("title")
+    facts = [" ".join(sentence.split()) for sentence in sentences(document.text)]
+    return [[title, sentence] for sentence in facts] if isinstance(title, str) and title.strip() else [*facts]
+
+
+# --- the query ------------------------------------------------------------------------------------
+
+
+def query_faults(query: str, response: str, subgraph: Subgraph) -> list[Fault]:
+    """Return what is wrong with a query.
+
+    A query must not state its label, contain the response, or name what is to be inferred from the facts.
+    """
+    faults = []
+    if stated := _STATED.search(query):
+        faults.append(Fault(QUERY, "states a label", stated[0]))
+    if names(query, response):
+        faults.append(Fault(QUERY, "contains the response"))
+    remaining = plain(query)
+    for name in sorted({plain(name) for name in named(subgraph)}, key=len, reverse=True):
+        # a short name inside a longer one that the query may state is not revealed: "Paris" in "Paris Opera"
+        remaining = remaining.replace(name, " | ") if name.strip() else remaining
+    if revealed := [name for name in hidden(subgraph) if plain(name).strip() and plain(name) in remaining]:
+        faults.append(Fault(QUERY, "gives the answer away", revealed[0]))
+    return faults
+
+
+def pattern_faults(query: str, subgraph: Subgraph) -> list[Fault]:
+    """Return which name a query of this pattern should state, but does not.
+
+    Names that define sets are not checked, as they may be inflected ("sovereign states").
+    """
+    required = named(subgraph) if subgraph.pattern != graph.SET_OPERATION else ()
+    missing = [name for name in required if plain(name).strip() and not names(query, name)]
+    return [Fault(PATTERN, "does not name what it is about", missing[0])] if missing else []
+
+
+def named(subgraph: Subgraph) -> tuple[str, ...]:
+    """Return the names a query about a subgraph must state.
+
+    These are the start of a walk, the entities compared, or what a set's members have in common.
+    """
+    if subgraph.pattern == graph.MULTI_HOP:
+        return (subgraph.triples[0].head,)
+    if subgraph.pattern == graph.COMPARISON:
+        return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
+    return tuple(tail for _, tail in subgraph.conditions)
+
+
+def hidden(subgraph: Subgraph) -> tuple[str, ...]:
+    """Return the names a query about a subgraph must not state: the rest of a walk, the values, or the members."""
+    if subgraph.pattern == graph.MULTI_HOP:
+        return tuple(triple.tail for triple in subgraph.triples)
+    if subgraph.pattern == graph.COMPARISON:
+        last = {triple.head: triple.tail for triple in subgraph.triples}
+        return tuple(last.values())
+    return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
+
+
+# --- the explanation ------------------------------------------------------------------------------
+
+
+def reason_of(label: str, explanation: str) -> Answer[str]:
+    """Return the field `reason` of a row: the label, then the explanation without its own statement of the label.
+
+    The answer is empty if a reader of the row would find the other label, or none.
+    """
+    opening = label_of(explanation)
+    if opening not in (None, label):
+        return Answer(None, "states the other label")
+    if opening:
+        explanation = explanation_of(explanation)
+    reason = f"{label}.\n{explanation.strip()}"
+    label_read = read(reason)[0].value
+    if label_read != label or label_of(reason) != label or not explanation_of(reason):
+        return Answer(None, "states the other label" if label_read else "states no label")
+    return Answer(reason)
+
+
+def explanation_faults(reason: str, evidence: Evidence) -> list[Fault]:
+    """Return what is wrong with an explanation: fewer than three sentences, or no evidence cited."""
+    explanation = explanation_of(reason)
+    faults = []
+    if (number := len(sentences(explanation))) < _SENTENCES:
+        faults.append(Fault(EXPLANATION, "fewer than three sentences", f"{reason}\n{number} sentences"))
+    if not any(names(explanation, term) for term in terms(evidence)):
+        faults.append(Fault(EXPLANATION, "cites none of the evidence", f"{reason}\n"))
+    return faults
+
+
+def terms(evidence: Evidence) -> Iterable[str]:
+    """Return the strings by which an explanation can cite the evidence.
+
+    These are the heads and tails of triples; of a text its names, numbers and long words, or if it has none of these,
+    its other words or pairs of characters.
+    """
+    cited: list[str] = []
+    for piece in evidence:
+        if not isinstance(piece, str) and len(piece) == 3:
+            cited += [piece[0], piece[2]]
+        else:
+            cited += _terms_of_text(piece if isinstance(piece, str) else piece[-1])
+    return dict.fromkeys(cited)
+
+
+def _terms_of_text(text: str) -> Sequence[str]:
+    # words of scripts that use spaces
+    words = [word for word in _WORD.findall(text) if len(plain(word).split()) == 1 or word.isascii()]
+    cited = [
+        word
+        for place, word in enumerate(words)
+        # the first word is capitalized in any case
+        if any(map(str.isdigit, word)) or (place and word[0].isupper()) or len(word) >= _LONG
+    ]
+    characters = plain(text).split()
+    return cited or words or [" ".join(pair) for pair in pairwise(characters)] or characters

@@ -1,24 +1,33 @@
-"""A knowledge graph in memory, and the subgraphs that FactCHD's questions are asked about (sections 3 and 4.2).
+"""FactCHD's documents: text facts, and subgraphs of a knowledge graph to ask about (sections 3 and 4.2).
 
-These are walks of several hops, entities compared by a quantity, and sets of entities. The subgraphs depend on the set
-of triples and on the draws, not on the order of the triples.
+Subgraphs are walks of several hops, entities compared by a quantity, and sets of entities. They depend on the set of
+triples and on the draws, not on the order of the triples.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from halu_tasks.builders.documents import Document, read_documents
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.hashing import short_hash
+from halu_tasks.data.rows import json_lines, require_fields, require_text
+
+VANILLA = "vanilla"
+"""The pattern of text facts."""
 MULTI_HOP, COMPARISON, SET_OPERATION = PATTERNS = "multi_hop", "comparison", "set_operation"
-INTERSECTION, UNION, DIFFERENCE, COUNTING = "intersection", "union", "difference", "counting"
-OPERATIONS = (INTERSECTION, UNION, DIFFERENCE, COUNTING)
+INTERSECTION, UNION, DIFFERENCE, COUNTING = OPERATIONS = "intersection", "union", "difference", "counting"
 
 _ROUNDS = 20
 """Number of times each entity or group can be the start of a subgraph."""
+
+logger = logging.getLogger(__name__)
 
 Draw = Callable[..., int]
 Condition = tuple[str, str]
@@ -34,7 +43,7 @@ class Triple(NamedTuple):
 
 
 class Subgraph(NamedTuple):
-    """Triples that a question is asked about.
+    """Triples that a question is asked about; a text fact is a subgraph without triples.
 
     Attributes:
         pattern: The factuality pattern, by the paper's name.
@@ -57,6 +66,7 @@ class Graph:
         of_head: Triples by head.
         members: Heads by condition.
         tails: Tails by head and relation.
+        tails_of_relation: The different tails of each relation.
     """
 
     def __init__(self, triples: Iterable[Triple]) -> None:
@@ -68,14 +78,9 @@ class Graph:
             self.of_head[triple.head].append(triple)
             self.members[triple.relation, triple.tail].append(triple.head)
             self.tails[triple.head, triple.relation].append(triple.tail)
-
-    @cached_property
-    def tails_of_relation(self) -> dict[str, list[str]]:
-        """The different tails of each relation."""
-        by_relation: dict[str, list[str]] = defaultdict(list)
-        for relation, tail in self.members:
-            by_relation[relation].append(tail)
-        return {relation: sorted(tails) for relation, tails in by_relation.items()}
+        self.tails_of_relation: dict[str, list[str]] = defaultdict(list)
+        for relation, tail in sorted(self.members):
+            self.tails_of_relation[relation].append(tail)
 
 
 def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], most: int) -> list[Subgraph]:
@@ -115,22 +120,6 @@ _DRAWN = 20
 """Number of entities drawn for one comparison, including those that cannot be compared with the others."""
 
 
-def sample(graph: Graph, draw: Draw, most: int, hops: int, class_relation: str, one_answer: bool) -> Iterator[Subgraph]:
-    """Yield up to `most` subgraphs of each pattern.
-
-    Args:
-        graph: The graph.
-        draw: Draws numbers.
-        most: Maximum number of subgraphs of each pattern.
-        hops: Maximum number of triples in a walk.
-        class_relation: The relation to an entity's class, see `comparisons`.
-        one_answer: See `multi_hops`.
-    """
-    yield from multi_hops(graph, draw, most, hops, one_answer=one_answer)
-    yield from comparisons(graph, draw, most, class_relation)
-    yield from set_operations(graph, draw, most)
-
-
 # --- walks ----------------------------------------------------------------------------------------
 
 
@@ -148,54 +137,40 @@ def multi_hops(graph: Graph, draw: Draw, most: int, hops: int, *, one_answer: bo
 
     def make(begin: str, number: str) -> Subgraph | None:
         longest = 2 + draw("hops", number, begin) % (hops - 1)
+        steps = 0
+
+        def extend(walk: tuple[Triple, ...], at: str, length: int) -> tuple[Triple, ...] | None:
+            """Extend a walk to its full length, trying ways in a random order; None if no way was found in time."""
+            nonlocal steps
+            if len(walk) == length:
+                return walk
+            visited = {begin, *(triple.tail for triple in walk)}
+            ways = graph.of_head.get(at, [])
+            first = draw("step", number, begin, str(len(walk)), at) % len(ways) if ways else 0
+            for triple in (*ways[first:], *ways[:first]):
+                if triple.tail in visited or (one_answer and len(graph.tails[at, triple.relation]) > 1):
+                    continue
+                steps += 1
+                if steps > _TRIES:
+                    return None
+                if complete := extend((*walk, triple), triple.tail, length):
+                    return complete
+            return None
+
         for length in range(longest, 1, -1):
-            steps = [_TRIES]
-            if walk := _walk(graph, draw, (), begin, length, (number, begin), one_answer, steps):
+            steps = 0
+            if walk := extend((), begin, length):
                 return Subgraph(MULTI_HOP, "", (), walk)
         return None
 
     return collect(drawn(graph.of_head, draw, MULTI_HOP), make, most)
 
 
-def _walk(
-    graph: Graph,
-    draw: Draw,
-    walk: tuple[Triple, ...],
-    at: str,
-    length: int,
-    of: tuple[str, ...],
-    one_answer: bool,
-    steps: list[int],
-) -> tuple[Triple, ...] | None:
-    """Extend a walk to its full length, trying ways in a random order; None if no way was found within the steps left.
-
-    `steps` holds the number of steps left, and is shared by all calls for a walk.
-    """
-    if len(walk) == length:
-        return walk
-    visited = {walk[0].head, *(triple.tail for triple in walk)} if walk else {at}
-    ways = graph.of_head.get(at, [])
-    first = draw("step", *of, str(len(walk)), at) % len(ways) if ways else 0
-    for triple in (*ways[first:], *ways[:first]):
-        if triple.tail in visited or (one_answer and len(graph.tails[at, triple.relation]) > 1):
-            continue
-        steps[0] -= 1
-        if steps[0] < 0:
-            return None
-        if complete := _walk(graph, draw, (*walk, triple), triple.tail, length, of, one_answer, steps):
-            return complete
-    return None
-
-
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-class _ComparableEntity(NamedTuple):
-    """An entity's triple with a quantity, the triple of its class, and the quantity."""
-
-    value: Triple
-    kind: Triple | None
-    quantity: Quantity
+_Comparable = tuple[Triple, Triple | None, "Quantity"]
+"""An entity's triple with a quantity, the triple of its class, and the quantity."""
 
 
 def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> list[Subgraph]:
@@ -215,29 +190,29 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
     def make(name: str, number: str) -> Subgraph | None:
         group = groups[name]
         size = 2 + draw("size", number, name) % (min(MOST_COMPARED, len(group)) - 1)
-        chosen: dict[str, _ComparableEntity] = {}
+        chosen: dict[str, _Comparable] = {}
         for attempt in range(_DRAWN):
             candidate = group[draw("member", number, name, str(attempt)) % len(group)]
-            if all(comparable(candidate.quantity, other.quantity) for other in chosen.values()):
-                chosen[candidate.value.head] = candidate
+            if all(comparable(candidate[2], other[2]) for other in chosen.values()):
+                chosen[candidate[0].head] = candidate
             if len(chosen) == size:
                 break
         if len(chosen) < 2:
             return None
-        shown = [triple for _, each in sorted(chosen.items()) for triple in (each.kind, each.value) if triple]
+        shown = [triple for _, (value, kind, _) in sorted(chosen.items()) for triple in (kind, value) if triple]
         return Subgraph(COMPARISON, "", (), tuple(shown))
 
     return collect(drawn(groups, draw, COMPARISON), make, most)
 
 
-def _measure(graph: Graph, class_relation: str) -> dict[str, list[_ComparableEntity]]:
+def _measure(graph: Graph, class_relation: str) -> dict[str, list[_Comparable]]:
     """Return the entities with a quantity, grouped by relation, kind, unit and class."""
     by_relation: dict[str, list[tuple[str, str, Quantity]]] = defaultdict(list)
     single = ((key, tails[0]) for key, tails in graph.tails.items() if len(tails) == 1 and key[1] != class_relation)
     for (head, relation), tail in single:
         if quantity := quantity_of(tail):
             by_relation[relation].append((head, tail, quantity))
-    groups: dict[str, list[_ComparableEntity]] = defaultdict(list)
+    groups: dict[str, list[_Comparable]] = defaultdict(list)
     for relation, quantities in by_relation.items():
         dated = any(quantity.kind == DATE for _, _, quantity in quantities)
         for head, tail, quantity in quantities:
@@ -246,8 +221,8 @@ def _measure(graph: Graph, class_relation: str) -> dict[str, list[_ComparableEnt
             kinds: list[Triple | None] = [Triple(head, class_relation, kind) for kind in classes]
             for kind in kinds or [None]:
                 key = "\0".join((relation, parsed.kind, parsed.unit, *([kind.tail] if kind else [])))
-                groups[key].append(_ComparableEntity(Triple(head, relation, tail), kind, parsed))
-    return {key: sorted(members, key=lambda each: each.value) for key, members in groups.items() if len(members) > 1}
+                groups[key].append((Triple(head, relation, tail), kind, parsed))
+    return {key: sorted(members, key=lambda each: each[0]) for key, members in groups.items() if len(members) > 1}
 
 
 # --- set operations -------------------------------------------------------------------------------
@@ -411,3 +386,123 @@ def as_year(text: str) -> Quantity | None:
 def comparable(one: Quantity, other: Quantity) -> bool:
     """Whether two quantities have the same kind and unit and do not overlap, so that one is certainly less."""
     return one[:2] == other[:2] and (one.high < other.low or other.high < one.low)
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def facts_in(
+    path: Path, draw: Draw, walks: int, hops: int, class_relation: str, *, one_answer: bool
+) -> Iterator[Document]:
+    """Yield the subgraphs sampled from the triples of a file or folder, then its text facts.
+
+    In a folder, `triples.jsonl` has triples; other `.jsonl` files, and `.txt` and `.md` files, are texts. The content
+    of a single file is determined by the fields of its first row.
+
+    Args:
+        path: The file or folder.
+        draw: Draws numbers.
+        walks: Maximum number of subgraphs of each pattern.
+        hops: See `multi_hops`.
+        class_relation: See `comparisons`.
+        one_answer: See `multi_hops`.
+
+    Raises:
+        DataError: A row is invalid (the message names file and line), or there are neither triples of which a subgraph
+            can be made nor texts.
+    """
+    triples, texts = _files_of(path)
+    if triples and walks:
+        graph = Graph(triple for file in triples for triple in read_triples(file))
+        subgraphs = [
+            *multi_hops(graph, draw, walks, hops, one_answer=one_answer),
+            *comparisons(graph, draw, walks, class_relation),
+            *set_operations(graph, draw, walks),
+        ]
+        if not subgraphs and not texts:
+            raise DataError(f"{path}: the {len(graph.triples)} triples contain no subgraph of any pattern")
+        counts = Counter(subgraph.pattern for subgraph in subgraphs)
+        if any(counts[pattern] < walks for pattern in PATTERNS):
+            found = ", ".join(f"{counts[pattern]} {pattern}" for pattern in PATTERNS)
+            number = len(graph.triples)
+            logger.warning("%s: found %s in %d triples; %d of each requested", path, found, number, walks)
+        yield from map(_subgraph_document, subgraphs)
+    for file in texts:
+        for document in read_documents(file):
+            # rows that are subgraphs are kept as such
+            pattern = {"pattern": subgraph_of(document).pattern}
+            yield Document(document.id, document.text, {**document.fields, **pattern})
+
+
+def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of triples, and those of texts."""
+    if not path.is_dir():
+        return ([path], []) if _holds_triples(path) else ([], [path])
+    triples = sorted(file for file in path.glob("triples.jsonl*") if file.is_file())
+    if unknown := [file for file in triples if file.stat().st_size and not _holds_triples(file)]:
+        raise DataError(
+            f"{unknown[0]}: its rows lack the fields head, relation and tail; rename it if it contains texts"
+        )
+    texts = sorted({file for end in ("*.jsonl", "*.jsonl.gz") for file in path.glob(end)} - set(triples))
+    if any(file.suffix in (".txt", ".md") and file.is_file() for file in path.rglob("*")):
+        texts.append(path)
+    if not triples and not texts:
+        raise DataError(f"{path}: contains neither triples.jsonl nor other .jsonl, .txt or .md files of texts")
+    return triples, texts
+
+
+def _holds_triples(path: Path) -> bool:
+    """Whether a file contains triples rather than texts."""
+    for line, row in json_lines(path):
+        if "text" in row:
+            return False
+        if "head" in row or "tail" in row:
+            return True
+        raise DataError(f"{path}:{line}: expected a triple (head, relation, tail) or a text (id, text)")
+    return False
+
+
+def read_triples(path: Path) -> Iterator[Triple]:
+    """Read triples from JSON Lines.
+
+    Raises:
+        DataError: A row is not a triple; the message names file and line.
+    """
+    for line, row in json_lines(path):
+        texts = {name: str(row[name]) for name in Triple._fields if isinstance(row.get(name), str | int | float)}
+        try:
+            require_fields(texts, dict.fromkeys(Triple._fields, str))
+            require_text(texts, *Triple._fields)
+        except ValueError as error:
+            raise DataError(f"{path}:{line}: {error}") from None
+        yield Triple(*(" ".join(text.split()) for text in texts.values()))
+
+
+def _subgraph_document(subgraph: Subgraph) -> Document:
+    parts = (subgraph.pattern, subgraph.operation, *(part for each in subgraph.conditions for part in each))
+    text = "\n".join(" | ".join(triple) for triple in subgraph.triples)
+    fields = {
+        "pattern": subgraph.pattern,
+        "operation": subgraph.operation,
+        "conditions": [list(condition) for condition in subgraph.conditions],
+        "triples": [list(triple) for triple in subgraph.triples],
+    }
+    return Document(short_hash(text, *parts), text, fields)
+
+
+def subgraph_of(document: Document) -> Subgraph:
+    """Return the subgraph of a document; one without triples if it is a text fact."""
+    fields = document.fields
+    pattern, operation = fields.get("pattern"), fields.get("operation", "")
+    triples, conditions = _tuples(fields.get("triples"), 3), _tuples(fields.get("conditions"), 2)
+    valid = operation in OPERATIONS and conditions if pattern == SET_OPERATION else operation == "" and not conditions
+    if pattern not in PATTERNS or not triples or conditions is None or not valid:
+        return Subgraph(VANILLA, "", (), ())
+    return Subgraph(pattern, operation, tuple((a, b) for a, b in conditions), tuple(Triple(*each) for each in triples))
+
+
+def _tuples(value: Any, number: int) -> list[tuple[str, ...]] | None:
+    """Return a list of lists of `number` nonblank strings; None if one of them is something else."""
+    tuples = [tuple(each) for each in value if isinstance(each, list | tuple)] if isinstance(value, list) else []
+    texts = all(len(each) == number and all(isinstance(t, str) and t.strip() for t in each) for each in tuples)
+    return tuples if texts and len(tuples) == len(value if isinstance(value, list) else []) else None

@@ -10,21 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import (
-    GENERATOR,
-    VERIFIER,
-    Ask,
-    Draft,
-    Fault,
-    Pipeline,
-    Row,
-    TextPair,
-    option,
-)
-from halu_tasks.builders.quoting import SourceText
+from halu_tasks.builders.documents import Document, SourceText
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
 from halu_tasks.builders.replies import objections, read_objects, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
@@ -43,13 +32,6 @@ _BLAMED_FORMATS = {"question": "question", "hallucinated answers": "hallucinate"
 _RELEASED = {name: label for label, name in TYPES.items()}
 _DEFINITION = re.compile(r"(?m)^(\w+) ([^:：\n]+)[:：]\s*(.+)$")
 _LETTERS = "ABCD"
-
-
-class HallucinationType(NamedTuple):
-    """A type of hallucination: its name in the language of the prompts, and its definition."""
-
-    name: str
-    definition: str
 
 
 @dataclass(frozen=True)
@@ -92,10 +74,12 @@ class HaluAgent(Pipeline):
         return "with_examples" if self.examples else ""
 
     @property
-    def kinds(self) -> dict[str, HallucinationType]:
-        """The types by the paper's names, parsed from the prompt's lines `NAME local name: definition`."""
-        lines = _DEFINITION.findall(self.texts["types"])
-        return {name: HallucinationType(local, definition) for name, local, definition in lines}
+    def kinds(self) -> dict[str, tuple[str, str]]:
+        """The types by the paper's names: their names in the prompts' language and their definitions.
+
+        The prompt has them in lines of the form `NAME local name: definition`.
+        """
+        return {name: (local, definition) for name, local, definition in _DEFINITION.findall(self.texts["types"])}
 
     # --- drafts -----------------------------------------------------------------------------------
 
@@ -107,8 +91,8 @@ class HaluAgent(Pipeline):
 
     async def _of_type(self, document: Document, source: SourceText, kind: str, ask: Ask) -> list[Draft]:
         """Return the drafts for one type: one per requested question, including those the model did not write."""
-        type_ = self.kinds[kind]
-        texts = {"document": fence(document.text), "type": type_.name, "definition": type_.definition}
+        name, definition = self.kinds[kind]
+        texts = {"document": fence(document.text), "type": name, "definition": definition}
         prompt = self.prompt("question", number=str(self.questions), **texts)
         reply = read_objects(await ask(prompt, GENERATOR), "question", "answer", "support")
         rows = (reply.value or [])[: self.questions]
@@ -139,9 +123,7 @@ class HaluAgent(Pipeline):
         labels = self._labels(await ask(self.prompt("label", **shown), GENERATOR))
         if labels.value is None:
             return unreadable(f"labels: {labels.reason}", f"\n{numbered}")
-        claims = [
-            f"{text}\n   → {self.kinds[label].name}" for text, label in zip(texts.value, labels.value, strict=True)
-        ]
+        claims = [f"{text}\n   → {self.kinds[label][0]}" for text, label in zip(texts.value, labels.value, strict=True)]
         labelled = {**shown, "responses": fence(_numbered(claims))}
         (right,), wrong, fits = await gather(
             _verify(ask, self.prompt("check_answer", **facts), 1),
@@ -179,7 +161,7 @@ class HaluAgent(Pipeline):
         if texts.value is None:
             return texts
         spellings = {
-            fold(word): name for name, type_ in self.kinds.items() for word in (name, type_.name, _RELEASED[name])
+            fold(word): name for name, (local, _) in self.kinds.items() for word in (name, local, _RELEASED[name])
         }
         names = [spellings.get(fold(text), "") for text in texts.value]
         return Answer(names) if all(names) else Answer(None, "an unknown type")
@@ -222,25 +204,21 @@ class HaluAgent(Pipeline):
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the answer with each hallucinated answer."""
         for each in item.row["hallucinated"]:
-            yield TextPair(item.row["answer"], each["text"], item.document, each["type"])
-
-    def context(self, item: Draft) -> dict[str, str]:
-        """Return the question."""
-        return {"question": item.row["question"]}
+            context = {"question": item.row["question"]}
+            yield TextPair(item.row["answer"], each["text"], item.document, each["type"], context)
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""
         listed = _numbered([f"[{each['type']}] {each['text']}" for each in item.row["hallucinated"]])
-        return {**{name: item.row[key] for name, key in _SHOWN.items()}, "hallucinated answers": listed}
+        return {**{name: item.row[key] for name, key in _FACTS.items()}, "hallucinated answers": listed}
 
     def key(self, item: Draft) -> str:
         """Return the question."""
         return str(item.row["question"])
 
 
-_FACTS = {"question": "question", "answer": "answer", "knowledge": "support"}
-"""The placeholders of prompts by the fields of a row."""
-_SHOWN = {"knowledge": "support", "question": "question", "answer": "answer"}
+_FACTS = {"knowledge": "support", "question": "question", "answer": "answer"}
+"""Fields of a row by the names under which models and annotators see them."""
 
 
 def _most_frequent(types: Sequence[str], asked_for: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
 from halu_tasks.builders.pipelines import refact_edits
-from halu_tasks.builders.pipelines import refact_rules as rules
-from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose
+from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose, alike
 from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.scorers.judge import fence
 from halu_tasks.text.sentences import spans as sentence_spans
@@ -31,6 +31,9 @@ FACTS, PHRASE, FORMAT, EQUIVALENT, CHOICE = "facts", "phrase", "format", "equiva
 WRONG, COHERENT, RELEVANT, TAGS = "wrong", "coherent", "relevant", "tags"
 _CRITERIA = {WRONG: "not false", COHERENT: "not coherent", RELEVANT: "irrelevant to the question"}
 NO_SINGLES = "no single-error rows"
+NO_SCORE, TOO_SHORT, TOO_LONG = "no score", "too short", "too long"
+BEST = "best_answer"
+"""Field of a document: whether its answer is the best one of its question; computed unless a document states it."""
 
 MOST_MENTIONS = 20
 """Maximum number of places to replace one phrase at: more than in any row of the published data, and few enough for a
@@ -67,12 +70,12 @@ class RefactPipeline(Pipeline):
     )
     candidates: int = option(1, "number of sets of replacements to sample; the most convincing one is kept", least=1)
     nli_model: str = option(
-        rules.AUTO,
+        refact_edits.AUTO,
         "decides whether a replacement means the same: judge (the verifier), a model for natural-language inference "
         "(a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is installed",
     )
     stop_words: str | None = option(
-        None, "file of stop words, one per line; default: NLTK's for the language", file="stop_words.txt"
+        None, "file of stop words, one per line; default for English: NLTK's", file="stop_words.txt"
     )
 
     def __post_init__(self) -> None:
@@ -80,38 +83,38 @@ class RefactPipeline(Pipeline):
         if self.min_chars > self.max_chars:
             raise UsageError(f"option min_chars: must be at most max_chars={self.max_chars}, got {self.min_chars}")
         # report what cannot be used before any model is asked
-        rules.chosen_model(self.nli_model)
-        rules.stop_words(self.language, self.stop_words)
+        refact_edits.chosen_model(self.nli_model)
+        refact_edits.stop_words(self.language, self.stop_words)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The pipeline's settings, with the NLI model that is actually used and a hash of the stop words."""
-        words = rules.stop_words(self.language, self.stop_words)
-        used = {"nli_model": rules.chosen_model(self.nli_model) or rules.JUDGE}
+        words = refact_edits.stop_words(self.language, self.stop_words)
+        used = {"nli_model": refact_edits.chosen_model(self.nli_model) or refact_edits.JUDGE}
         return {**super().settings, **used, "stop_words": prompt_hash(dict.fromkeys(words, "")) if words else None}
 
     def ready(self) -> None:
         """Load the NLI model, if one is used."""
-        if model := rules.chosen_model(self.nli_model):
-            rules.load(model)
+        if model := refact_edits.chosen_model(self.nli_model):
+            refact_edits.load(model)
 
     # --- documents --------------------------------------------------------------------------------
 
     def documents(self, path: Path) -> Iterator[Document]:
-        """Read questions with their answers, refact_edits.marked with whether they are the best answer.
+        """Read questions with their answers, marked with whether they are the best answer.
 
         Raises:
             DataError: As in `read_documents`.
         """
         read = partial(super().documents, path)
-        return rules.mark_best_answers(read) if self.best_answer else read()
+        return mark_best_answers(read) if self.best_answer else read()
 
     def advice(self, reason: str) -> str:
         """Return what to do about documents without scores, and about short and long ones."""
         advice = {
-            rules.NO_SCORE: "give documents question_score and score, or -T min_score=0 -T best_answer=false",
-            rules.TOO_SHORT: f"-T min_chars= is {self.min_chars}",
-            rules.TOO_LONG: f"-T max_chars= is {self.max_chars}",
+            NO_SCORE: "give documents question_score and score, or -T min_score=0 -T best_answer=false",
+            TOO_SHORT: f"-T min_chars= is {self.min_chars}",
+            TOO_LONG: f"-T max_chars= is {self.max_chars}",
         }
         return advice.get(reason) or super().advice(reason)
 
@@ -126,12 +129,28 @@ class RefactPipeline(Pipeline):
         if not isinstance(question, str) or not question.strip():
             return Fault("document", "no question", "the field 'question' must contain the question the text answers")
         for name, text in (("question", question), ("text", document.text)):
-            if refact_edits.has_tags(text):
-                return Fault("document", "contains tags", f"{name} has <neg>, <swap> or <mask>")
-            if not refact_edits.is_text(text):
-                return Fault("document", "invalid characters", name)
-        limits = {"min_score": self.min_score, "min_chars": self.min_chars, "max_chars": self.max_chars}
-        return rules.filter_source(document, best=self.best_answer, **limits)
+            if reason := refact_edits.improper(text):
+                return Fault("document", reason, f"in the {name}")
+        return self._filter(document, len(question) + len(document.text))
+
+    def _filter(self, document: Document, length: int) -> Fault | None:
+        """Return why the source filter leaves out a question with its answer of so many characters (section 3.1)."""
+        score, question_score = _score_of(document, "score"), _score_of(document, "question_score")
+        rating = score if question_score is None else question_score
+        if self.best_answer and document.fields.get(BEST) is False:
+            if score is None:
+                return Fault("document", NO_SCORE, "one of several answers to its question, and without a 'score'")
+            return Fault("document", "not the best answer", "another answer to the same question has a higher score")
+        if self.min_score and rating is None:
+            return Fault("document", NO_SCORE, "neither the field 'question_score' nor 'score' contains a number")
+        if rating is not None and rating < self.min_score:
+            return Fault("document", "low score", f"{rating:g}, less than min_score={self.min_score}")
+        text = f"{length} characters with the question"
+        if length < self.min_chars:
+            return Fault("document", TOO_SHORT, f"{text}, fewer than min_chars={self.min_chars}")
+        if length > self.max_chars:
+            return Fault("document", TOO_LONG, f"{text}, more than max_chars={self.max_chars}")
+        return None
 
     # --- drafts -----------------------------------------------------------------------------------
 
@@ -161,7 +180,7 @@ class RefactPipeline(Pipeline):
             results = await gather(*(_negation(attempt, span) for span in drawn))
         else:
             attempt.checks.append(PHRASE)
-            spans, faults = await _mentions(attempt, facts, rules.stop_words(self.language, self.stop_words))
+            spans, faults = await _mentions(attempt, facts, refact_edits.stop_words(self.language, self.stop_words))
             if not spans:
                 return attempt.draft(*faults)
             results = await _replacements(attempt, spans, self.candidates)
@@ -173,8 +192,8 @@ class RefactPipeline(Pipeline):
         attempt.left_out += rejected
         if attempt.kind == SWAP:
             variants = await self._not_equivalent(attempt, variants)
-        edits, faults = await _most_convincing(attempt, variants)
-        return await self._verify(attempt, edits) if edits else attempt.draft(*faults)
+        edits = await _most_convincing(attempt, variants)
+        return attempt.draft(edits) if isinstance(edits, Fault) else await self._verify(attempt, edits)
 
     async def _not_equivalent(self, attempt: Transformation, variants: list[Edits]) -> list[Edits]:
         """Return the variants whose changed sentences all have a new meaning.
@@ -191,10 +210,10 @@ class RefactPipeline(Pipeline):
         return [edits for edits, result in zip(variants, results, strict=True) if not result]
 
     async def _equivalence(self, attempt: Transformation, edits: Edits) -> list[Fault]:
-        """Return faults if a changed sentence means the refact_edits.same as before, or may do."""
+        """Return faults if a changed sentence means the same as before, or may do."""
         parts = attempt.prose.changed_parts(edits)
-        if model := rules.chosen_model(self.nli_model):
-            verdicts = [await rules.same_meaning(model, before, after) for before, after in parts]
+        if model := refact_edits.chosen_model(self.nli_model):
+            verdicts = [await refact_edits.same_meaning(model, before, after) for before, after in parts]
         else:
             pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
             prompt = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
@@ -239,7 +258,7 @@ class RefactPipeline(Pipeline):
     def lines(self, item: Draft) -> Iterator[tuple[str, Row]]:
         """Return the item's row of ReFACT's multi-error file, and a row of the single-error file per tagged span.
 
-        Rows that the tasks would refact_edits.misread are left out.
+        Rows that the tasks would misread are left out.
         """
         yield MULTI, item.row
         for row in refact_edits.singles(item.row):
@@ -247,11 +266,8 @@ class RefactPipeline(Pipeline):
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the true answer and the transformed one."""
-        yield TextPair(item.row["correct_answer"], item.row["confabulated_answer"], item.document, item.kind)
-
-    def context(self, item: Draft) -> dict[str, str]:
-        """Return the question."""
-        return {"question": item.row["question"]}
+        texts = item.row["correct_answer"], item.row["confabulated_answer"]
+        yield TextPair(*texts, item.document, item.kind, {"question": item.row["question"]})
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the question, the original answer, and the transformed answer with its tags."""
@@ -266,7 +282,7 @@ class RefactPipeline(Pipeline):
         return f"{item.row['question']}\n{item.kind}"
 
     def group(self, item: Draft) -> str:
-        """Return the document's id: both transformations have the refact_edits.same question."""
+        """Return the document's id: both transformations have the same question."""
         return item.document
 
 
@@ -318,18 +334,16 @@ class Transformation:
         )
 
 
-async def _most_convincing(attempt: Transformation, variants: Sequence[Edits]) -> tuple[Edits, list[Fault]]:
-    """Return the variant that the generator chooses; no edits and the reason if its choice cannot be read."""
+async def _most_convincing(attempt: Transformation, variants: Sequence[Edits]) -> Edits | Fault:
+    """Return the variant that the generator chooses, or why there is none."""
     if len(variants) == 1:
-        return variants[0], []
+        return variants[0]
     attempt.checks.append(CHOICE)
     changed = ("\n".join(after for _, after in attempt.prose.changed_parts(edits)) for edits in variants)
     shown = "\n".join(f"{number}:\n{fence(text)}" for number, text in enumerate(changed, 1))
     prompt = attempt.prompt("convincing", number=str(len(variants)), variants=shown)
     choice = read_choice(await attempt.ask(prompt, GENERATOR), len(variants))
-    if choice.value is None:
-        return (), [Fault(CHOICE, "unreadable choice", choice.reason)]
-    return variants[choice.value - 1], []
+    return variants[choice.value - 1] if choice.value else Fault(CHOICE, "unreadable choice", choice.reason)
 
 
 # --- a negated sentence (section 3.2.1) -----------------------------------------------------------
@@ -402,7 +416,7 @@ async def _with_coreferences(
 def _places(attempt: Transformation, phrase: str, words: frozenset[str]) -> tuple[list[Span], str]:
     """Return where a phrase occurs; no places and a short reason if it cannot be replaced."""
     prose = attempt.prose
-    if rules.only_stop_words(phrase, words):
+    if refact_edits.only_stop_words(phrase, words):
         return [], "only stop words"
     if refact_edits.mentioned(str(attempt.document.fields["question"]), phrase):
         return [], "in the question"
@@ -435,7 +449,7 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
     for (start, end), text in zip(spans, texts.value, strict=True):
         original = prose.text[start:end]
         fault = refact_edits.unfit(text, original)
-        if not fault and not refact_edits.same(replaced_by.setdefault(refact_edits.alike(original), text), text):
+        if not fault and replaced_by.setdefault(alike(original), alike(text)) != alike(text):
             fault = "one phrase replaced in two ways"
         if fault:
             return Fault(FORMAT, fault, f"{original} → {text}")
@@ -446,3 +460,45 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
 def _listed(texts: Iterable[str]) -> str:
     """Format strings as a fenced JSON array."""
     return fence(json.dumps(list(texts), ensure_ascii=False))
+
+
+# --- the source (section 3.1) ---------------------------------------------------------------------
+
+
+def mark_best_answers(read: Callable[[], Iterator[Document]]) -> Iterator[Document]:
+    """Yield documents with the field `best_answer`.
+
+    The best answer of a question is that with the highest `score`; of equal ones, that with the smallest id. A question
+    is recognized by its text, ignoring white space. An answer without a score is the best one only if there is no
+    other. Memory grows with the number of questions, not with the length of the texts.
+
+    Args:
+        read: Reads the documents, which happens twice.
+    """
+    answers: dict[str, int] = {}
+    best: dict[str, tuple[float, str]] = {}
+    for document in read():
+        question = _question_of(document)
+        answers[question] = answers.get(question, 0) + 1
+        if (score := _score_of(document, "score")) is not None:
+            rank = -score, document.id
+            best[question] = min(best.get(question, rank), rank)
+    for document in read():
+        question = _question_of(document)
+        is_best = answers[question] == 1 or (question in best and best[question][1] == document.id)
+        stated = document.fields.get(BEST)
+        marked = stated if isinstance(stated, bool) else is_best
+        yield Document(document.id, document.text, {**document.fields, BEST: marked})
+
+
+def _score_of(document: Document, field: str) -> float | None:
+    """Return the number in a field of a document; None if there is none."""
+    value = document.fields.get(field)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _question_of(document: Document) -> str:
+    """Return a short key of a document's question; documents without a question have one each."""
+    question = document.fields.get("question")
+    text = " ".join(question.split()) if isinstance(question, str) else ""
+    return stable_hash(text, surrogates="surrogatepass") if text else f"\0{document.id}"

@@ -1,4 +1,4 @@
-"""Edits of an answer in ReFACT's construction: finding sentences and phrases, tagging what was changed, and rows.
+"""ReFACT's edits of an answer: what may be replaced, tags, rows, and whether the meaning changed.
 
 Spans are (start, end) offsets in code points; the end is exclusive.
 """
@@ -9,16 +9,24 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from functools import cache, partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from anyio import to_thread
 
 from halu_tasks.benchmarks.refact import check_correctable, correction_cases, localization_cases, originals_of
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
+from halu_tasks.builders.replies import NO, UNCERTAIN, YES
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import install_hint, missing_modules, require_extra
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.correction import score_replacements
 from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
 from halu_tasks.scorers.score import Score
@@ -50,37 +58,32 @@ class Edit(NamedTuple):
     text: str
 
 
-def has_tags(text: str) -> bool:
-    """Whether a text contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask."""
-    return _TAG.search(text) is not None
+def improper(text: str) -> str:
+    """Return a short reason why no text of a row can contain `text`; empty if one can.
 
-
-def is_text(text: str) -> bool:
-    """Whether a text contains neither lone surrogates nor control characters other than tabs and line ends."""
-    return not any(unicodedata.category(char) in ("Cc", "Cs") for char in _LINE_END.sub("", text).replace("\t", ""))
-
-
-def same(one: str, other: str) -> bool:
-    """Whether two texts differ only in case, white space and compatibility forms of characters."""
-    return alike(one) == alike(other)
+    It contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask; lone surrogates;
+    or control characters other than tabs and line ends.
+    """
+    if _TAG.search(text):
+        return "contains tags"
+    plain = _LINE_END.sub("", text).replace("\t", "")
+    return "invalid characters" if any(unicodedata.category(char) in ("Cc", "Cs") for char in plain) else ""
 
 
 def alike(text: str) -> str:
-    """Normalize a text so that texts for which `same` is true become equal."""
+    """Normalize a text so that texts become equal that differ only in case, white space and compatibility forms."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def unfit(text: str, original: str) -> str:
     """Return a short reason why `text` cannot replace `original`; empty if it can."""
-    if has_tags(text):
-        return "contains tags"
-    if not is_text(text):
-        return "invalid characters"
+    if reason := improper(text):
+        return reason
     if _LINE_END.search(text):
         return "several lines"
     if len(text) > 2 * len(original) + 60:
         return "much longer than the original"
-    return "unchanged" if same(text, original) else ""
+    return "unchanged" if alike(text) == alike(original) else ""
 
 
 class Prose:
@@ -329,3 +332,148 @@ def singles(row: Row) -> list[Row]:
             return []
         rows.append(single)
     return rows
+
+
+# --- stop words: NLTK's English list, as shipped with bm25s, or that of a user's file --------------
+
+
+@cache
+def stop_words(language: str, file: str | None) -> frozenset[str]:
+    """Return the stop words of a language (ISO 639-1), in lower case.
+
+    Args:
+        language: The language; without a file, only English has a list.
+        file: Path of a file with one word per line, to use instead of NLTK's list.
+
+    Raises:
+        UsageError: The file cannot be read or is empty.
+    """
+    if file is not None:
+        try:
+            words = Path(file).expanduser().read_text(encoding="utf-8-sig").split("\n")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not UTF-8"
+            raise UsageError(f"stop words {file}: {reason}; expected a text file with one word per line") from None
+        listed = frozenset(_plain_word(word) for word in words if word.strip())
+        if not listed:
+            raise UsageError(f"stop words {file}: contains no words; expected a text file with one word per line")
+        return listed
+    if language != "en":
+        return frozenset()
+    require_extra("build", "refact_pipeline")
+    from bm25s import stopwords  # imported here because it takes memory that most commands do not need
+
+    return frozenset(_plain_word(word) for word in stopwords.STOPWORDS_EN_PLUS)
+
+
+def only_stop_words(phrase: str, words: frozenset[str]) -> bool:
+    """Whether a phrase consists of stop words only; words in capitals (IT, WHO) are not stop words."""
+    return all(not (len(word) > 1 and word.isupper()) and _plain_word(word) in words for word in _words(phrase))
+
+
+def _words(phrase: str) -> list[str]:
+    """Return the words without surrounding punctuation; a symbol (an emoji, "+") is a word too."""
+    edges = {char for char in phrase if unicodedata.category(char)[0] == "P"}
+    return [word for part in phrase.split() if (word := part.strip("".join(edges)))]
+
+
+def _plain_word(word: str) -> str:
+    """Normalize a word for comparison."""
+    return word.strip().replace("’", "'").casefold()
+
+
+# --- equal meaning: each of two sentences entails the other (section 3.2.2); requires the extra nli
+
+AUTO, JUDGE = "auto", "judge"
+PAPER_MODEL = "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
+"""The classifier used by the paper, trained on fifteen languages of XNLI and twelve more."""
+_ENTAILMENT = "entailment"
+_MOST_TOKENS = 512
+_LOCK = Lock()
+
+
+def chosen_model(option: str) -> str | None:
+    """Return the model selected by an option.
+
+    Args:
+        option: `auto` for the paper's model if the extra is installed, `judge` for none, or a folder or a name on the
+            hub, which may end in `@revision`.
+
+    Raises:
+        UsageError: A model is named, but the extra is not installed.
+    """
+    missing = missing_modules("nli")
+    if option == JUDGE or (option == AUTO and missing):
+        return None
+    if missing:
+        raise UsageError(
+            f"option nli_model: {option} requires {' and '.join(missing)}: {install_hint('nli')}, "
+            f"or let the verifier decide with nli_model={JUDGE}"
+        )
+    return PAPER_MODEL if option == AUTO else option
+
+
+async def same_meaning(model: str, one: str, other: str) -> Answer[str]:
+    """Return `yes` if each text entails the other, `no` if not, and `uncertain` if they are too long for the model.
+
+    The model is loaded at the first call, and runs in a thread on one pair at a time.
+
+    Args:
+        model: A folder or a name on the hub, which may end in `@revision`.
+        one: The one text.
+        other: The other text.
+
+    Raises:
+        UsageError: The model cannot be loaded, or is not an NLI model.
+    """
+    return await to_thread.run_sync(_decide, model, one, other)
+
+
+def _decide(model: str, one: str, other: str) -> Answer[str]:
+    """Classify both directions."""
+    with _LOCK:
+        import torch
+
+        tokenizer, classifier, entailment, longest = load(model)
+        tokens = tokenizer([one, other], [other, one], padding=True, return_tensors="pt")
+        if tokens["input_ids"].shape[1] > longest:
+            return Answer(UNCERTAIN, f"longer than the {longest} tokens that {model} reads")
+        with torch.inference_mode():
+            labels = classifier(**tokens.to(classifier.device)).logits.argmax(dim=-1).tolist()
+    return Answer(YES if labels == [entailment, entailment] else NO, model)
+
+
+@cache
+def load(model: str) -> tuple[Any, Any, int, int]:
+    """Load a model, once per process.
+
+    Returns:
+        Its tokenizer, the classifier, the index of its entailment label, and the most tokens that it reads.
+
+    Raises:
+        UsageError: The model cannot be loaded, or is not an NLI model.
+    """
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+    where = {"revision": revision} if revision else {}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **where)
+        classifier = AutoModelForSequenceClassification.from_pretrained(name, **where)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UsageError(
+            f"option nli_model: {model} cannot be loaded; name a folder with -T nli_model=PATH, or let the verifier "
+            f"decide with -T nli_model={JUDGE} ({reason})"
+        ) from None
+    labels = {int(number): str(label) for number, label in classifier.config.id2label.items()}
+    entailment = [number for number, label in labels.items() if label.casefold() == _ENTAILMENT]
+    if len(entailment) != 1:
+        raise UsageError(
+            f"option nli_model: {model} has the labels {', '.join(labels.values())} instead of {_ENTAILMENT!r}; name a "
+            "model for natural-language inference"
+        )
+    classifier.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    longest = min(tokenizer.model_max_length, classifier.config.max_position_embeddings, _MOST_TOKENS)
+    return tokenizer, classifier, entailment[0], longest

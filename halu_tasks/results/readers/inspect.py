@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from halu_tasks.core.errors import DataError, ForeignError
 from halu_tasks.core.items import Item
 from halu_tasks.inspect_adapter.records import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.results.run import Run, ScoredReply, Step, own_settings
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, own_settings
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Provenance
 
@@ -106,30 +106,60 @@ def _run(
     if judge := _judge(header, provenance, scoring):
         roles = {"grader": judge} | roles
     kind = spec.model.removeprefix("halu/")
-    model = name_of(kind, spec.model_args) if kind != spec.model else spec.model
+    model = spec.model
+    if kind != spec.model:
+        model, provenance = name_of(kind, spec.model_args), provenance_of(kind, provenance)
     return Run(
         source=log,
         id=spec.eval_id,
         harness=f"Inspect {spec.packages.get('inspect_ai', '')}".strip(),
-        task=provenance.task.task,
-        scoring=scoring,
-        steps=tuple(
-            Step(step.solver.removeprefix(PACKAGE), public(step.params_passed))
-            for step in header.plan.steps
-            if step.solver != _SETUP
-        ),
         model=model,
         roles=roles,
         settings=own_settings(settings, (logged.decoding for logged in together)),
-        provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
+        provenance=replace(provenance, scoring=scoring),
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
         costs=[record.cost for _, record in answers if record.cost],
+        method=_method(header, provenance),
         chat_template=True,
-        retry_id=spec.task_id,
         created=spec.created,
         completed=header.stats.completed_at,
     )
+
+
+def _method(header: EvalLog, provenance: Provenance) -> str:
+    steps = [step for step in header.plan.steps if step.solver != _SETUP]
+    names = [step.solver.removeprefix(PACKAGE) for step in steps]
+    if provenance.prompt_hash is None:
+        return METHOD_UNKNOWN
+    if all(name in ("generate", "generate_structured") for name in names):
+        return PLAIN
+    written = []
+    for name, step in zip(names, steps, strict=True):
+        values = [
+            f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            for key, value in public(step.params_passed).items()
+        ]
+        written.append(f"{name}:{','.join(values)}" if values else name)
+    return " + ".join(written)
+
+
+def continued(unfinished: Mapping[str, UnfinishedError], runs: Iterable[Run]) -> dict[str, str]:
+    """Find the logs of unfinished runs that were continued in another log.
+
+    Args:
+        unfinished: The errors by log.
+        runs: The finished runs.
+
+    Returns:
+        The last log of the same run by log.
+    """
+    by_time = sorted(unfinished.items(), key=lambda pair: pair[1].order)
+    last = {error.retry_id: log for log, error in by_time}
+    if last:
+        logs = {run.source for run in runs if run.harness.startswith("Inspect")}
+        last |= {read_eval_log(log, header_only=True).eval.task_id: log for log in logs}
+    return {log: last[error.retry_id] for log, error in by_time if last[error.retry_id] != log}
 
 
 def _judge(header: EvalLog, provenance: Provenance, scoring: str) -> str | None:

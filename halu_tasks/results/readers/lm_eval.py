@@ -12,7 +12,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.results.run import Run, ScoredReply, Skipped, own_settings
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, own_settings
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Provenance, Task
@@ -102,24 +102,23 @@ def _read_run(
     }
     if settings.get("do_sample") == (task.decoding.temperature > 0):
         del settings["do_sample"]
-    named = any(key in arguments for key in _NAMES)
     kind = str(config["model"]).removeprefix("halu-")
-    harness_name = results["model_name"] if named else config["model"]
-    model = name_of(kind, arguments) if kind != config["model"] else harness_name
+    model = results["model_name"] if any(key in arguments for key in _NAMES) else config["model"]
+    decoding = provenance.decoding
+    if kind != config["model"]:
+        model, provenance = name_of(kind, arguments), provenance_of(kind, provenance)
     model_settings = {key: value for key, value in arguments.items() if key not in _NAMES}
     return Run(
         source=str(path),
         id=f"{results.get('model_name')} {results['date']}",
         harness=f"lm-eval {results.get('lm_eval_version', '')}".strip(),
-        task=task.name,
-        scoring=provenance.scoring,
-        steps=(),
         model=str(model),
         roles={"grader": provenance.judge} if provenance.judge else {},
-        settings=own_settings({**model_settings, **settings}, [provenance.decoding]),
-        provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
+        settings=own_settings({**model_settings, **settings}, [decoding]),
+        provenance=provenance,
         epochs=task_config.get("repeats") or 1,
         answers=answers,
+        method=PLAIN if provenance.prompt_hash else METHOD_UNKNOWN,
         chat_template=str(config["model"]).endswith("chat-completions") or bool(results.get("chat_template_sha")),
         created=datetime.fromtimestamp(results["date"], UTC).isoformat(timespec="seconds"),
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError, ForeignError, HaluTasksError
 from halu_tasks.core.items import Item
@@ -27,7 +29,7 @@ class Results(NamedTuple):
     skipped: list[Skipped]
 
 
-def find_results(paths: Sequence[str]) -> list[Path]:
+def _find_results(paths: Sequence[str]) -> list[Path]:
     """List the files that may hold results, each once.
 
     Args:
@@ -52,14 +54,13 @@ def find_results(paths: Sequence[str]) -> list[Path]:
     return list(by_real_path.values())
 
 
-def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda files: None) -> Results:
+def read_results(paths: Sequence[str]) -> Results:
     """Read the runs in files and folders.
 
     Files that cannot be read are reported in `Results.skipped`; the others are still read.
 
     Args:
         paths: Files, and folders that are searched recursively.
-        step: Called with 1 after each file.
 
     Raises:
         DataError: A path does not exist or contains no results.
@@ -70,7 +71,8 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
     by_identity: dict[object, Run] = {}
     unfinished: dict[str, UnfinishedError] = {}
     named = {_real(Path(path).expanduser()) for path in paths}
-    for file in find_results(paths):
+    # a progress bar, only on a terminal
+    for file in tqdm(_find_results(paths), desc="reading results", unit="file", disable=None):
         is_named, holds_run = _real(file) in named, False
         skipped_here: list[Skipped] = []
         for one in _read_safely(file, unfinished, named=is_named):
@@ -85,8 +87,15 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
                 runs.append(_share_items(one, items))
         # users expect a file that they name to hold a run
         skipped += [one._replace(lost=one.lost or (is_named and not holds_run)) for one in skipped_here]
-        step(1)
-    return Results(sorted(runs, key=lambda run: run.created), _without_continued(skipped, unfinished, runs))
+    # nothing is missing without a log that was continued in another one
+    later = inspect_logs.continued(unfinished, runs)
+    skipped = [
+        Skipped(one.source, f"the run was continued in {later[one.source]}", lost=False, run="continued")
+        if one.source in later
+        else one
+        for one in skipped
+    ]
+    return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 
 def _read_safely(file: Path, unfinished: dict[str, UnfinishedError], *, named: bool) -> Iterator[Run | Skipped]:
@@ -107,28 +116,6 @@ def _read_safely(file: Path, unfinished: dict[str, UnfinishedError], *, named: b
         # a file can be damaged in any way, and must not keep the others from being read
         why = " ".join(str(error).split())[:200]
         yield Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})")
-
-
-def _without_continued(
-    skipped: Sequence[Skipped], unfinished: Mapping[str, UnfinishedError], runs: Sequence[Run]
-) -> list[Skipped]:
-    """Say of logs that were continued in another log that nothing is missing without them.
-
-    Args:
-        skipped: What was not read.
-        unfinished: The errors of logs of unfinished runs by their source.
-        runs: What was read.
-    """
-    by_time = sorted(unfinished.items(), key=lambda pair: pair[1].order)
-    last = {error.retry_id: source for source, error in by_time}
-    last |= {run.retry_id: run.source for run in runs if run.retry_id}
-    continued = {source: last[error.retry_id] for source, error in by_time if last[error.retry_id] != source}
-    return [
-        Skipped(one.source, f"the run was continued in {continued[one.source]}", lost=False, run="continued")
-        if one.source in continued
-        else one
-        for one in skipped
-    ]
 
 
 def _real(path: Path) -> str:

@@ -40,10 +40,8 @@ class Toy(Pipeline):
         yield "generative_qa.jsonl", {**item.row, "reason": "it says so", "ent": item.document, "halu_type": "属性错误"}
 
     def pairs(self, item: Draft) -> Iterable[TextPair]:
-        yield TextPair(item.row["correct_answer"], item.row["halu_answer"], item.document, item.kind)
-
-    def context(self, item: Draft) -> Mapping[str, str]:
-        return {"question": item.row["question"]}
+        context = {"question": item.row["question"]}
+        yield TextPair(item.row["correct_answer"], item.row["halu_answer"], item.document, item.kind, context)
 
     def shown(self, item: Draft) -> Mapping[str, str]:
         return item.row
@@ -97,7 +95,8 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
             "builder": "toy",
             "options": {},
             "settings": {},
-            "source": {"name": "docs.jsonl", "sha256": "ab" * 32},
+            "source": "docs.jsonl",
+            "sha256": "ab" * 32,
             "documents": 12,
             "models": {"model": "openai/gpt-4o", "roles": {}},
             "samples": 0,

@@ -58,7 +58,7 @@ def test_what_it_makes_is_read_by_its_tasks(
     one_edit: ModuleType, tmp_path: Path, here: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     pipeline = one_edit.OneEdit()
-    assert pipeline.benchmark in SOURCES and paper_named(pipeline.paper).bibtex
+    assert pipeline.benchmark in SOURCES and paper_named(pipeline.paper)["bibtex"]
     (draft,) = drafted(one_edit, json.dumps(EDIT), '{"verdict": "yes"}')
     assert not draft.faults and draft.row and draft.checks == pipeline.checks
     item = draft

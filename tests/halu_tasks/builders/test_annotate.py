@@ -14,19 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.annotate import GUIDELINES, annotated, item_rows, shown_text
 from halu_tasks.builders.annotation import (
+    GUIDELINES,
     Annotator,
     agreement_of,
+    annotated,
     fingerprint,
+    item_rows,
     labels_of,
     read_annotators,
     read_labels,
     settled,
+    shown_text,
 )
-from halu_tasks.builders.folder import read_items
+from halu_tasks.builders.collect import Collection
+from halu_tasks.builders.folder import read_items, to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipelines
-from halu_tasks.builders.records import Collection, to_json
 from halu_tasks.core.errors import DataError, UsageError
 
 Toys = Callable[..., Draft]
@@ -67,7 +70,7 @@ def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built,
 def test_export_and_import_keep_what_annotators_keep(
     here: Here, built: Built, toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.builders.annotate.GUIDELINES", tmp_path)
+    monkeypatch.setattr("halu_tasks.builders.annotation.GUIDELINES", tmp_path)
     (tmp_path / "toy.md").write_text("Choose.")
     items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"
@@ -92,6 +95,7 @@ def test_export_and_import_keep_what_annotators_keep(
         for name, number in keeps.items()
     ]
     kept = tmp_path / "kept"
+    kept.mkdir()  # an empty folder may be there
     result = here("label", "import", folder, *files, "--rule", "two", "-o", kept)
     assert result.returncode == 0, result.stderr
     assert [item.id for item in read_items(kept / "dataset")] == [item.id for item in items[:20]]
@@ -102,30 +106,15 @@ def test_export_and_import_keep_what_annotators_keep(
     assert (
         "rule: two" in result.stdout and "kept: 20" in result.stdout and "voted invalid: {other: 20}" in result.stdout
     )
+    card = (kept / "dataset" / "README.md").read_text(encoding="utf-8")
+    assert "3 annotators labelled 40 of 40 items; 20 were kept" in card and "| voted invalid | other | 20 |" in card
+    # the folder can be reported like that of a build
+    assert json.loads(here("build", "quality", kept, "--json").stdout)["items"] == 20
     # nothing is overwritten, and without a folder nothing is written
     again = here("label", "import", folder, *files, "-o", kept)
     assert again.returncode == 2 and "nothing is overwritten" in again.stderr
     told = json.loads(here("label", "import", folder, *files, "--rule", "two", "--json").stdout)
     assert told == report
-
-
-def test_what_annotators_keep_has_a_card_of_its_own(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
-    items = [toys(place) for place in range(6)]
-    folder, kept = built(items), tmp_path / "kept"
-    (folder / "collected.json").write_text(json.dumps(to_json(Collection(refused={"too long": 1}))))
-    files = [
-        written(tmp_path / f"{name}.jsonl", [{"item": f"item{place}", "label": ["valid"]} for place in range(3)])
-        for name in ("ana", "bo")
-    ]
-    kept.mkdir()  # an empty folder may be there
-    result = here("label", "import", folder, *files, "-o", kept)
-    assert result.returncode == 0, result.stderr
-    told = (kept / "dataset" / "README.md").read_text(encoding="utf-8")
-    assert "2 annotators labelled 3 of 6 items; 3 were kept" in told and "| not annotated | one | 3 |" in told
-    assert json.loads((kept / "dataset" / "quality.json").read_text())["items"] == 3
-    assert not (tmp_path / "kept.part").exists()
-    # the folder can be annotated and reported like that of a build
-    assert json.loads(here("build", "quality", kept, "--json").stdout)["items"] == 3
 
 
 def test_a_sample_is_drawn_by_the_seed_alone(toy: Pipeline, toys: Toys) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.quoting import SourceText, one_line, plain, sentence_count
+from halu_tasks.builders.documents import SourceText, one_line, plain, sentence_count
 
 TEXT = """Early life
 Mara Tolnay’s father was a miller.[3] She was born in the

@@ -101,10 +101,10 @@ ARABIC = "ولد في مدينة صغيرة على ضفاف النهر ثم ان
 @pytest.mark.parametrize(("text", "language"), [(CHINESE, "zh"), (ENGLISH, "en"), (TURKISH, "tr"), (ARABIC, "ar")])
 def test_languages_are_told_apart(text: str, language: str) -> None:
     for wanted in ("zh", "en", "tr", "ar"):
-        found = refusal(Document("a", text), wanted, 20_000)
+        found = refusal(Document("a", text), wanted, 20_000, 20)
         assert (found is None) == (wanted == language)
         assert found is None or found[0] == "another language"
-    assert refusal(Document("a", text), None, 20_000) is None
+    assert refusal(Document("a", text), None, 20_000, 20) is None
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_languages_are_told_apart(text: str, language: str) -> None:
     ],
 )
 def test_what_is_refused(text: str, reason: str) -> None:
-    found = refusal(Document("a", text), "en", 20_000)
+    found = refusal(Document("a", text), "en", 20_000, 20)
     assert found and found[0] == reason

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.halluverse25 import change, extent_faults, finished, form_faults, script, words
+from halu_tasks.builders.pipelines.halluverse25 import extent_faults, finished, form_faults, script, words
 
 LANGUAGES = ("en", "ar", "tr")
 
 BORN = "Mara Tolnay was born in the village of Orfalu in 1904."
-WON = "She studied under the chemist Ilse Brandt in Graz."
 
 
 @pytest.mark.parametrize(
@@ -46,19 +45,11 @@ def test_a_turkish_suffix_belongs_to_its_name_and_chinese_goes_by_characters() -
     assert words("他生于1900年", "zh") == ["他", "生", "于", "1900", "年"]
 
 
-def test_a_change_is_counted_in_words() -> None:
-    found = change(WON, "She taught the chemist Ilse Brandt in Graz.", "en")
-    assert (found.words, found.kept) == (2, pytest.approx(7 / 9))
-    assert (found.removed, found.added) == (("studied", "under"), ("taught",))
-
-
 @pytest.mark.parametrize(
     ("kind", "original", "edited", "language", "faults"),
     [
         ("entity", BORN, BORN.replace("1904", "1911"), "en", []),
         ("entity", BORN, BORN.replace("Orfalu", "Szada"), "en", []),
-        ("entity", BORN, BORN.replace("in 1904", "before 1904"), "en", ["no new name, number or thing"]),
-        ("entity", BORN, "Mara Tolnay was born in Orfalu.", "en", ["no new name, number or thing"]),
         (
             "entity",
             BORN,
@@ -66,25 +57,9 @@ def test_a_change_is_counted_in_words() -> None:
             "en",
             ["mostly rewritten"],
         ),
-        (
-            "entity",
-            "Ahmet Moskova’da iki yıl okudu.",
-            "Ahmet Moskova’dan iki yıl okudu.",
-            "tr",
-            ["no new name, number or thing"],
-        ),
         ("entity", "Ahmet Moskova’da iki yıl okudu.", "Ahmet Kahire’de iki yıl okudu.", "tr", []),
-        (
-            "entity",
-            "سافر إلى دمشق قبل الحرب الأولى.",
-            "سافر إلى دمشق بعد الحرب الأولى.",
-            "ar",
-            ["no new name, number or thing"],
-        ),
         ("entity", "سافر إلى دمشق قبل الحرب الأولى.", "سافر إلى بغداد قبل الحرب الأولى.", "ar", []),
         ("relation", BORN, BORN.replace("born in", "buried near"), "en", []),
-        ("relation", BORN, BORN.replace("1904", "1911"), "en", ["only numbers changed"]),
-        ("relation", "وُلد في حلب عام ١٩٠٤ ميلادية.", "وُلد في حلب عام ١٩١١ ميلادية.", "ar", ["only numbers changed"]),
         ("relation", "One two three four five six.", "One two three four 5ive 6ix.", "en", []),
         ("relation", "One two three four five six.", "One two three 4our 5ive 6ix.", "en", []),
         ("relation", "One two three four five six.", "One two 3hree 4our 5ive 6ix.", "en", ["mostly rewritten"]),
@@ -182,7 +157,6 @@ def test_nothing_raises_and_an_edit_of_itself_is_unchanged(one: str, other: str,
         assert extent_faults(one, one, kind, language) == ["unchanged"]
         extent_faults(one, other, kind, language)
     form_faults(one, other, language)
-    assert 0 <= change(one, other, language).kept <= 1
     assert finished(one, finished(one, other)) == finished(one, other)
 
 

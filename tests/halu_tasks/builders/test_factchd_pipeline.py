@@ -17,13 +17,9 @@ from hypothesis import strategies as st
 from halu_tasks.benchmarks.factchd import check_row
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
-from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline
-from halu_tasks.builders.pipelines.factchd_rules import explanation_faults, plain, reason_of
+from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline, explanation_faults, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.options import Options
-from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
-from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import build
+from halu_tasks.scorers.benchmarks.factchd import LABELS, explanation_of, label_of, read
 
 PIPELINE = FactCHDPipeline()
 CHECKS = tuple(check for check in PIPELINE.checks if check != "style")  # which needs demonstrations
@@ -217,7 +213,7 @@ def test_documents_that_were_made_once_stay_what_they_are(tmp_path: Path) -> Non
     ("1 + 1 = 2.", "no sentence"),
     ("x. " * 2_000, "too long"),
     ("Die Brücke steht seit hundert Jahren über dem Fluss und wird von vielen benutzt. " * 4, "another language"),
-    ("A lone \ud800 is here.", "not Unicode text"),
+    ("A lone \ud800 is here.", "invalid characters"),
 ])  # fmt: skip
 def test_text_facts_may_be_one_short_sentence(text: str, why: str | None) -> None:
     refused = PIPELINE.refuse(Document("a", text, {"pattern": "vanilla"}))
@@ -254,7 +250,7 @@ def test_both_labels_pass_with_one_query(document: Document, texts: dict[str, st
     assert row["evidence"] == (TRIPLES if document is WALK else [["Arle", TEXT.text]])
     assert row["reason"] == f"NON-FACTUAL.\n{texts['explanation']}"
     (pair,) = [pair for draft in found for pair in PIPELINE.pairs(item(draft))]
-    assert pair == (texts["right"], texts["wrong"], "a", pattern)
+    assert pair == (texts["right"], texts["wrong"], "a", pattern, {})
     roles = {step: role for step, role, _, _ in ask.asked}
     assert roles == {
         "query": GENERATOR, "response": GENERATOR, "explanation": GENERATOR,
@@ -439,42 +435,6 @@ def test_whatever_is_replied_nothing_raises_and_what_is_kept_is_a_row(document: 
 
 
 # --- what the tasks read --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A built folder of items of all patterns."""
-    made = list(PIPELINE.documents(jsonl(tmp_path / "in" / "triples.jsonl", as_rows(GRAPH))))
-    rows = []
-    for document in (TEXT, WALK, *made):
-        subgraph = document.fields.get("triples") or []
-        heads = " ".join(dict.fromkeys(triple[0] for triple in subgraph))
-        pattern = document.fields["pattern"]
-        about = {"multi_hop": subgraph[0][0] if subgraph else "", "comparison": heads}.get(pattern, "them")
-        named = TEXT.text if pattern == "vanilla" else subgraph[0][0]
-        texts = {
-            "query": f"What about {about}?",
-            "right": "A right answer.",
-            "wrong": "A wrong answer.",
-            "explanation": f"It is a claim. The evidence names {named}. Therefore it is as the label says.",
-        }
-        found = drafts(document, Scripted(texts))
-        assert reasons(found) == {"FACTUAL": [], "NON-FACTUAL": []}, document
-        rows += [row for draft in found for _, row in PIPELINE.lines(item(draft, document.id))]
-    jsonl(tmp_path / "out" / FILE, rows)
-    return tmp_path / "out"
-
-
-@pytest.mark.parametrize("task", ["factchd", "factchd_evidence", "factchd_no_query", "factchd_4shot"])
-@pytest.mark.parametrize("mode", ["strict", "paper"])
-@pytest.mark.slow
-def test_the_tasks_read_what_is_built_and_the_oracle_reaches_the_ceiling(folder: Path, task: str, mode: str) -> None:
-    built = build(task, Options(data=str(folder), scoring=mode))
-    assert {each.tags["pattern"] for each in built.items} == set(PATTERNS.values())
-    scores = [built.scoring.score(each, built.task.oracle(each), None) for each in built.items]
-    figures = {name: estimate.value for name, estimate in estimates(built.metrics, scores).items()}
-    assert figures["factcls"] == figures["acc"] == 1 and figures["expmatch"] == pytest.approx(1)
-    assert figures["unparsed"] == 0
 
 
 def test_the_key_tells_the_labels_of_a_query_apart_and_the_annotator_sees_what_decides() -> None:

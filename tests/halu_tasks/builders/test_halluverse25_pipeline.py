@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.halluverse25 import COLUMNS, check_row
-from halu_tasks.builders.documents import Document
+from halu_tasks.builders.documents import Document, one_line
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
 from halu_tasks.builders.pipelines.halluverse25 import TYPES, HalluVerse25Pipeline, extent_faults, form_faults
-from halu_tasks.builders.quoting import one_line
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
@@ -431,7 +430,7 @@ def test_the_annotators_label_is_the_type_and_zero_drops() -> None:
     assert item.row["final_label"] == "entity"
     assert of.shown(item) == {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
     (pair,) = of.pairs(item)
-    assert pair == (item.row["orig_sentence"], item.row["edited_sentence"], "tolnay", "entity")
+    assert pair == (item.row["orig_sentence"], item.row["edited_sentence"], "tolnay", "entity", {})
     assert of.key(item) == item.row["orig_sentence"]
 
 

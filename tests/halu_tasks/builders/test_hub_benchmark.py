@@ -13,9 +13,9 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from halu_tasks.builders.card import describe
+from halu_tasks.builders.collect import Collection
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.pipeline import Draft
-from halu_tasks.builders.records import Collection
 
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from halu_tasks.builders.duplicates import duplicate_filter
+from halu_tasks.builders.quality import duplicate_filter
 from halu_tasks.core.errors import UsageError
 
 WORDS = st.sampled_from(
@@ -20,7 +20,7 @@ TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=12
 
 def added(texts: list[str], threshold: float = 90.0) -> list[str | None]:
     near = duplicate_filter(threshold)
-    return [near.add(str(place), text) for place, text in enumerate(texts)]
+    return [near(str(place), text, "") for place, text in enumerate(texts)]
 
 
 def made(rng: random.Random, words: list[str]) -> str:
@@ -65,11 +65,11 @@ def test_every_script_has_near_duplicates(one: str, other: str) -> None:
 def test_what_is_of_one_group_is_a_duplicate_only_where_it_is_equal() -> None:
     text = "The tower of the town was built in 1927"
     near = duplicate_filter(90)
-    assert near.add("a", f"{text}.", "document 1") is None
-    assert near.add("b", f"{text[:-1]}8.", "document 1") is None
-    assert near.add("c", f"{text}!", "document 1") == "a"
-    assert near.add("d", f"{text[:-1]}9", "document 2") == "a"
-    assert near.add("e", f"{text[:-1]}9") == "a"
+    assert near("a", f"{text}.", "document 1") is None
+    assert near("b", f"{text[:-1]}8.", "document 1") is None
+    assert near("c", f"{text}!", "document 1") == "a"
+    assert near("d", f"{text[:-1]}9", "document 2") == "a"
+    assert near("e", f"{text[:-1]}9", "") == "a"
 
 
 def test_a_duplicate_is_not_kept_to_find_others_by() -> None:

@@ -7,7 +7,7 @@ import json
 import random
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.leaks import PairSample
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
-from halu_tasks.builders.quality import Distribution, distribution, measure_quality
-from halu_tasks.builders.records import Collection, to_json
+from halu_tasks.builders.quality import Distribution, distribution, measure_quality, smallest
 
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
@@ -107,31 +105,30 @@ def test_a_classifier_is_not_tested_on_documents_that_it_has_seen(toy: Pipeline)
     assert 0.35 < quality(toy, items)["leaks"][CLASSIFIER]["area"]["value"] < 0.65
 
 
-def test_figures_do_not_depend_on_the_order_of_items(toy: Pipeline, toys: Toys) -> None:
+def test_figures_do_not_depend_on_the_order_of_items(
+    toy: Pipeline, toys: Toys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     items = dataset(toys, 200)
     mixed = random.Random(1).sample(items, len(items))
-    one, other = (quality(toy, own, most_pairs=50) for own in (items, mixed))
+    monkeypatch.setattr("halu_tasks.builders.quality.PAIRS", 50)
+    one, other = (quality(toy, own) for own in (items, mixed))
     assert one == other and (one["pairs"], one["pairs_used"]) == (200, 50)
-    assert quality(toy, items, most_pairs=50, seed=1)["leaks"] != one["leaks"]
+    assert quality(toy, items, seed=1)["leaks"] != one["leaks"]
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 400), st.randoms())
 def test_a_sample_keeps_to_its_limits_whatever_the_order(
     sizes: list[int], most: int, characters: int, draw: random.Random
 ) -> None:
-    pairs = [(f"{place}", TextPair("x" * size, "", "d", "")) for place, size in enumerate(sizes)]
-
-    def taken(own: Sequence[tuple[str, TextPair]]) -> list[TextPair]:
-        sample = PairSample(0, most, characters)
-        for key, pair in own:
-            sample.add(key, pair, {})
-        assert sample.seen == len(own)
-        return [shown.pair for shown in sample.pairs()]
-
-    found = taken(pairs)
-    assert len(found) <= most and (sum(len(own.true) for own in found) <= characters or len(found) == 1)
-    draw.shuffle(pairs)
-    assert taken(pairs) == found
+    pairs = [(draw.getrandbits(64), f"{place}", TextPair("x" * size, "", "d", "")) for place, size in enumerate(sizes)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("halu_tasks.builders.quality.CHARACTERS", characters)
+        patch.setattr("halu_tasks.builders.quality.PAIRS", most)
+        found = smallest(pairs)
+        assert found == sorted(pairs, key=lambda entry: entry[:2])[: len(found)] and 1 <= len(found) <= most
+        assert sum(len(pair.true) for _, _, pair in found) <= characters or len(found) == 1
+        draw.shuffle(pairs)
+        assert smallest(pairs) == found
 
 
 def test_few_documents_get_figures_and_no_verdict(toy: Pipeline, toys: Toys) -> None:
@@ -157,19 +154,6 @@ def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
 def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callable[..., Path], toys: Toys) -> None:
     result = here("build", "quality", built([toys(place) for place in range(4)]), "--strict")
     assert result.returncode == 1 and "  not tested: too few documents" in result.stdout
-
-
-def test_duplicates_that_collect_dropped_are_told(here: Here, built: Callable[..., Path], toys: Toys) -> None:
-    folder = built([toys(place) for place in range(4)])
-    assert "duplicates of an earlier item: 0 at 100% similarity or more\n" in here("build", "quality", folder).stdout
-    collection = Collection(dropped={"duplicate": 3}, near=90.0)
-    (folder / "collected.json").write_text(json.dumps(to_json(collection)))
-    dropped = "; dropped when collected, at 90% or more: 3\n"
-    assert f"an earlier item: 0 at 100% similarity or more{dropped}" in here("build", "quality", folder).stdout
-    assert (
-        f"an earlier item: 3 at 95% similarity or more{dropped}"
-        in here("build", "quality", folder, "--near", "95").stdout
-    )
 
 
 def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
@@ -213,7 +197,7 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     assert "pairs_used: 40" in out and "duplicates: 1 of 40 items are the same as an earlier one" in out
     assert here("build", "quality", folder, "--strict").returncode == 1
     shown: dict[str, Any] = json.loads(here("build", "quality", folder, "--json").stdout)
-    assert (shown["duplicates"], shown["near"], shown["dropped"]) == (1, 100.0, None)
+    assert (shown["duplicates"], shown["near"]) == (1, 100.0)
 
 
 def test_a_folder_that_is_no_build_is_an_error_of_one_line(here: Here, tmp_path: Path) -> None:

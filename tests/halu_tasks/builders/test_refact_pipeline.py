@@ -520,12 +520,6 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
         RefactPipeline(nli_model="judge", **options)
 
 
-def test_kinds_may_be_given_in_any_form_and_order() -> None:
-    for kinds in ("swap,neg", "neg, swap", ["swap", "neg"], ("neg", "swap")):
-        assert RefactPipeline(nli_model="judge", kinds=kinds).kinds == ("neg", "swap")  # type: ignore[arg-type]
-    assert set(draft(kinds="swap")[0]) == {"swap"}
-
-
 def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -543,34 +537,6 @@ def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
     json.dumps(judged)
 
 
-def test_another_language_is_a_prompt_file(tmp_path: Path) -> None:
-    import yaml
-
-    english = RefactPipeline(nli_model="judge").texts
-    file = tmp_path / "ar.yaml"
-    entries = {f"refact_pipeline_{name}_ar": {"user": text} for name, text in english.items()}
-    file.write_text(yaml.safe_dump(entries), encoding="utf-8")
-    text = "الحمض النووي الريبوزي يحمل الخطة خارج النواة. الريبوسوم يقرأ النسخة ثلاثة أحرف في كل مرة."
-    facts = [text.partition(" الريبوسوم")[0]]
-    drafts, _ = draft(
-        {
-            "facts": facts,
-            "negate": {"sentence": facts[0].replace("يحمل", "لا يحمل")},
-            "phrase": ["النواة"],
-            "mentions": [],
-            "replace": ["الخلية"],
-            "equivalent": NO,
-        },
-        text=text,
-        question="كيف تعرف الخلايا أي بروتين تصنع؟",
-        language="ar",
-        prompts=str(file),
-    )
-    assert row_of(drafts, "neg")["error_spans"].startswith("<neg>الحمض النووي الريبوزي لا يحمل")
-    assert "<swap>الخلية</swap>." in row_of(drafts, "swap")["error_spans"]
-    assert RefactPipeline(nli_model="judge", language="ar", prompts=str(file)).settings["stop_words"] is None
-
-
 def test_what_annotators_and_leak_checks_see() -> None:
     drafts, _ = draft()
     pipeline = RefactPipeline(nli_model="judge")
@@ -578,7 +544,7 @@ def test_what_annotators_and_leak_checks_see() -> None:
     assert len({item.id for item in items}) == 2 and len({pipeline.key(item) for item in items}) == 2
     for item in items:
         (pair,) = pipeline.pairs(item)
-        assert pair == (ANSWER, item.row["confabulated_answer"], "cell-1", item.kind)
+        assert pair == (ANSWER, item.row["confabulated_answer"], "cell-1", item.kind, {"question": QUESTION})
         assert pipeline.shown(item) == {
             "question": QUESTION, "original answer": ANSWER, "transformed answer": item.row["error_spans"]
         }  # fmt: skip

@@ -27,8 +27,10 @@ from halu_tasks.builders.pipelines.factchd_graph import (
     Triple,
     as_year,
     comparable,
+    comparisons,
+    multi_hops,
     quantity_of,
-    sample,
+    set_operations,
 )
 
 CLASS = "instance of"
@@ -49,7 +51,9 @@ def draw(*of: str) -> int:
 
 
 def found(triples: list[Triple], most: int = 10, hops: int = 4, one_answer: bool = True) -> list[Subgraph]:
-    return list(sample(Graph(triples), draw, most, hops, CLASS, one_answer))
+    graph = Graph(triples)
+    walks = multi_hops(graph, draw, most, hops, one_answer=one_answer)
+    return [*walks, *comparisons(graph, draw, most, CLASS), *set_operations(graph, draw, most)]
 
 
 def of_pattern(subgraphs: list[Subgraph], pattern: str) -> list[Subgraph]:

@@ -1,0 +1,354 @@
+"""What every export needs: models under their public names, the figures of a run, and files that replace no others."""
+
+from __future__ import annotations
+
+import filecmp
+import math
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_you_mean
+from halu_tasks.core.files import atomic_path, create_folder
+from halu_tasks.core.items import Reply
+from halu_tasks.data.hub import SCHEME, HubAddress
+from halu_tasks.results.comparability import Entry
+from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.metrics import Estimate, Metric, estimates
+from halu_tasks.scorers.score import Score
+
+T = TypeVar("T")
+Warn = Callable[[str], None]
+"""Prints a message for the user."""
+
+NO_ORGANIZATION = "unknown"
+"""The folder of models whose organization is not known."""
+
+_LOCAL_PROVIDERS = ("hf", "vllm", "sglang")
+"""Inspect's names for programs that serve a model of the Hub; the model's own name follows."""
+_COMPATIBLE = "openai-api"
+"""Inspect's name for any server that speaks the OpenAI protocol."""
+_EMBEDDED = "halu-"
+"""How the names of this package's embedded models begin."""
+_FILES = (".jsonl", ".json", ".csv", ".parquet", ".xlsx", "/")
+"""How names of files and folders of predictions end."""
+_NOT_PORTABLE = re.compile(r'[\x00-\x1f<>:"\\|?*]')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?|data", re.IGNORECASE)
+
+
+def own_name(name: str) -> str:
+    """Return a model's own name, by which a server or the Hub knows it, without the provider that reached it."""
+    provider, _, rest = name.partition("/")
+    if provider == _COMPATIBLE:
+        # a name of the user's choice for the server comes first
+        return rest.partition("/")[2] or rest
+    return rest if provider in _LOCAL_PROVIDERS and "/" in rest else name
+
+
+class Model(NamedTuple):
+    """A model.
+
+    Attributes:
+        id: Its id, `ORGANIZATION/NAME` if the organization is known.
+        organization: The organization; empty if it is not known.
+    """
+
+    id: str
+    organization: str
+
+    @classmethod
+    def named(cls, name: str, ids: Mapping[str, str]) -> Model:
+        """Return the model of this name in results.
+
+        Args:
+            name: The name.
+            ids: The ids that the user gives, by name.
+        """
+        own = own_name(name)
+        model_id = ids.get(name) or ids.get(own, own)
+        organization, slash, _ = model_id.partition("/")
+        if slash:
+            return cls(model_id, organization)
+        return cls(model_id, "halu-tasks" if model_id.startswith(_EMBEDDED) else "")
+
+    @property
+    def folders(self) -> str:
+        """The folders of its results, `ORGANIZATION/NAME`.
+
+        Raises:
+            DataError: The id cannot be the name of folders on every system.
+        """
+        parts = self.id.split("/")
+        if any(_is_no_folder(part) for part in parts):
+            raise DataError(
+                f"model {self.id!r} is not an id such as ORGANIZATION/NAME; name it with --model-id "
+                f"'{self.id}=ORGANIZATION/NAME'"
+            )
+        return "/".join((self.organization or NO_ORGANIZATION, "_".join(parts[1:] or parts)))
+
+
+def _is_no_folder(part: str) -> bool:
+    odd = part in ("", ".", "..") or part != part.strip() or part.endswith(".")
+    return odd or bool(_NOT_PORTABLE.search(part) or _RESERVED.fullmatch(part))
+
+
+def is_named_after_file(run: Run) -> bool:
+    """Return whether a run has the name of its predictions, since it is not known which model gave them."""
+    return run.model.endswith(_FILES) and (run.harness.startswith("halu-tasks") or run.model.startswith(_EMBEDDED))
+
+
+ALL_RIGHT = ("exact", "acc")
+"""The metrics by whose value for an item its reply is right or not, the first that a task reports; 1 is right.
+
+`acc` of a localization task is the share of the gold passages that are returned, which a reply that returns the whole
+text has, too; `exact` is 1 only if it returns nothing else.
+"""
+
+
+# --- runs -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunFigure:
+    """One figure of a run.
+
+    Attributes:
+        metric: The metric.
+        estimate: Its value and error.
+        replies: The number of replies that it is over.
+        clusters: The number of clusters of these replies.
+        judged: Whether it rests on verdicts of a judge.
+    """
+
+    metric: Metric
+    estimate: Estimate
+    replies: int
+    clusters: int
+    judged: bool
+
+    @property
+    def direction(self) -> str:
+        """Which values are better: `higher`, `lower` or `neither`."""
+        return {True: "higher", False: "lower", None: "neither"}[self.metric.higher_is_better]
+
+
+@dataclass(frozen=True)
+class PublicRun:
+    """A run as it is published.
+
+    Attributes:
+        run: The run.
+        models: The ids of models by their name in the results, as the user gives them.
+    """
+
+    run: Run
+    models: Mapping[str, str]
+
+    @cached_property
+    def model(self) -> Model:
+        """The model under test.
+
+        Raises:
+            DataError: The results do not say which model it is.
+        """
+        if self.run.model not in self.models and is_named_after_file(self.run):
+            raise DataError(
+                f"the results do not say which model replied; name it with --model-id "
+                f"'{self.run.model}=ORGANIZATION/NAME'"
+            )
+        return self.model_of(self.run.model)
+
+    def model_of(self, name: str) -> Model:
+        """Return a model by its name in results."""
+        return Model.named(name, self.models)
+
+    @property
+    def harness(self) -> tuple[str, str]:
+        """The name and the version of the program that made the run; the version may be `unknown`."""
+        name, _, version = self.run.harness.rpartition(" ")
+        return (name, version) if name and version[:1].isdigit() else (self.run.harness, "unknown")
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Metric]:
+        """The metrics of the run's task and mode by name, the headline first."""
+        metrics = self.run.benchmark_task.metrics_of(self.run.scoring, self.run.scores)
+        return {metric.name: metric for metric in metrics}
+
+    @cached_property
+    def figures(self) -> Mapping[str, RunFigure]:
+        """The figures of the run by metric, the headline first.
+
+        Raises:
+            DataError: The run has none.
+        """
+        run, task = self.run, self.run.benchmark_task
+        values = estimates(self.metrics.values(), run.scores)
+        if not values:
+            raise DataError("has no figures, since none of its metrics is defined")
+        judged = set()
+        if task.judged and run.judge:
+            scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
+            judged = values.keys() - estimates(self.metrics.values(), scores).keys()
+        figures = {}
+        for name, value in values.items():
+            counted = self._counted(self.metrics[name])
+            clusters = len({score.cluster for score in counted})
+            figures[name] = RunFigure(self.metrics[name], value, len(counted), clusters, name in judged)
+        return figures
+
+    def _counted(self, metric: Metric) -> Sequence[Score]:
+        """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""
+        tag, value = metric.tag_filter or ("", None)
+        scores = [score for score in self.run.scores if score.tags.get(tag) == value]
+        item = metric.item
+        return [score for score in scores if not math.isnan(item(score))] if item else scores
+
+    def is_right(self, score: Score) -> bool | None:
+        """Return whether a reply is right; None if that is not known, as without a judge's verdict."""
+        metric = next((self.metrics[name] for name in ALL_RIGHT if name in self.metrics), None)
+        value = metric.item(score) if metric and metric.item else math.nan
+        return None if math.isnan(value) else value == 1
+
+    @property
+    def data_on_hub(self) -> HubAddress | None:
+        """The dataset of the Hub that was read; None if the data are from elsewhere."""
+        provenance, source = self.run.provenance, self.run.benchmark_task.data.source
+        if provenance.data_file.startswith(SCHEME):
+            return HubAddress.parse(provenance.data_file)
+        if provenance.data == "pinned" and source.hub_dataset:
+            return HubAddress(source.hub_dataset, source.revision, provenance.data_file)
+        return None
+
+
+# --- reading and writing -----------------------------------------------------------------------------
+
+
+class ExportOutcome(NamedTuple):
+    """What became of an export.
+
+    Attributes:
+        files: The files that were written, or were there before with the same content.
+        notes: A line for each file about what it lacks; empty if it lacks nothing.
+        incomplete: Whether results could not be read or exported.
+    """
+
+    files: Sequence[Path]
+    notes: Sequence[str]
+    incomplete: bool
+
+
+def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> tuple[list[PublicRun], bool]:
+    """Read the latest run of each entry under each condition.
+
+    Args:
+        paths: Results, or folders that contain some.
+        models: The ids of models by their name in the results.
+        warn: Called with a message for each result that is not exported.
+
+    Returns:
+        The runs, and whether results could not be read.
+
+    Raises:
+        DataError: There are no results.
+        UsageError: A name in `models` is not in the results.
+    """
+    results = read_results(paths)
+    for skipped in results.skipped:
+        warn(f"not read: {skipped.source}: {skipped.why}")
+    if not results.runs:
+        raise DataError(f"no result of this package is in {', '.join(paths)}")
+    names = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
+    known = names | {own_name(name) for name in names}
+    for name in models:
+        if name not in known:
+            raise UsageError(
+                f"--model-id: no result is of a model {name!r}{did_you_mean(name, known)}; models: "
+                f"{', '.join(sorted(known))}"
+            )
+    latest = {(run.condition, Entry.of(run)): run for run in results.runs}
+    if replaced := [run for run in results.runs if run is not latest[run.condition, Entry.of(run)]]:
+        number = "1 run" if len(replaced) == 1 else f"{len(replaced):,} runs"
+        why = "replaced by later ones of the same model and conditions"
+        warn(f"not exported: {number} {why}: {_sources(replaced)}")
+    return [PublicRun(run, models) for run in latest.values()], any(skipped.lost for skipped in results.skipped)
+
+
+def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -> tuple[list[T], bool]:
+    """Do something with each run.
+
+    Warns of failures, once for all tasks of a model that have the same error; of many replies without an answer; and,
+    once each, of models whose organization is not known.
+
+    Returns:
+        What was done with the runs that did not fail, and whether there were failures.
+    """
+    done: list[T] = []
+    public = []
+    failures: dict[tuple[str, str], list[Run]] = {}
+    for one in runs:
+        try:
+            done.append(act(one))
+            public.append(one)
+        except HaluTasksError as error:
+            failures.setdefault((one.run.model, str(error)), []).append(one.run)
+    for (_, message), of_model in failures.items():
+        tasks = ", ".join(dict.fromkeys(run.task for run in of_model))
+        warn(f"not exported: {_sources(of_model)}: {tasks}: {message}")
+    for run in (one.run for one in public):
+        for share, meaning in run.reply_warnings:
+            warn(f"{run.model}, {run.task}: {share} {meaning}")
+    for name in dict.fromkeys(own_name(one.run.model) for one in public if not one.model.organization):
+        warn(
+            f"model {name}: the results do not say which organization made it, so it is exported as "
+            f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"
+        )
+    return done, bool(failures)
+
+
+def _sources(runs: Sequence[Run]) -> str:
+    """Name the first file of some runs, and count the others."""
+    first, *others = dict.fromkeys(run.source for run in runs)
+    return f"{first} and {len(others):,} more" if others else first
+
+
+def outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> ExportOutcome:
+    """Return the outcome of an export.
+
+    Raises:
+        DataError: There are no files.
+    """
+    if not files:
+        raise DataError("no result was exported")
+    return ExportOutcome(files, notes, incomplete)
+
+
+def write_new(contents: Mapping[Path, str | Path]) -> None:
+    """Write files, in order, unless one of them exists and differs.
+
+    Args:
+        contents: The text of each file, or the file to copy.
+
+    Raises:
+        DataError: One of them does, in which case none is written; or a file cannot be written.
+    """
+    for path, content in contents.items():
+        if path.exists() and not (path.is_file() and _is_same(path, content)):
+            raise DataError(f"{path}: exists and differs; choose another folder with -o, or remove the file")
+    for path, content in contents.items():
+        create_folder(path.parent)
+        with atomic_path(path) as partial:
+            if isinstance(content, Path):
+                shutil.copyfile(content, partial)
+            else:
+                partial.write_bytes(content.encode())
+
+
+def _is_same(path: Path, content: str | Path) -> bool:
+    if isinstance(content, Path):
+        return filecmp.cmp(content, path, shallow=False)
+    return path.read_bytes() == content.encode()

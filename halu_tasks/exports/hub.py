@@ -1,0 +1,303 @@
+"""The Hugging Face Hub: results as community evals, and a built dataset as a benchmark.
+
+A community eval, `.eval_results/*.yaml`, has a place for a value and for the dataset that it was measured on. It has
+none for a direction, and leaderboards show higher values first, so the value is that of a metric of which higher values
+are better. Everything else stands in the entry's notes.
+
+The Hub runs a benchmark, `eval.yaml`, with Inspect's own solvers and scorers, and knows none of another package. So
+each task is written as rows with the whole prompt and the right reply, and scored by whether the first label in a reply
+is the right one. Only tasks whose replies are labels can be scored so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from halu_tasks.builders.card import CARD, tasks_on
+from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
+from halu_tasks.core.errors import DataError, HaluTasksError
+from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.options import Options
+from halu_tasks.exports.common import (
+    ExportOutcome,
+    PublicRun,
+    RunFigure,
+    Warn,
+    each,
+    outcome,
+    read_public,
+    write_new,
+)
+from halu_tasks.scorers.kinds import Label
+from halu_tasks.tasks import Built, build, task_named
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResultEntry
+
+EVAL = "eval.yaml"
+FRAMEWORK = "inspect-ai"
+"""The one framework of the Hub's list that runs tasks like these."""
+_FRONT = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+_REVISION = re.compile(r"[0-9a-f]{40}")
+
+
+def export_hub(
+    paths: Sequence[str],
+    folder: Path,
+    models: Mapping[str, str],
+    warn: Warn,
+    *,
+    datasets: Mapping[str, str] | None = None,
+    source: str | None = None,
+    partial: bool = False,
+) -> ExportOutcome:
+    """Write results as community evals, and the datasets of builds as benchmarks.
+
+    Args:
+        paths: Results, folders that contain some, and folders of builds.
+        folder: Where to write, created if necessary.
+        models: The ids of models by their name in the results.
+        warn: Called with a message for each result that is not exported, or whose replies say little about the model.
+        datasets: The datasets of the Hub with the leaderboards, `OWNER/NAME`, by benchmark.
+        source: An address where the results are published in full.
+        partial: Whether to export results on a part of the items.
+
+    Raises:
+        DataError: There are no results, or none can be exported.
+        UsageError: A name in `models` is not in the results.
+    """
+    builds = {path: build for path in paths if (build := build_folder(Path(path).expanduser()))}
+    files, notes, incomplete = [], [], False
+    for path, build_path in builds.items():
+        try:
+            file, left_out = write_benchmark(build_path, folder / "datasets" / build_path.resolve().name)
+        except HaluTasksError as error:
+            incomplete = True
+            warn(f"not exported: {path}: {str(error).removeprefix(f'{build_path}: ')}")
+        else:
+            files.append(file)
+            notes += [f"{file}: lacks {reason}" for reason in left_out]
+    results = [path for path in paths if path not in builds]
+    if not results:
+        return outcome(files, notes, incomplete)
+    runs, unread = read_public(results, models, warn)
+
+    def entry(public: PublicRun) -> tuple[Path, EvalResultEntry]:
+        _check_publishable(public, partial=partial)
+        path = folder / "models" / public.model.folders / ".eval_results" / f"{public.run.task}.yaml"
+        return path, _entry(public, datasets or {}, source)
+
+    entries, failed = each(runs, entry, warn)
+    by_file: dict[Path, list[EvalResultEntry]] = {}
+    for place, one in entries:
+        by_file.setdefault(place, []).append(one)
+    write_new({place: _entries_yaml(own) for place, own in by_file.items()})
+    return outcome([*files, *by_file], notes, incomplete or unread or failed)
+
+
+# --- community evals --------------------------------------------------------------------------------
+
+
+def _check_publishable(public: PublicRun, *, partial: bool) -> None:
+    """Check that a run belongs in a leaderboard.
+
+    Raises:
+        DataError: It does not.
+    """
+    run = public.run
+    if run.provenance.data == "sample":
+        raise DataError("is a result on the packaged sample, not on the benchmark, so it belongs in no leaderboard")
+    if len(run.scores) < run.expected_replies and not partial:
+        raise DataError(
+            f"has {len(run.scores):,} of {run.expected_replies:,} replies; to export it all the same, with these "
+            "numbers in its notes, add --partial"
+        )
+
+
+def _entry(public: PublicRun, datasets: Mapping[str, str], source: str | None) -> EvalResultEntry:
+    """Return the entry of a run.
+
+    Raises:
+        DataError: It has no figure of which higher values are better, or its dataset is not known.
+    """
+    from huggingface_hub import EvalResultEntry
+
+    run, address = public.run, public.data_on_hub
+    benchmark = run.benchmark_task.benchmark
+    dataset = datasets.get(benchmark) or (address.repository if address else None)
+    if dataset is None:
+        raise DataError(
+            f"its data are not from the Hub; name the dataset with the leaderboard: --dataset {benchmark}=OWNER/NAME"
+        )
+    headline = public.figures.get(next(iter(public.metrics)))
+    candidates = [figure for figure in (headline, public.figures.get("acc")) if figure]
+    figure = next((figure for figure in candidates if figure.direction == "higher"), None)
+    if figure is None:
+        needs = " without a judge" if run.benchmark_task.judged and not run.judge else ""
+        raise DataError(f"has no figure{needs} of which higher values are better")
+    # a branch or tag is no revision that stays
+    revision = address.revision if address and address.repository == dataset else None
+    return EvalResultEntry(
+        dataset_id=dataset,
+        task_id=run.task,
+        value=figure.estimate.value,
+        dataset_revision=revision if revision and _REVISION.fullmatch(revision) else None,
+        date=run.completed or run.created,
+        source_url=source,
+        notes=_notes(public, figure, headline),
+    )
+
+
+def _notes(public: PublicRun, figure: RunFigure, headline: RunFigure | None) -> str:
+    """Return what an entry has no other place for, as `name=value` separated by semicolons."""
+    run, provenance = public.run, public.run.provenance
+    n = f"{figure.replies} of {run.expected_replies}" if len(run.scores) < run.expected_replies else figure.replies
+    notes: dict[str, Any] = {"metric": figure.metric.name, **_figure_notes("", figure)}
+    notes |= {"n": n, "clusters": figure.clusters}
+    notes |= {name: count / len(run.scores) for name, count in run.outcomes.items() if name in ("unparsed", "empty")}
+    if headline and headline.metric.name != figure.metric.name:
+        notes |= {"headline": headline.metric.name, "headline_value": headline.estimate.value}
+        notes |= _figure_notes("headline_", headline)
+    notes |= {
+        "version": run.version,
+        "scoring": run.scoring,
+        "judge": run.judge,
+        "prompt": provenance.prompt_hash,
+        "data": provenance.data,
+        "data_sha256": provenance.data_sha256,
+        "method": run.method,
+        "settings": dict(run.settings) or None,
+        "harness": run.harness,
+    }
+    return "; ".join(f"{name}={_text(value)}" for name, value in notes.items() if value not in (None, ""))
+
+
+def _figure_notes(prefix: str, figure: RunFigure) -> dict[str, Any]:
+    estimate = figure.estimate
+    interval = None if estimate.low is None else f"{estimate.low!r}..{estimate.high!r}"
+    values = {"better": figure.direction, "interval95": interval, "stderr": estimate.stderr}
+    return {f"{prefix}{name}": value for name, value in values.items()}
+
+
+def _text(value: Any) -> str:
+    """Format a value on one line without a semicolon: a string as it is if it can be, anything else as JSON."""
+    plain = isinstance(value, str) and value.isprintable() and ";" not in value and value[:1] not in ('"', "{", "[")
+    return value if plain else json.dumps(value, sort_keys=True, default=str).replace(";", "\\u003b")
+
+
+def _entries_yaml(entries: Sequence[EvalResultEntry]) -> str:
+    from huggingface_hub import eval_result_entries_to_yaml
+
+    return _yaml(eval_result_entries_to_yaml(list(entries)), width=1_000_000)
+
+
+def _yaml(content: Any, width: int = 120) -> str:
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width))
+
+
+# --- benchmarks -------------------------------------------------------------------------------------
+
+
+def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
+    """Write the dataset of a build with its `eval.yaml`, as a folder to upload.
+
+    Args:
+        path: The folder of the build.
+        place: The folder to write, created if necessary.
+
+    Returns:
+        The `eval.yaml`, and why each of the other tasks on the dataset is not in it.
+
+    Raises:
+        DataError: There is no dataset, no task can be written, or another file is in the way.
+    """
+    folder = Folder(path)
+    dataset = folder.path / DATASET
+    if not (dataset / CARD).is_file():
+        raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks build collect {path}")
+    tasks, left_out = [], []
+    rows: dict[Path, str | Path] = {}
+    configs = []
+    for name in tasks_on(folder.pipeline.benchmark, dataset_rows(dataset)):
+        if task_named(name).prompts.shots:
+            left_out.append(f"{name}: its worked examples have no place in eval.yaml")
+            continue
+        built = build(task_named(name), Options(data=str(dataset)))
+        targets = _targets(built)
+        if not targets:
+            left_out.append(f"{name}: its replies are not one of a few labels")
+            continue
+        tasks.append(_task(built, targets))
+        file = f"tasks/{name}.jsonl"
+        lines = [
+            {"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}
+            for item, target in zip(built.items, targets, strict=True)
+        ]
+        rows[place / file] = "".join(json_line(line) + "\n" for line in lines)
+        configs.append({"config_name": name, "data_files": [{"split": "test", "path": file}]})
+    if not tasks:
+        raise DataError(f"{path}: no task on this dataset can be run on the Hub ({'; '.join(left_out) or 'none'})")
+    card = (dataset / CARD).read_text(encoding="utf-8")
+    match = _FRONT.match(card)
+    front = dict(yaml.safe_load(match[1])) if match else {}
+    names = ", ".join(task["id"] for task in tasks)
+    about = (
+        "Items generated by models and checked by others, see the card. Scored here by the first label in a reply; "
+        f"halu-tasks reads replies more carefully and gives intervals. Tasks: {names}."
+    )
+    content = {"name": front.get("pretty_name", "halu-tasks"), "description": about, "evaluation_framework": FRAMEWORK}
+    # the rows of the tasks are configurations of the dataset
+    front["configs"] = [*front.get("configs", []), *configs]
+    others = [file for file in sorted(dataset.iterdir()) if file.is_file() and file.name != CARD]
+    write_new(
+        {place / file.name: file for file in others}
+        | rows
+        | {place / CARD: f"---\n{_yaml(front)}---\n" + _FRONT.sub("", card, count=1)}
+        | {place / EVAL: _yaml(content | {"tasks": tasks})}
+    )
+    return place / EVAL, left_out
+
+
+def _targets(built: Built) -> list[str]:
+    """Return the right reply to each item, one of a few labels; empty if replies are something else."""
+    if not isinstance(built.task.answer, Label):
+        return []
+    replies = [built.task.oracle(item) for item in built.items]
+    if len(set(replies)) <= len(built.task.answer.labels):
+        return replies
+    # a label that something else follows, such as an explanation
+    targets = [item.target for item in built.items]
+    first = [re.search(_pattern(targets), reply) for reply in replies]
+    return targets if [match and match[1] for match in first] == targets else []
+
+
+def _pattern(targets: Sequence[str]) -> str:
+    """Return the pattern of the first label in a reply."""
+    labels = sorted(set(targets), key=lambda label: (-len(label), label))
+    return rf"(?<!\w)({'|'.join(map(re.escape, labels))})(?!\w)"
+
+
+def _task(built: Built, targets: Sequence[str]) -> dict[str, Any]:
+    task, decoding = built.task, built.task.decoding
+    systems = {item.system for item in built.items}
+    if len(systems) > 1:
+        raise DataError(f"{task.name}: its items have different system texts")
+    settings: dict[str, Any] = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature}
+    settings |= {} if decoding.top_p is None else {"top_p": decoding.top_p}
+    # the solver fills in what stands between braces
+    templates = [text.replace("{", "{{").replace("}", "}}") for text in systems if text]
+    system = [{"name": "system_message", "args": {"template": template}} for template in templates]
+    return {
+        "id": task.name,
+        "config": task.name,
+        "split": "test",
+        "field_spec": {"input": "prompt", "target": "target"},
+        "solvers": [*system, {"name": "generate", "args": settings}],
+        "scorers": [{"name": "pattern", "args": {"pattern": _pattern(targets)}}],
+    }
