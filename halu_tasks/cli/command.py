@@ -66,12 +66,12 @@ class ExecutorOptions:
     """Where work is done that is divided into tasks.
 
     Attributes:
-        executor: where the work is done: on this machine, or on a cluster with Slurm or Ray
+        executor: where the work is done: on this machine, or on a cluster with Slurm
         executor_tasks: number of tasks that share the work at the same time
         executor_config: settings of the executor (YAML), such as the partition of a Slurm cluster; see docs/scale.md
     """
 
-    executor: Literal["local", "slurm", "ray"] = "local"
+    executor: Literal["local", "slurm"] = "local"
     executor_tasks: Count = 1
     executor_config: Annotated[Path | None, "FILE"] = None
 

@@ -23,7 +23,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.shards import Shard, is_remote, shards_at
-from halu_tasks.executors.job import Executor, Report
+from halu_tasks.executors import Executor, Report
 from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.replies.parts.items import BUCKETS, write_items
 from halu_tasks.replies.parts.jobs import ScoreParts, SumByCluster

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from halu_tasks.executors.job import Report
+from halu_tasks.executors import Report
 from halu_tasks.replies.parts.plan import Work
 from halu_tasks.replies.parts.score_part import score_part
 from halu_tasks.replies.parts.tabulate import TableRange, tabulate
