@@ -1,4 +1,4 @@
-"""`build`: a benchmark from documents, in parts that can be interrupted at any moment, and what is known of it."""
+"""`build` and `label`: a benchmark from documents, what is known of it, and what people say of its items."""
 
 from __future__ import annotations
 
@@ -341,3 +341,57 @@ def _shown(default: Any) -> str:
     if isinstance(default, float):
         return f"{default:g}"
     return "" if default is None else str(default).lower() if isinstance(default, bool) else f"{default}"
+
+
+def label_items(
+    folder: Path,
+    *,
+    output: Annotated[Path, "-o", "--output", "TASKS.jsonl"],
+    sample: Count | None = None,
+    seed: int = 0,
+) -> None:
+    """Write the items of a built dataset for doccano, with labels and guidelines.
+
+    Args:
+        folder: the folder that `halu-tasks build` wrote to
+        output: where to write
+        sample: only export a sample of N items
+        seed: seed of the sample and of the order
+    """
+    from halu_tasks.builders.annotate import export_items
+    from halu_tasks.builders.folder import Folder
+
+    count = export_items(Folder(folder), output, sample, seed)
+    print(f"{count:,} items in {output}, with labels and guidelines in files next to it")
+
+
+def import_items(
+    folder: Path,
+    annotations: Annotated[Sequence[Path], "ANNOTATIONS.jsonl"],
+    *,
+    rule: Literal["majority", "two"] = "majority",
+    least: Count = 2,
+    output: Annotated[Path | None, "-o", "--output", "FOLDER"] = None,
+    json: bool = False,
+) -> int:
+    """Read the labels of items: agreement, and the items that annotators keep.
+
+    Args:
+        folder: the folder that the items were exported from
+        annotations: doccano's export, one file for each annotator, or the zip archive of all
+        rule: an item's label is that of more than half, or one that two annotators give and no other as often
+        least: minimum number of labels of an item
+        output: a new folder for the items that are kept
+        json: print one JSON object instead of YAML
+    """
+    from halu_tasks.builders.annotate import import_labels
+    from halu_tasks.builders.folder import Folder
+
+    report = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(report.as_json(), as_json=json)
+    if not json:
+        print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
+    problems = [f"annotator {each.name}: {each.problem}" for each in report.annotators if each.problem]
+    for problem in problems:
+        warn(problem)
+    return EXIT_PARTIAL if problems else 0
