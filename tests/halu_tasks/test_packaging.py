@@ -18,7 +18,7 @@ import yaml
 from halu_tasks import __version__
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import EXTRAS, missing_modules, require_extra
-from halu_tasks.doctor.checks import TESTED
+from halu_tasks.runs.checks import TESTED
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
