@@ -35,7 +35,6 @@ COMMANDS: Mapping[str, str | CommandGroup] = {
         {"list": "tasks:list_sources", "fetch": "tasks:fetch", "describe": "tasks:describe"},
         default="list",
     ),
-    "doctor": "run:doctor",
     "plan": "report:plan",
     "export": CommandGroup(
         "export",

@@ -197,13 +197,7 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
 
     report = check_quality(Folder(folder), near=near, seed=seed)
     print_record(report.as_json(), as_json=json)
-    flagged = report.flagged()
-    if not json:
-        print(f"\nduplicates of an earlier item: {report.describe_duplicates()}")
-        print("\nflagged: " + ("nothing" if not flagged else ""))
-        for finding in flagged:
-            print(f"  {finding.check}: {finding.text}")
-    return 1 if strict and flagged else 0
+    return 1 if strict and report.flagged() else 0
 
 
 def optimize(
@@ -327,20 +321,12 @@ def options(builder: str | None = None) -> None:
     """
     from halu_tasks.builders.pipeline import pipeline_class, pipelines
     from halu_tasks.core.options import option_specs
+    from halu_tasks.runs.command import as_yaml
 
     for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():
         print(f"{name}: {cls.about}")
         for spec in option_specs(cls).values():
-            print(f"  -T {spec.name}={_shown(spec.default)}: {spec.about}")
-
-
-def _shown(default: Any) -> str:
-    """Format a default as it would be given."""
-    if isinstance(default, tuple):
-        return ",".join(default)
-    if isinstance(default, float):
-        return f"{default:g}"
-    return "" if default is None else str(default).lower() if isinstance(default, bool) else f"{default}"
+            print(f"  -T {spec.name}={'' if spec.default is None else as_yaml(spec.default)}: {spec.about}")
 
 
 def label_items(

@@ -103,24 +103,13 @@ def print_pairs(report: Report, metrics: Sequence[str], *, json: bool) -> None:
 
 
 def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> list[dict[str, Any]]:
-    results = [one for entry in report.labels if (one := report.by_cell.get((entry, column.id)))]
-    costs = _COSTS if any(result.cost for result in results) else {}
-    outcomes = [name for name in _OUTCOMES if any(getattr(result.replies, name) for result in results)]
-    return [
-        {
-            "model": report.labels[result.entry],
-            **{f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f") for name in metrics},
-            **{heading: _cost(result.cost, name) for name, heading in costs.items()},
-            "n": result.replies.n,
-            **{name: getattr(result.replies, name) for name in outcomes},
-        }
-        for result in results
-    ]
-
-
-def _cost(costs: Mapping[str, float] | None, name: str) -> float | str | None:
-    cost = (costs or {}).get(name)
-    return f"{cost:,.1f}" if isinstance(cost, float) else cost
+    rows = []
+    for result in filter(None, (report.by_cell.get((entry, column.id)) for entry in report.labels)):
+        figures = {f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f") for name in metrics}
+        costs = {heading: (result.cost or {}).get(name) for name, heading in _COSTS.items()}
+        outcomes = {name: getattr(result.replies, name) or None for name in _OUTCOMES}
+        rows.append({"model": report.labels[result.entry], **figures, **costs, "n": result.replies.n, **outcomes})
+    return rows
 
 
 def _pair(report: Report, pair: EntryPair) -> dict[str, Any]:

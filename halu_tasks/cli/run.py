@@ -1,4 +1,4 @@
-"""`run`, `demo` and `doctor`: models on tasks in their harnesses, and what keeps them from it."""
+"""`run` and `demo`: models on tasks in their harnesses."""
 
 from __future__ import annotations
 
@@ -82,6 +82,7 @@ def run(
     output: Output = Path("halu-runs"),
     model: ModelOptions,
     no_check: bool = False,
+    dry_run: bool = False,
     options: RunOptions,
     executor: ExecutorOptions,
     json: bool = False,
@@ -102,11 +103,13 @@ def run(
         output: where each model has a folder, beside a report on all; the same command continues there
         model: how models are reached
         no_check: do not ask judge and models a short question first: for servers that only machines of a cluster reach
+        dry_run: check data, judge and models, and print the commands of the harnesses instead of running them
         options: the options of the tasks
         executor: where the models run
         json: print what is done as one JSON object instead of a table
         further: further arguments of the harness's command
     """
+    from halu_tasks.runs.command import shown
     from halu_tasks.runs.run import Runs, in_folders
 
     selected = _tasks(tasks)
@@ -119,11 +122,18 @@ def run(
     runs = list(in_folders((replace(run, limit=limit) for run in planned), progress))
     if alone := len(runs) == 1 and not json and executor == ExecutorOptions():
         runs = [replace(runs[0], shown=True)]
-    pending = [run for run in runs if run.progress().missing]
+    pending = [run for run in runs if run.missing()]
     left_out = _left_out([run.model for run in pending], [task for task, _ in selected], options, no_check=no_check)
     if left_out and len(pending) == len(runs) and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
+    if dry_run:
+        for name, error in left_out.items():
+            warn(f"{name}: {error}")
+        for each in job.runs:
+            for command in each.commands(each.missing()):
+                print(shown(command, each.variables))
+        return EXIT_PARTIAL if left_out else 0
     for each in job.runs:
         each.prepare()
     try:
@@ -222,60 +232,63 @@ def _left_out(
     """Check judge and models before a run; return why models cannot be run, by their names.
 
     Raises:
-        UsageError: The judge does not answer.
+        JudgeError: The judge does not answer.
     """
-    from halu_tasks.runs.checks import check_judge, require_model
+    from halu_tasks.runs.models import require_model
 
     left_out: dict[str, HaluTasksError] = {}
     distinct = {model.name: model for model in models}
-    if not no_check:
-        if len(distinct) > 1:
-            progress(f"Asking {pluralize(len(distinct), 'model', 'models')} one short question …")
-        for name, model in distinct.items():
-            try:
-                require_model(model)
-            except HaluTasksError as error:
-                left_out[name] = error
-    if len(left_out) < len(distinct) and not (options.judge and no_check):
-        for check in check_judge(tasks, options):
-            if check.state == "failed":
-                raise UsageError(f"{check.found}; {check.advice}")
-            if check.state == "warning":
-                warn(f"{check.found}; {check.advice}")
+    if len(distinct) > 1 and not no_check:
+        progress(f"Asking {len(distinct)} models one short question …")
+    for name, model in distinct.items() if not no_check else ():
+        try:
+            require_model(model)
+        except HaluTasksError as error:
+            left_out[name] = error
+    judged = {task.name: task.judged for task in tasks if task.judged}
+    if not judged or len(left_out) == len(distinct):
+        return left_out
+    if not options.judge:
+        without = ", ".join(dict.fromkeys(spec.unjudged for spec in judged.values()))
+        warn(
+            f"{', '.join(judged)}: the headline needs a judge; without one there is only {without}; --judge MODEL "
+            "(docs/judges.md)"
+        )
+    elif not no_check:
+        from halu_tasks.judging.blocking import reach_now
+
+        reach_now(options, next(iter(judged.values())))
     return left_out
 
 
 def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, *, json: bool) -> int:
     """Write the report, and print what is done; return the exit status."""
-    done = {run.name: run.progress() for run in runs}
+    done: dict[str, dict[str, Any]] = {}
     for run in runs:
-        if run.model.name in left_out and done[run.name].missing:
-            done[run.name] = done[run.name]._replace(message=f"not run: {left_out[run.model.name]}")
+        missing, error = run.missing(), left_out.get(run.model.name)
+        why = "" if not missing else f"not run: {error}" if error else run.why_missing()
+        finished = [task for task in run.tasks if task not in missing]
+        done[run.name] = {"done": finished, "missing": missing, "message": why}
+        if missing:
+            see = "" if error else f"; see {'the output above' if run.shown else run.output}"
+            warn(f"{run.name}: no complete result of {', '.join(missing)}: {why}{see}; the same command continues")
     written = None
-    if any(row.done for row in done.values()):
+    if any(row["done"] for row in done.values()):
         written = _report(folder, runs[0].folder if len(runs) == 1 else None)
     if json:
-        report = str(written.page) if written else None
-        print_json({"models": {name: row._asdict() for name, row in done.items()}, "report": report})
+        print_json({"models": done, "report": str(written.page) if written else None})
     else:
         if len(done) > 1:
             print(
                 table(
                     [
-                        {"model": name, "done": str(len(row.done)), "missing": str(len(row.missing))}
+                        {"model": name, **{k: str(len(row[k])) for k in ("done", "missing")}}
                         for name, row in done.items()
                     ]
                 )
             )
         print(f"\n{summary(written) if written else 'no report'}")
-    for run in runs:
-        if missing := done[run.name].missing:
-            see = (
-                [] if run.model.name in left_out else [f"see {run.output}" if not run.shown else "see the output above"]
-            )
-            why = "; ".join(filter(None, [done[run.name].message, *see]))
-            warn(f"{run.name}: no complete result of {', '.join(missing)}: {why}; the same command continues")
-    return EXIT_PARTIAL if any(row.missing for row in done.values()) else 0
+    return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
 
 def _report(folder: Path, warn_about: Path | None) -> WrittenReport:
@@ -290,34 +303,6 @@ def _report(folder: Path, warn_about: Path | None) -> WrittenReport:
         raise RunInterrupted(
             f"interrupted; all replies are kept, write the report with: halu-tasks report {folder} -o {folder / REPORT}"
         ) from None
-
-
-def doctor(
-    models: Annotated[Sequence[str], "MODEL"] = (),
-    *,
-    tasks: TaskNames = "",
-    model: ModelOptions,
-    options: RunOptions,
-    json: bool = False,
-) -> int:
-    """Check installation, data, judge and model before a run.
-
-    Args:
-        models: models, as for run
-        tasks: the tasks of the run, as for run
-        model: how models are reached
-        options: the options of the tasks
-        json: print one JSON list instead of a table
-    """
-    from halu_tasks.runs.checks import examine
-
-    selected = [task for task, _ in _tasks(tasks)] if tasks else []
-    checks = list(examine(model.models(models), selected, options))
-    if json:
-        print_json([check._asdict() for check in checks])
-    else:
-        print(table([{"check": c.name, "state": c.state, "found": c.found, "what to do": c.advice} for c in checks]))
-    return 1 if any(check.state == "failed" for check in checks) else 0
 
 
 def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:

@@ -13,6 +13,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
+    from halu_tasks.replies.agreement import AgreementRequest
     from halu_tasks.replies.score_file import ScoredFile
 
 
@@ -54,7 +55,13 @@ def score(
     """
     options = of_task(task, options)
     if agreement or gold:
-        return _agree(task, options, predictions, id_field, output_field, gold=gold, partial=partial, json=json)
+        from halu_tasks.replies.agreement import AgreementRequest
+
+        fields = {"id_field": id_field, "output_field": output_field}
+        paths = [Path(path) for path in predictions]
+        return _agree(
+            task, options, AgreementRequest(predictions=paths, **fields, gold=gold, partial=partial), json=json
+        )
     from halu_tasks.replies.score_file import ScoreRequest, score_file
 
     if executor.executor != "local" and work_folder is None:
@@ -93,26 +100,11 @@ def _print_figures(scored: ScoredFile) -> None:
         print(f"note: {scored.note}")
 
 
-def _agree(
-    task: str,
-    options: Options,
-    predictions: Sequence[str],
-    id_field: str,
-    output_field: str,
-    *,
-    gold: bool,
-    partial: bool,
-    json: bool,
-) -> int:
+def _agree(task: str, options: Options, request: AgreementRequest, *, json: bool) -> int:
     """Measure how far files agree, and print it; return the exit status."""
-    from halu_tasks.replies.agreement import AgreementRequest, measure_agreement
+    from halu_tasks.replies.agreement import measure_agreement
 
-    paths = [Path(path) for path in predictions]
-    agreement = measure_agreement(
-        task,
-        options,
-        AgreementRequest(predictions=paths, id_field=id_field, output_field=output_field, gold=gold, partial=partial),
-    )
+    agreement = measure_agreement(task, options, request)
     for path, count in agreement.missing.items():
         if count:
             warn(

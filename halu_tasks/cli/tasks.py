@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -29,56 +29,20 @@ def list_tasks(*, json: bool = False) -> None:
     Args:
         json: print one JSON object instead of tables
     """
-    if json:
-        print_json(_listed())
-        return
     from halu_tasks.tasks.listing import listing
 
     tasks, groups = listing()
-    print(
-        table(
-            [
-                {
-                    "task": task.name,
-                    "items": task.size or "unknown",
-                    "headline": task.headline,
-                    "source": task.title,
-                    "asks": task.about,
-                }
-                for task in tasks
-            ]
-        )
-    )
+    if json:
+        kinds: dict[str, Sequence[Any]] = {"tasks": tasks, "groups": groups}
+        print_json({kind: [asdict(one) | {"path": str(one.path)} for one in kinds[kind]] for kind in kinds})
+        return
     rows = [
-        {"group": group.name, "mean of": ", ".join(group.means), "tasks": ", ".join(group.members)} for group in groups
+        {"task": t.name, "items": t.size or "unknown", "headline": t.headline, "source": t.title, "asks": t.about}
+        for t in tasks
     ]
-    print(f"\n{table(rows)}")
+    print(f"{table(rows)}\n")
+    print(table([{"group": g.name, "mean of": ", ".join(g.means), "tasks": ", ".join(g.members)} for g in groups]))
     print("\nItems are those of the published data. All metrics: halu-tasks show TASK, docs/tasks.md.")
-
-
-def _listed() -> dict[str, Any]:
-    """Return the tasks with the metrics that their scorers have, and the groups."""
-    from halu_tasks.tasks import registry
-
-    tasks, groups = registry()
-    return {
-        "tasks": [
-            {
-                "name": task.name,
-                "version": task.version,
-                "about": task.about,
-                "items": task.data.size,
-                "headline": task.headline,
-                "metrics": {mode: [m.name for m in scoring.metrics] for mode, scoring in task.scoring.items()},
-                "source": task.data.source.homepage,
-            }
-            for task in tasks.values()
-        ],
-        "groups": [
-            {"name": group.name, "about": group.about, "tasks": list(group.members), "metrics": list(group.means)}
-            for group in groups.values()
-        ],
-    }
 
 
 def show(
@@ -301,7 +265,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
     """Describe data by statistics: rows, lengths, languages, labels.
 
     Args:
-        names: sources, tasks, groups, task files, or folders that were built (default: all sources)
+        names: sources, tasks, groups or task files (default: all sources)
         options: which data and items
         json: print one JSON list instead of YAML documents
     """
@@ -334,19 +298,9 @@ def _status(failed: int, total: int) -> int:
     return 0 if not failed else 2 if failed == total else EXIT_PARTIAL
 
 
-def _profiles(name: str, options: Options) -> Iterable[DataProfile]:
-    """Describe what a name stands for."""
-    from halu_tasks.builders.card import tasks_on
-    from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
-    from halu_tasks.tasks import task_named
+def _profiles(name: str, options: Options) -> Iterator[DataProfile]:
     from halu_tasks.tasks.profiles import profiles, tasks_of
 
-    if folder := build_folder(Path(name).expanduser()):
-        if options.changed():
-            raise UsageError(f"{name}: options do not apply to a folder that was built")
-        dataset = Folder(folder).path / DATASET
-        names = tasks_on(Folder(folder).pipeline.benchmark, dataset_rows(dataset))
-        return profiles([task_named(each) for each in names], Options(data=str(dataset)))
     tasks = tasks_of(name)
     if unused := options.unused({option for task in tasks for option in task.task_options}):
         raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")

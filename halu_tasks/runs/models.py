@@ -1,13 +1,13 @@
-"""Models as users name them, in the words of the harness that runs them."""
+"""Models as users name them, in the words of the harness that runs them, and whether they answer."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from halu_tasks.core.credentials import in_address, is_secret
 from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, did_you_mean
+from halu_tasks.core.extras import require_extra
 
 Harness = Literal["inspect", "lm_eval"]
 
@@ -40,8 +41,6 @@ _TOKENIZER = "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 """Names of models on the Hub, unlike paths such as `./model`."""
-_PATIENCE = 5
-"""Seconds within which the Hub must answer."""
 
 
 @dataclass(frozen=True)
@@ -176,13 +175,12 @@ def has_chat_template(model: HarnessModel) -> bool:
         ModelError: The model's small files cannot be read, in its folder or on the Hub.
     """
     folder = _files(model)
-    if any((folder / name).is_file() for name in _TEMPLATES):
-        return True
     path = folder / _TOKENIZER
     try:
-        return path.is_file() and bool(json.loads(path.read_text(encoding="utf-8")).get("chat_template"))
+        config = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error})") from None
+    return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
 
 
 def _files(model: HarnessModel) -> Path:
@@ -190,44 +188,74 @@ def _files(model: HarnessModel) -> Path:
     name = model.at_provider
     folder = Path(name).expanduser()
     if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise ModelError(f"model {name}: the folder has no config.json; name a folder that transformers can load")
         return folder
     if folder.exists() or not _HUB_NAME.fullmatch(name):
         what = "is not a folder" if folder.exists() else "the folder does not exist"
         raise ModelError(f"model {name}: {what}; correct the path, or name a model of the Hub as hf/OWNER/NAME")
     from huggingface_hub import snapshot_download
 
-    local = not hub_is_reachable()
-    wanted = ["config.json", _TOKENIZER, *_TEMPLATES]
-    why = "it cannot be reached"
     try:
-        revision = model.arguments.get("revision")
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=wanted, local_files_only=local))
-        # without a connection, a file that is not in the cache may still be on the Hub
-        if not local or (folder / _TOKENIZER).is_file():
-            return folder
+        wanted = ["config.json", _TOKENIZER, *_TEMPLATES]
+        folder = Path(snapshot_download(name, revision=model.arguments.get("revision"), allow_patterns=wanted))
     except Exception as error:
-        if not local:
-            why = next(iter(str(error.__cause__ or error).strip().splitlines()), type(error).__name__)
+        why = next(iter(str(error.__cause__ or error).strip().splitlines()), type(error).__name__)
+    else:
+        if (folder / "config.json").is_file():
+            return folder
+        why = "they are not in the cache"
     raise ModelError(
         f"model {name}: its files cannot be read from the Hub ({why}); check the name, the network and HF_TOKEN, or "
         "name a local folder as hf/PATH"
     )
 
 
-@cache
-def hub_is_reachable() -> bool:
-    """Return whether the Hub can be reached; its client would try again for half a minute."""
-    from huggingface_hub import constants, get_session
+def require_model(model: HarnessModel) -> None:
+    """Check that what a model needs is installed, and that it answers a short question if a server has it.
 
-    if constants.HF_HUB_OFFLINE:
-        return False
+    The harnesses themselves wait minutes for a server that is not there.
+
+    Raises:
+        HaluTasksError: A package or an API key is missing, the harness does not know the model, or it does not answer.
+    """
+    if model.is_loaded_here:
+        if model.provider == "hf":
+            require_extra("hf", f"model {model.name}")
+    elif model.harness == "lm_eval":
+        if model.model.endswith("-chat-completions"):
+            _ask_in_lm_eval(model)
+    else:
+        from halu_tasks.inspect_adapter.run_models import create_model
+        from halu_tasks.judging.reaching import reach
+
+        key = next(iter(model.placeholder_key.values()), None)
+        arguments = {"memoize": False, "api_key": key, **model.arguments}
+        reach([create_model(model.model, model.base_url, arguments, {"timeout": model.options.get("timeout")})])
+
+
+def _ask_in_lm_eval(model: HarnessModel) -> None:
+    """Ask a chat server through lm-eval's client."""
+    from lm_eval.api.registry import get_model
+    from lm_eval.models.api_models import JsonChatStr
+
+    from halu_tasks.judging.failures import status_of
+    from halu_tasks.judging.reaching import PATIENCE, PROBE, model_error
+
+    # it prints each reply that is no JSON
+    logging.getLogger("lm_eval").setLevel(logging.CRITICAL)
     try:
-        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
-    except Exception:
-        return False
-    return True
+        created: Any = get_model(model.model).create_from_arg_obj({"timeout": PATIENCE, **model.arguments}, {})
+    except Exception as error:
+        raise UsageError(f"model {model.name}: {' '.join(str(error).split())}") from None
+    question: Any = JsonChatStr(f'[{{"role": "user", "content": "{PROBE}"}}]')
+    try:
+        created.model_call([question], gen_kwargs={"max_gen_toks": 64, "temperature": 0.0, "until": []})
+    except HaluTasksError:
+        raise
+    except Exception as error:
+        # 429: the server is there, but overloaded
+        if status_of(error) != 429:
+            address, key = str(created.base_url or ""), getattr(created, "api_key", None)
+            raise model_error(str(model.arguments.get("model")), address, error, int(created.timeout), key) from None
 
 
 class ModelEntry(BaseModel):
@@ -292,12 +320,6 @@ def _read_model(name: str, value: Any) -> HarnessModel:
                 "local-completions takes its whole address as arguments: {base_url: URL}"
             )
         return HarnessModel(name, entry.harness, entry.model, entry.arguments, options)
-    for key, given, address in (
-        ("arguments", entry.arguments, "base_url"),
-        ("options", options, "model_base_url"),
-    ):
-        if address in given:
-            raise UsageError(f"{key}: {address}: name the server as base_url, a key of the model like {key}")
     template = options.get("apply_chat_template") if entry.harness == "lm_eval" else None
     applied = None if template is None else bool(template)
     model = named_model(entry.model, entry.harness, entry.base_url, entry.arguments, applied)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.files import atomic_write, create_folder
 from halu_tasks.core.hashing import stable_hash
@@ -50,21 +50,6 @@ _SAME_REPLIES = {
 """
 
 
-class Progress(NamedTuple):
-    """What of a run is done.
-
-    Attributes:
-        done: The names of the tasks with a complete result.
-        missing: Those of the others.
-        message: Why something is missing: the error of a task, or the last line that the harness printed; empty if
-            nothing is missing or it is not known.
-    """
-
-    done: Sequence[str]
-    missing: Sequence[str]
-    message: str
-
-
 @dataclass(frozen=True)
 class ModelRun:
     """A model that runs on tasks with a method.
@@ -79,7 +64,7 @@ class ModelRun:
         options: The options of the tasks that are not at their default, as JSON values.
         limit: Maximum number of items of each task; None for all.
         further: Further arguments of the harness's command.
-        environment: The environment variables that are set for it.
+        environment: The environment variables of the run.
         shown: Whether the harness prints to the terminal instead of a file.
     """
 
@@ -99,6 +84,11 @@ class ModelRun:
     def name(self) -> str:
         """The name of its folder."""
         return self.folder.name
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that are set for the harness's command."""
+        return {**self.model.placeholder_key, **self.environment}
 
     @property
     def output(self) -> Path:
@@ -150,7 +140,7 @@ class ModelRun:
 
     def run_missing(self, report: Report) -> None:
         """Run the tasks without a result: together, and in lm-eval, where one that fails stops all, then one by one."""
-        missing = self._missing()
+        missing = self.missing()
         if not missing:
             return
         (self.folder / _COMMAND).unlink(missing_ok=True)
@@ -158,9 +148,9 @@ class ModelRun:
         if self.model.harness == "inspect" or len(missing) == 1:
             return
         messages = []
-        for task in self._missing():
+        for task in self.missing():
             self._run([task], report)
-            if task in self._missing():
+            if task in self.missing():
                 messages.append(f"{task}: {_last_line(self.output)}\n")
         if messages and not self.shown:
             # the last command may be of a task that succeeded
@@ -169,30 +159,28 @@ class ModelRun:
 
     def _run(self, tasks: Iterable[str], report: Report) -> None:
         """Run the harness's commands for some tasks."""
-        variables = {**self.model.placeholder_key, **self.environment}
         for command in self.commands(tasks):
-            line = shown(command, variables)
+            line = shown(command, self.variables)
             report(line)
             with (self.folder / _COMMAND).open("a", encoding="utf-8") as commands:
                 commands.write(line + "\n")
             if self.shown:
-                run_harness(command, variables, None)
+                run_harness(command, self.variables, None)
                 continue
             with self.output.open("ab") as output:
                 output.write(f"$ {line}\n".encode())
                 output.flush()
-                run_harness(command, {**variables, "PYTHONUNBUFFERED": "1"}, output)
+                run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output)
 
-    def _missing(self) -> list[str]:
+    def missing(self) -> list[str]:
+        """Return the names of the tasks without a complete result."""
         finished = finished_tasks(self.folder)
         return [task for task in self.tasks if task not in finished]
 
-    def progress(self) -> Progress:
-        """Return what of the tasks is done."""
-        missing = self._missing()
+    def why_missing(self) -> str:
+        """Return the error of a task, or the last line that the harness printed; empty if it is not known."""
         errors = [_cause(log.error) for log in _logs(self.folder) if log.error]
-        message = (errors[-1] if errors else _last_line(self.output)) if missing else ""
-        return Progress([task for task in self.tasks if task not in missing], missing, message)
+        return errors[-1] if errors else _last_line(self.output)
 
     def prepare(self) -> None:
         """Create the folder, with the settings and the checksums of the data.
@@ -304,18 +292,18 @@ class Runs:
 
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether the runs of a share have results of all tasks."""
-        return not any(run.progress().missing for run in self.runs[rank::tasks])
+        return not any(run.missing() for run in self.runs[rank::tasks])
 
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Do the runs of a share, one after the other; one that fails does not stop the others."""
         for run in self.runs[rank::tasks]:
             run.run_missing(report)
             if not run.shown:
-                report(f"{run.name}: {len(run.progress().done)} of {len(run.tasks)} tasks done")
+                report(f"{run.name}: {len(run.tasks) - len(run.missing())} of {len(run.tasks)} tasks done")
 
     def kept(self) -> str:
         """Say what is kept after an interruption."""
-        parts = (f"{run.name}: {len(run.progress().done)} of {len(run.tasks)} tasks" for run in self.runs)
+        parts = (f"{run.name}: {len(run.tasks) - len(run.missing())} of {len(run.tasks)} tasks" for run in self.runs)
         return f"{self.folder} keeps what is finished ({'; '.join(parts)}), and the same command continues from there"
 
 

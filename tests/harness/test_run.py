@@ -73,38 +73,6 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
     assert finished == "cfaith_choice" and entries(tmp_path / "out") == {"openai-api/local/NAME"}
 
 
-def test_a_server_that_is_not_there_is_one_error(tmp_path: Path) -> None:
-    arguments = ("openai-api/local/NAME", "--base-url", "http://127.0.0.1:9/v1", "-M", "max_retries=0")
-    done = run(tmp_path, "run", *arguments, *TASKS)
-    assert done.returncode == 2 and "cannot be reached" in done.stderr and done.stderr.count("\n") == 1
-    assert not (tmp_path / "halu-runs").exists()
-
-
-def test_what_cannot_be_run_is_one_error(here: Any, tmp_path: Path) -> None:
-    for arguments, message in (
-        (("openai/x", "--tasks", "refact_judgement"), "did you mean 'refact_judgment'?"),
-        (("anthropic/x", "--tasks", "fave", "--harness", "lm_eval"), "lm-eval has no counterpart"),
-        (("halu/oracle", "--tasks", "fave", "--chat-template"), "use it with --harness lm_eval"),
-        (("opnai/x", "--tasks", "fave", "--data", "sample"), "model opnai/x: Model API opnai"),
-    ):
-        done = here("run", *arguments, "-o", tmp_path / "out")
-        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
-        assert not (tmp_path / "out").exists()
-
-
-def test_data_and_key_are_checked_before_the_harness_starts(
-    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    for arguments, message in (
-        (("halu/oracle", "--data", tmp_path / "nowhere"), f"{tmp_path}/nowhere"),
-        (("openai/gpt-4o", "--data", "sample"), "No OPENAI_API_KEY"),
-    ):
-        done = here("run", *arguments, "--tasks", "refact", "-o", tmp_path / "out")
-        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
-        assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("harness", "options"),
