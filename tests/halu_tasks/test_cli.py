@@ -135,16 +135,18 @@ for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.score
 # --- listings -------------------------------------------------------------------------------------
 
 
-def test_help_names_every_command(here: Cli) -> None:
+def test_help_names_every_command_and_version_the_version(here: Cli) -> None:
     shown = here("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    commands = re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M)
-    assert commands == list(COMMANDS) and len(commands) == 14
-
-
-def test_version(here: Cli) -> None:
+    assert re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M) == list(COMMANDS) and len(COMMANDS) == 13
     shown = here("--version")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"halu-tasks {__version__}\n", "")
+
+
+def test_help_of_a_command_has_its_arguments_and_options(run: Run) -> None:
+    shown = " ".join(run("score", "--help").split())
+    assert "TASK: a task name from" in shown and "PREDICTIONS…: rows of" in shown
+    assert "--scoring [strict|paper] strict reads replies robustly" in shown and "[default: strict]" in shown
 
 
 def test_list_shows_every_task_and_group(here: Cli) -> None:
@@ -158,13 +160,11 @@ def test_list_shows_every_task_and_group(here: Cli) -> None:
         assert f" {size} " in row and task.headline in row and task.data.source.title in row
 
 
-def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
+def test_list_as_json_has_every_task_and_group(run: Run) -> None:
     listed = json.loads(run("list", "--json"))
-    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.data.size for t in TASKS.values()}
-    for task in listed["tasks"]:
-        assert set(task["metrics"]) == {"strict", "paper"} and task["headline"] in task["metrics"]["strict"]
-        assert task["source"].startswith("https://")
-    assert {group["name"]: tuple(group["tasks"]) for group in listed["groups"]} == {
+    tasks = {task["name"]: (task["size"], task["headline"]) for task in listed["tasks"]}
+    assert tasks == {task.name: (task.data.size, task.headline) for task in TASKS.values()}
+    assert {group["name"]: tuple(group["members"]) for group in listed["groups"]} == {
         group.name: group.members for group in GROUPS.values()
     }
 
@@ -190,26 +190,19 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_data_verify_of_what_is_cached(here: Cli, shared_data: Path) -> None:
+def test_fetch_verifies_what_is_cached(here: Cli, shared_data: Path) -> None:
     for file in SOURCES["refact"].files:
         path = cached_path(SOURCES["refact"], file.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((shared_data / "refact" / file.name).read_bytes())
-    good = here("data", "verify", "refact")
-    assert good.returncode == 0 and good.stdout.count(", as published") == 2
+    assert here("data", "fetch", "refact").stdout.count("fetched ") == 2
 
     path.write_bytes(path.read_bytes() + b"\n")
-    bad = here("data", "verify", "refact")
-    assert bad.returncode == 3 and bad.stdout.count(", as published") == 1
+    bad = here("data", "fetch", "refact")
+    assert bad.returncode == 3 and bad.stdout.count("fetched ") == 1
     first, last = bad.stderr.splitlines()
     assert str(path) in first and str(SOURCES["refact"].file(path.name).sha256) in first
     assert last == "halu-tasks: 1 of 2 files failed (above)"
-
-
-def test_data_verify_of_what_is_not_cached(here: Cli) -> None:
-    shown = here("data", "verify", "fave")
-    assert shown.returncode == 2 and shown.stdout == ""
-    assert "halu-tasks: fave: paper_dataset.json is not cached; fetch it with" in shown.stderr
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -264,24 +257,45 @@ def one_line(shown: subprocess.CompletedProcess[str]) -> str:
     return shown.stderr.strip()
 
 
-@pytest.mark.parametrize("command", ["items", "score"])
+def spelt(task: str) -> str:
+    return f"unknown task {task!r} (did you mean {INDEPENDENT!r}?); tasks: {', '.join(TASKS)}"
+
+
+JUDGED = ("score", "cfaith_gen", "{folder}/empty.jsonl")
+
+
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("arguments", "reason"),
     [
+        (("items", "refact_judgement"), spelt("refact_judgement")),
+        (("score", "refact_judgement", "none.jsonl"), spelt("refact_judgement")),
         (
-            "refact_judgement",
-            f"unknown task 'refact_judgement' (did you mean {INDEPENDENT!r}?); tasks: {', '.join(TASKS)}",
+            ("items", "refact_judgment"),
+            f"'refact_judgment' is a group; name one of its tasks: {INDEPENDENT}, {COMPARATIVE}",
         ),
-        (
-            "refact_judgment",
-            "'refact_judgment' is a group; name one of its tasks: "
-            "refact_judgment_independent, refact_judgment_comparative",
+        (("data", "fetch", "refakt"), "unknown source 'refakt' (did you mean"),
+        (("score", COMPARATIVE, "{folder}/none.jsonl"), "{folder}/none.jsonl: No such file"),
+        (("score", COMPARATIVE, "{folder}/sub"), "{folder}/sub: contains no files"),
+        (("score", INDEPENDENT, "{folder}/empty.jsonl"), "{folder}/empty.jsonl: contains no predictions"),
+        (("score", INDEPENDENT, "{folder}/empty.jsonl", "--partial"), "{folder}/empty.jsonl: contains no predictions"),
+        ((*JUDGED, "--judge-max-failures", "1.5"), "option judge_max_failures: expected a number from 0 to 1, got 1.5"),
+        *(
+            # the predictions are bad as well: were they read first, they would be what is told
+            (
+                ("score", COMPARATIVE, "{folder}/empty.jsonl", "--details", "{folder}/" + name),
+                "details {folder}/" + name,
+            )
+            for name in ("sub", "none/details.jsonl", "empty.jsonl/details.jsonl", "x" * 300)
         ),
     ],
 )
-def test_a_name_that_is_no_task(command: str, name: str, reason: str, here: Cli) -> None:
-    arguments = [name, "none.jsonl"] if command == "score" else [name]
-    assert one_line(here(command, *arguments, "--data", "sample")) == f"halu-tasks: {reason}"
+def test_what_is_refused_is_one_line(arguments: tuple[str, ...], reason: str, here: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "empty.jsonl").write_text("")
+    data = () if arguments[0] == "data" else ("--data", "sample")
+    message = one_line(here(*(word.replace("{folder}", str(tmp_path)) for word in arguments), *data))
+    assert message.startswith(f"halu-tasks: {reason.replace('{folder}', str(tmp_path))}")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"sub", "empty.jsonl"}
 
 
 @pytest.mark.slow
@@ -319,26 +333,39 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
     assert "field 'question' is missing" in one_line(here("items", COMPARATIVE, "--data", path))
 
 
-BAD_PREDICTIONS = {
-    "unknown id 'nobody' (number of unknown ids: 1)": '{"id": "nobody", "output": "A"}',
-    "(first in line 1)": "FIRST",
-    "not JSON (Expecting": "{'id': 1}",
-    'expected {"id": string, "output": string}': '{"id": "x", "reply": "A"}',
-    "not UTF-8": "\udcff",
-    "target is 'C', expected A or B": '{"id": "x", "output": "A", "target": "C"}',
-    "target is '', expected A or B": '{"id": "x", "output": "A", "target": ""}',
-}
-
-
-@pytest.mark.parametrize("reason", BAD_PREDICTIONS)
-def test_a_bad_prediction_is_named_by_file_and_line(reason: str, here: Cli, tmp_path: Path) -> None:
-    first = json.dumps({"id": items(COMPARATIVE)[0].id, "output": "A"})
-    bad = first if BAD_PREDICTIONS[reason] == "FIRST" else BAD_PREDICTIONS[reason]
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(f"{first}\n\n{bad}\n".encode("utf-8", "surrogateescape"))
+@pytest.mark.parametrize(
+    ("name", "text", "where", "reason"),
+    [
+        ("p.jsonl", '{"id": "nobody", "output": "A"}', 3, "unknown id 'nobody' (number of unknown ids: 1)"),
+        ("p.jsonl", "FIRST", 3, "(first in line 1)"),
+        ("p.jsonl", "{'id': 1}", 3, "not JSON (Expecting"),
+        ("p.jsonl", '{"id": "x", "reply": "A"}', 3, 'expected {"id": string, "output": string}'),
+        ("p.jsonl", "\udcff", 3, "not UTF-8"),
+        ("p.jsonl", '{"id": "x", "output": "A", "target": "C"}', 3, "target is 'C', expected A or B"),
+        ("p.jsonl", '{"id": "x", "output": "A", "target": ""}', 3, "target is '', expected A or B"),
+        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x' (number of unknown ids: 2)"),
+        ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
+        (
+            "p.csv",
+            "id,reply\nx,a\n",
+            1,
+            "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
+        ),
+        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 3, "found 'id': int"),
+        ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
+        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array is not closed"),
+    ],
+)
+def test_a_bad_prediction_is_named_by_file_and_line(
+    name: str, text: str, where: int, reason: str, here: Cli, tmp_path: Path
+) -> None:
+    path, first = tmp_path / name, json.dumps({"id": items(COMPARATIVE)[0].id, "output": "A"})
+    if name == "p.jsonl":
+        text = f"{first}\n\n{text.replace('FIRST', first)}\n"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     out = tmp_path / "details.jsonl"
     message = one_line(here("score", COMPARATIVE, path, "--data", "sample", "--details", out))
-    assert message.startswith(f"halu-tasks: {path}:3: ") and reason in message
+    assert message.startswith(f"halu-tasks: {path}:{where}: ") and reason in message
     assert sorted(tmp_path.iterdir()) == [path]
 
 
@@ -347,38 +374,6 @@ def test_a_target_where_the_order_is_fixed(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", {item.id: {"output": "True", "target": "True"}})
     message = one_line(here("score", INDEPENDENT, path, "--data", "sample"))
     assert f"{path}:1: target is 'True', expected none, as the answers of {INDEPENDENT} have no order" in message
-
-
-@pytest.mark.parametrize("name", ["none.jsonl", "."])
-def test_predictions_that_cannot_be_read(name: str, here: Cli, tmp_path: Path) -> None:
-    message = one_line(here("score", COMPARATIVE, tmp_path / name, "--data", "sample"))
-    assert str(tmp_path / name) in message and ("No such file" in message or "contains no files" in message)
-
-
-@pytest.mark.parametrize("name", ["folder", "none/details.jsonl", "file/details.jsonl", "x" * 300])
-def test_details_that_cannot_be_written_are_told_before_anything_is_scored(
-    name: str, here: Cli, tmp_path: Path
-) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("")
-    path = predictions(tmp_path / "p.jsonl", {"nobody": "A"})
-    # the predictions are bad as well: were they read first, they would be what is told
-    message = one_line(here("score", COMPARATIVE, path, "--data", "sample", "--details", tmp_path / name))
-    assert message.startswith(f"halu-tasks: details {tmp_path / name}: ")
-    assert {entry.name for entry in tmp_path.iterdir()} == {"folder", "file", "p.jsonl"}
-
-
-def test_a_share_that_is_none(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", {})
-    message = one_line(here("score", "cfaith_gen", path, "--data", "sample", "--judge-max-failures", "1.5"))
-    assert message == "halu-tasks: option judge_max_failures: expected a number from 0 to 1, got 1.5"
-
-
-@pytest.mark.slow
-def test_an_unknown_judge(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
-    message = one_line(here("score", "cfaith_gen", path, "--data", "sample", "--judge", "nosuch/model"))
-    assert "judge 'nosuch/model'" in message and "nosuch" in message
 
 
 @pytest.mark.slow
@@ -406,20 +401,6 @@ def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: P
     file = tmp_path / "file"
     file.write_text("")
     assert f"cannot write {file}" in one_line(cli("items", COMPARATIVE, env={"HALU_TASKS_CACHE": str(file)}))
-
-
-def test_an_unknown_source(here: Cli) -> None:
-    assert one_line(here("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt' (did you mean")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [[], ["scores"], ["items"], ["items", COMPARATIVE, "--limit", "0"], ["score", COMPARATIVE, "p", "--scoring", "x"]],
-)
-def test_a_command_line_that_is_none_ends_with_2(arguments: list[str], here: Cli) -> None:
-    shown = here(*arguments)
-    assert shown.returncode == 2 and shown.stdout == "" and "Traceback" not in shown.stderr
-    assert shown.stderr.startswith("halu-tasks: ") and "; see halu-tasks" in shown.stderr
 
 
 # --- output that nobody takes ---------------------------------------------------------------------
@@ -526,14 +507,6 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
     assert [row["id"] for row in details(out)] == list(replies)
 
 
-@pytest.mark.parametrize("partial", [(), ("--partial",)])
-@pytest.mark.parametrize("task", one_of_each(TASKS))
-def test_nothing_to_score_is_an_error(task: str, partial: tuple[str, ...], here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", {})
-    told = one_line(here("score", task, path, "--data", "sample", *partial))
-    assert told == f"halu-tasks: {path}: contains no predictions"
-
-
 def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", dict(list(oracle(COMPARATIVE).items())[:3]))
     shown = here("score", COMPARATIVE, path, "--data", "sample", "--json")
@@ -573,31 +546,6 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "where", "reason"),
-    [
-        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x' (number of unknown ids: 2)"),
-        ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
-        (
-            "p.csv",
-            "id,reply\nx,a\n",
-            1,
-            "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
-        ),
-        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 3, "found 'id': int"),
-        ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
-        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array is not closed"),
-    ],
-)
-def test_a_bad_row_of_an_array_or_a_table_is_named(
-    name: str, text: str, where: int, reason: str, here: Cli, tmp_path: Path
-) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    told = one_line(here("score", INDEPENDENT, path, "--data", "sample"))
-    assert told.startswith(f"halu-tasks: {path}:{where}: ") and reason in told
-
-
-@pytest.mark.parametrize(
     ("arguments", "command", "message"),
     [
         (("score", "--cot", "t", "p"), " score", "No such option '--cot'"),
@@ -613,6 +561,8 @@ def test_a_bad_row_of_an_array_or_a_table_is_named(
         (("scroe", "t", "p"), "", "no command 'scroe' (did you mean 'score'?)"),
         (("score", "t", "p", "--scoring", "papre"), " score", "'papre' is not one of 'strict', 'paper'"),
         (("items",), " items", "Missing argument 'TASK'"),
+        ((), "", "Missing command"),
+        (("items", "t", "--limit", "0"), " items", "Invalid value for '--limit': 0 is not in the range x>=1"),
     ],
 )
 def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
@@ -622,13 +572,6 @@ def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
     assert shown.returncode == 2 and shown.stderr.count("\n") == 1
     assert shown.stderr.startswith("halu-tasks: ")
     assert shown.stderr.endswith(f"{message}; see halu-tasks{command} --help\n")
-
-
-def test_partial_says_so_in_the_table(run: Run, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", dict(list(oracle(INDEPENDENT).items())[:5]))
-    assert "5 items (partial: only the ids in the file)" in run(
-        "score", INDEPENDENT, path, "--data", "sample", "--partial"
-    )
 
 
 def test_the_order_of_the_predictions_changes_nothing(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
