@@ -326,7 +326,9 @@ def options(builder: str | None = None) -> None:
     for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():
         print(f"{name}: {cls.about}")
         for spec in option_specs(cls).values():
-            print(f"  -T {spec.name}={'' if spec.default is None else as_yaml(spec.default)}: {spec.about}")
+            value = spec.default
+            shown = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
+            print(f"  -T {spec.name}={shown}: {spec.about}")
 
 
 def label_items(

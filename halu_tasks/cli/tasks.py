@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -313,15 +314,18 @@ def chats(
     options: ItemOptions,
     knowledge: Annotated[str | None, "PATH|gold"] = None,
     top: Count = 5,
+    output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
 ) -> None:
-    """Print the training part of a benchmark as chats, one JSON line each; with --knowledge, after passages.
+    """Export the training part of a benchmark as chats, one JSON line each; with --knowledge, after passages.
 
     Args:
         task: a task whose benchmark has a training part (factchd)
         options: which data, and how they are asked
         knowledge: put passages before each question, as the solver with_knowledge does: a file, a folder, or gold
         top: how many passages --knowledge looks up (FactCHD, section 5.3.4)
+        output: where to write (default: standard output)
     """
+    from halu_tasks.core.files import atomic_write
     from halu_tasks.tasks import task_named
     from halu_tasks.tasks.asking import training_chats
 
@@ -333,5 +337,6 @@ def chats(
         from halu_tasks.solvers.passages import InformedQuestions
 
         questions = [InformedQuestions(benchmark, knowledge, top, next(iter(options.prompts), None))]
-    for chat in training_chats(benchmark, options, *questions):
-        print(json_line(chat))
+    rows = training_chats(benchmark, options, *questions)
+    with atomic_write(output, "export") if output else nullcontext(sys.stdout) as file:
+        file.writelines(json_line(chat) + "\n" for chat in rows)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli.run import _tasks
-from halu_tasks.core.errors import DataError, ModelError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.runs.command import shown
@@ -141,13 +141,6 @@ def test_a_model_that_cannot_be_named_is_one_error(arguments: tuple[Any, ...], m
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_a_model_that_is_not_on_the_hub_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="model no/such: its files cannot be read from the Hub"):
-        command("hf/no/such")
-    with pytest.raises(ModelError, match=r"the folder has no config\.json"):
-        command(f"hf/{tmp_path}")
-
-
 # --- the models file ------------------------------------------------------------------------------
 
 
@@ -169,14 +162,6 @@ def test_a_model_that_is_not_on_the_hub_is_one_error(tmp_path: Path) -> None:
         ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
         ("models: {a: {model: x/y, base_url: 8000}}", "a: base_url: input should be a valid string, got 8000"),
         ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
-        (
-            "models: {a: {model: x/y, arguments: {base_url: 'http://h/v1'}}}",
-            "a: arguments: base_url: name the server as base_url, a key of the model like arguments",
-        ),
-        (
-            "models: {a: {model: x/y, options: {model-base-url: 'http://h/v1'}}}",
-            "a: options: model_base_url: name the server as base_url, a key of the model like options",
-        ),
         (
             "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",
             "a: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME",
@@ -340,8 +325,7 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
     lines: list[str] = []
     run.prepare()
     runs.work(0, 1, lines.append)
-    progress = run.progress()
-    assert progress.missing == ["fave"] and progress.message == "fave: no judge"
+    assert run.missing() == ["fave"] and run.why_missing() == "fave: no judge"
     commands = (tmp_path / "m" / "command.txt").read_text().splitlines()
     asked = [command.partition("--tasks ")[2].partition(" ")[0] for command in commands]
     assert asked == ["fave,cfaith_tf,cfaith_choice", "fave", "cfaith_tf", "cfaith_choice"]
