@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from halu_tasks.cli.command import Count, ExecutorOptions, Output
+from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, table, warn
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import require_extra
@@ -98,7 +98,7 @@ def dataset(
     *,
     output: Output,
     models: BuildModels,
-    option: BuilderOptions = (),  # type: ignore[assignment]
+    option: BuilderOptions = NOTHING,
     temperature: float | None = None,
     max_tokens: Count | None = None,
     part_size: Count = 500,
@@ -206,7 +206,7 @@ def optimize(
     *,
     output: Output,
     models: BuildModels,
-    option: BuilderOptions = (),  # type: ignore[assignment]
+    option: BuilderOptions = NOTHING,
     train: Count = 60,
     validation: Count = 20,
     rounds: Count = 5,

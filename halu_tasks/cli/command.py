@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
-from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options, OptionSpec, ValueType
 
 if TYPE_CHECKING:
@@ -257,6 +257,8 @@ class CommandGroup(click.Group):
     def __init__(self, name: str, about: str, paths: Mapping[str, str | CommandGroup], default: str = "") -> None:
         super().__init__(name, help=about, short_help=about.partition("\n")[0].rstrip("."), no_args_is_help=False)
         self._paths, self._default = paths, default
+        # click suggests one of these for a name that is none
+        self.commands = dict.fromkeys(paths, self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in their order."""
@@ -275,11 +277,3 @@ class CommandGroup(click.Group):
         if self._default and "--help" not in args[:1] and not (args and args[0] in self._paths):
             args = [self._default, *args]
         return super().parse_args(ctx, args)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name, or suggest one."""
-        if args[0] not in self._paths:
-            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], self._paths)}")
-        return super().resolve_command(ctx, args)

@@ -327,7 +327,11 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         name = task.judged.unjudged if task.judged else task.headline
         metric = next(metric for metric in task.scoring["strict"].metrics if metric.name == name)
         direction = {True: "↑", False: "↓", None: ""}[metric.higher_is_better]
-        figures = {f"halu-{model}": _figure(in_inspect[task.name, model], name) for model in MODELS}
+        figures = {}
+        for model in MODELS:
+            of = in_inspect[task.name, model]
+            interval = format_interval(of.get(f"{name}_low"), of.get(f"{name}_high"), ".2f", "")
+            figures[f"halu-{model}"] = f"{of[name]:.2f} {interval}".rstrip()
         # the answers' form, in brackets, is on the page
         asked = task.about.partition(" (")[0]
         rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **figures, "what is asked": asked})
@@ -344,8 +348,3 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     print(f"\nOpen {folder / REPORT / 'index.html'} in a browser. Next, a model of your own on a benchmark:")
     print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
     return 1 if different else 0
-
-
-def _figure(figures: Mapping[str, float], name: str) -> str:
-    interval = format_interval(figures.get(f"{name}_low"), figures.get(f"{name}_high"), ".2f", "")
-    return f"{figures[name]:.2f} {interval}".rstrip()

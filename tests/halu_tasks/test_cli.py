@@ -558,7 +558,7 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
             " run",
             "(options of the harness follow --, as in -- --max-tokens …)",
         ),
-        (("scroe", "t", "p"), "", "no command 'scroe' (did you mean 'score'?)"),
+        (("scroe", "t", "p"), "", "No such command 'scroe'. Did you mean 'score'?"),
         (("score", "t", "p", "--scoring", "papre"), " score", "'papre' is not one of 'strict', 'paper'"),
         (("items",), " items", "Missing argument 'TASK'"),
         ((), "", "Missing command"),
