@@ -191,9 +191,9 @@ class Sweep:
             },
             "server-lm-eval": {
                 "harness": "lm_eval",
-                "model": "local-chat-completions",
-                "arguments": {"model": "m", "base_url": f"{url}/chat/completions", "num_concurrent": 8},
-                "options": {"apply_chat_template": True},
+                "model": "openai-api/local/m",
+                "base_url": url,
+                "arguments": {"num_concurrent": 8},
             },
         }
         self.models.write_text(json.dumps({"models": models}))
@@ -226,8 +226,8 @@ def disturbed(place: Place, work: Work, out: Path, options: argparse.Namespace, 
     moments = random.Random(f"{place.name} {options.seed}")
     config = out.with_suffix(".yaml")
     config.write_text(json.dumps(place.config))
-    count = "--executor-tasks" if isinstance(work, Sweep) else "--tasks"
-    more: list[str | Path] = ["--executor", place.name, count, str(options.tasks), "--executor-config", config]
+    own = ["--executor", place.name, "--executor-tasks", str(options.tasks)]
+    more: list[str | Path] = [*own, "--executor-config", config]
     kinds = [("worker", "controller", "node")[number % 3] for number in range(options.kills)]
     moments.shuffle(kinds)
     began = time.monotonic()

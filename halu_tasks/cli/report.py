@@ -106,10 +106,14 @@ def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> li
     rows = []
     for result in filter(None, (report.by_cell.get((entry, column.id)) for entry in report.labels)):
         figures = {f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f") for name in metrics}
-        costs = {heading: (result.cost or {}).get(name) for name, heading in _COSTS.items()}
+        costs = {heading: _cost((result.cost or {}).get(name)) for name, heading in _COSTS.items()}
         outcomes = {name: getattr(result.replies, name) or None for name in _OUTCOMES}
         rows.append({"model": report.labels[result.entry], **figures, **costs, "n": result.replies.n, **outcomes})
     return rows
+
+
+def _cost(cost: float | None) -> float | str | None:
+    return f"{cost:,.1f}" if isinstance(cost, float) else cost
 
 
 def _pair(report: Report, pair: EntryPair) -> dict[str, Any]:

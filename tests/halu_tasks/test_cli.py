@@ -20,13 +20,12 @@ from selections import one_of_each
 
 from halu_tasks import __version__
 from halu_tasks.cli import COMMANDS, main
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import SOURCES
-from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import build, registry
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Run = Callable[..., str]
@@ -97,26 +96,25 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["--version"], ["score", "--help"], ["score"], ["report"], ["run", "--help"], ["build", "--help"]],
+    ("arguments", "loaded", "unloaded"),
+    [
+        *(
+            (words.split(), "halu_tasks.cli", {*HEAVY, "halu_tasks.tasks"})
+            for words in ("--help", "--version", "score --help", "score", "report", "run --help", "build --help")
+        ),
+        *(
+            (
+                words.split(),
+                "halu_tasks.tasks",
+                {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"},
+            )
+            for words in ("list", "show --path fave")
+        ),
+    ],
 )
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    code = f"""
-from halu_tasks.cli import main
-try:
-    main({arguments!r})
-except SystemExit:
-    pass
-"""
-    found = loaded_by(code)
-    assert "halu_tasks.cli" in found and not found & {*HEAVY, "halu_tasks.tasks"}
-
-
-@pytest.mark.parametrize("arguments", [["list"], ["show", "--path", "fave"]])
-def test_listings_make_no_scorers(arguments: list[str]) -> None:
+def test_help_and_listings_load_little(arguments: list[str], loaded: str, unloaded: set[str]) -> None:
     found = loaded_by(f"from halu_tasks.cli import main\nmain({arguments!r})")
-    assert "halu_tasks.tasks" in found
-    assert not found & {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"}
+    assert loaded in found and not found & unloaded
 
 
 def test_the_core_loads_neither_harness_nor_torch() -> None:
@@ -376,17 +374,6 @@ def test_a_target_where_the_order_is_fixed(here: Cli, tmp_path: Path) -> None:
     assert f"{path}:1: target is 'True', expected none, as the answers of {INDEPENDENT} have no order" in message
 
 
-@pytest.mark.slow
-def test_a_judge_that_is_down_is_told_before_anything_is_scored(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
-    address = f"http://127.0.0.1:{port_of_nobody()}/v1"
-    message = one_line(
-        here("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", address)
-    )
-    assert "judge openai/gpt-4o cannot be reached" in message
-    assert re.search(r"[Cc]onnect", message) and " at 0x" not in message, "says why, for people"
-
-
 def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
     shown = cli("score", "cfaith_gen", path, "--data", "sample", "--json")
@@ -603,12 +590,10 @@ def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
 
 
-@pytest.mark.parametrize("task", ["refact_localization_entity", "refact_localization_negation", "refact_correction"])
-def test_details_of_string_tasks_are_lists(task: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_details_of_string_tasks_are_lists(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     out = tmp_path / "details.jsonl"
-    replies = oracle(task)
-    empty = next(iter(replies))
-    score(task, {**replies, empty: ""}, "--details", out)
+    replies = oracle("refact_localization_entity")
+    score("refact_localization_entity", {**replies, next(iter(replies)): ""}, "--details", out)
     first, *others = details(out)
     assert first["answer"] is None and first["reason"]
     for row in others:
@@ -641,93 +626,6 @@ def test_paper_reads_as_the_authors_did(score: Callable[..., dict[str, Any]]) ->
     assert strict["metrics"]["acc"] == pytest.approx(share)
     assert paper["metrics"]["acc"] == pytest.approx(1 - share)
     assert (strict["scoring"], paper["scoring"]) == ("strict", "paper")
-
-
-def test_a_long_file_is_scored_in_pieces_as_in_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replies = {item.id: text for item, text in zip(items(INDEPENDENT), "TF" * 32, strict=True)}
-    path = predictions(tmp_path / "p.jsonl", {id: {"T": "True", "F": "False"}[text] for id, text in replies.items()})
-    found = []
-    for size in (1, 7, 10_000):
-        monkeypatch.setattr("halu_tasks.replies.parts.score_part._BATCH", size)
-        told = run("score", INDEPENDENT, path, "--data", "sample", "--json")
-        found.append(re.sub(r'"created": ".*?"', "", told))
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def score_replies(built: Built, replies: list[tuple[Item, Reply]], *folders: Path | None) -> list[Score]:
-        asked.append(len(replies))
-        return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
-
-    monkeypatch.setattr("halu_tasks.replies.parts.score_part._BATCH", 3)
-    monkeypatch.setattr("halu_tasks.replies.score_file.prepare_judge", lambda *_: None)
-    for module in ("score_part", "tabulate"):
-        monkeypatch.setattr(f"halu_tasks.replies.parts.{module}.score_replies", score_replies)
-    five = dict(list(oracle("cfaith_gen").items())[:5])
-    path = predictions(tmp_path / "p.jsonl", five)
-    common = ["score", "cfaith_gen", str(path), "--data", "sample", "--judge", "some/model"]
-    assert main(common) == 3
-    # those without a reply, about which a judge has no question, follow
-    assert asked == [5, 31]
-    predictions(path, {**five, "nobody": "x"})
-    assert main(common) == 2
-    assert asked == [5, 31]
-
-
-NASTY = {
-    # the tests of the scorers have longer ones, and time them
-    "a megabyte": "A" * 1_000_000,
-    "many lines": "- a\n" * 50_000,
-    "many brackets": "([{<" * 50_000,
-    "control characters": "".join(map(chr, range(32))) + "\x7f\x9b",
-    "a lone surrogate": "\ud800",
-    "surrogates around": "\udfffyes\ud800",
-    "right-to-left marks": "\u202e\u2066\u200f",
-    "unclosed reasoning": "<think> Final Verdict: A. True. 正确",
-    "reasoning never closed after an answer": "<think>x</think><think>Final Verdict: A",
-    "nothing": "",
-    "white space": " \t\r\n\u3000\u00a0\u2028",
-}
-
-
-@pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "task", [pytest.param(task, marks=() if task == INDEPENDENT else pytest.mark.slow) for task in TASKS]
-)
-def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    asked = items(task)
-    replies = {item.id: text for item, text in zip(asked, NASTY.values(), strict=False)}
-    out = tmp_path / "details.jsonl"
-    found = score(task, replies, "--scoring", mode, "--details", out)
-    assert (found["n"], found["missing"]) == (len(asked), max(len(asked) - len(NASTY), 0))
-    rows = dict(zip(NASTY, details(out), strict=False))
-    unparsed = {"nothing", "white space"}
-    if mode == "strict":
-        unparsed |= {"unclosed reasoning", "reasoning never closed after an answer"}
-    # a sample may be smaller than the list
-    unparsed &= rows.keys()
-    for name in unparsed:
-        assert rows[name]["reason"], name
-        if not (task == INDEPENDENT and mode == "paper"):
-            # there an unparsed reply counts as the label that is wrong
-            assert rows[name]["answer"] is None, name
-        assert not any(
-            rows[name]["scores"].get(fact) for fact in ("correct", "acc", "em", "exact", "closer_to_correct")
-        )
-    without = found["metrics"]["unparsed"] + found["metrics"].get("empty", 0.0)
-    assert without >= (found["missing"] + len(unparsed)) / len(asked) - 1e-9
-
-
-def test_marks_around_an_answer_do_not_hide_it(score: Callable[..., dict[str, Any]]) -> None:
-    replies = {
-        item.id: f"\u202b\ud800<think>Final Verdict: A or B?</think>\x00\nFinal Verdict: {item.target}\u200f\u202c"
-        for item in items(COMPARATIVE)
-    }
-    assert score(COMPARATIVE, replies)["metrics"]["acc"] == 1.0
 
 
 # --- the released replies -------------------------------------------------------------------------
