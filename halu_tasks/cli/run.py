@@ -109,6 +109,7 @@ def run(
         json: print what is done as one JSON object instead of a table
         further: further arguments of the harness's command
     """
+    from halu_tasks.replies.scoring import no_judge
     from halu_tasks.runs.command import shown
     from halu_tasks.runs.run import Runs, in_folders
 
@@ -127,6 +128,10 @@ def run(
     if left_out and len(pending) == len(runs) and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
+    if not options.judge and (dry_run or not alone):
+        # otherwise the harness says so on the terminal
+        for task in (task for task, _ in selected if task.judged):
+            warn(no_judge(task))
     if dry_run:
         for name, error in left_out.items():
             warn(f"{name}: {error}")
@@ -245,19 +250,11 @@ def _left_out(
             require_model(model)
         except HaluTasksError as error:
             left_out[name] = error
-    judged = {task.name: task.judged for task in tasks if task.judged}
-    if not judged or len(left_out) == len(distinct):
-        return left_out
-    if not options.judge:
-        without = ", ".join(dict.fromkeys(spec.unjudged for spec in judged.values()))
-        warn(
-            f"{', '.join(judged)}: the headline needs a judge; without one there is only {without}; --judge MODEL "
-            "(docs/judges.md)"
-        )
-    elif not no_check:
+    judged = next((task.judged for task in tasks if task.judged), None)
+    if judged and options.judge and len(left_out) < len(distinct) and not no_check:
         from halu_tasks.judging.blocking import reach_now
 
-        reach_now(options, next(iter(judged.values())))
+        reach_now(options, judged)
     return left_out
 
 

@@ -131,4 +131,4 @@ def test_data_key_judge_and_provider_are_one_error_each(
 
 def test_a_judged_task_without_a_judge_is_warned_of(here: Any, tmp_path: Path) -> None:
     done = here("run", "halu/oracle", "--tasks", "fave", "--data", "sample", "--dry-run", "-o", tmp_path / "out")
-    assert done.returncode == 0 and "share_cited" in done.stderr and "--judge MODEL" in done.stderr
+    assert done.returncode == 0 and "share_cited" in done.stderr and "fave: no judge was named" in done.stderr
