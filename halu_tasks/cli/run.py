@@ -124,7 +124,7 @@ def run(
     if alone := len(runs) == 1 and not json and executor == ExecutorOptions():
         runs = [replace(runs[0], shown=True)]
     pending = [run for run in runs if run.missing()]
-    left_out = _left_out([run.model for run in pending], [task for task, _ in selected], options, no_check=no_check)
+    left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
     if left_out and len(pending) == len(runs) and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
@@ -231,9 +231,7 @@ def _planned(
             )
 
 
-def _left_out(
-    models: Sequence[HarnessModel], tasks: Sequence[Task], options: Options, *, no_check: bool
-) -> Mapping[str, HaluTasksError]:
+def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Options) -> Mapping[str, HaluTasksError]:
     """Check judge and models before a run; return why models cannot be run, by their names.
 
     Raises:
@@ -243,15 +241,15 @@ def _left_out(
 
     left_out: dict[str, HaluTasksError] = {}
     distinct = {model.name: model for model in models}
-    if len(distinct) > 1 and not no_check:
+    if len(distinct) > 1:
         progress(f"Asking {len(distinct)} models one short question …")
-    for name, model in distinct.items() if not no_check else ():
+    for name, model in distinct.items():
         try:
             require_model(model)
         except HaluTasksError as error:
             left_out[name] = error
     judged = next((task.judged for task in tasks if task.judged), None)
-    if judged and options.judge and len(left_out) < len(distinct) and not no_check:
+    if judged and options.judge and len(left_out) < len(distinct):
         from halu_tasks.judging.blocking import reach_now
 
         reach_now(options, judged)
@@ -267,8 +265,9 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
         finished = [task for task in run.tasks if task not in missing]
         done[run.name] = {"done": finished, "missing": missing, "message": why}
         if missing:
-            see = "" if error else f"; see {'the output above' if run.shown else run.output}"
-            warn(f"{run.name}: no complete result of {', '.join(missing)}: {why}{see}; the same command continues")
+            see = "" if error else f"see {'the output above' if run.shown else run.output}"
+            reason = "; ".join(filter(None, [why, see]))
+            warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; the same command continues")
     written = None
     if any(row["done"] for row in done.values()):
         written = _report(folder, runs[0].folder if len(runs) == 1 else None)
@@ -276,14 +275,8 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
         print_json({"models": done, "report": str(written.page) if written else None})
     else:
         if len(done) > 1:
-            print(
-                table(
-                    [
-                        {"model": name, **{k: str(len(row[k])) for k in ("done", "missing")}}
-                        for name, row in done.items()
-                    ]
-                )
-            )
+            counts = ("done", "missing")
+            print(table([{"model": name, **{k: str(len(row[k])) for k in counts}} for name, row in done.items()]))
         print(f"\n{summary(written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
@@ -314,9 +307,8 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
 
     selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), output.expanduser()
     prepare_folder(folder)
-    print(
-        f"Running {pluralize(len(selected), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n", flush=True
-    )
+    number = pluralize(len(selected), "task", "tasks")
+    print(f"Running {number} in lm-eval and Inspect at the same time …\n", flush=True)
     in_lm_eval, in_inspect = run_demo([task.name for task in selected], folder, warn)
     rows = []
     for task in selected:
