@@ -242,7 +242,7 @@ def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Op
     left_out: dict[str, HaluTasksError] = {}
     distinct = {model.name: model for model in models}
     if len(distinct) > 1:
-        progress(f"Asking {len(distinct)} models one short question …")
+        progress(f"Checking {len(distinct)} models …")
     for name, model in distinct.items():
         try:
             require_model(model)
