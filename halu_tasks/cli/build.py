@@ -196,7 +196,11 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     from halu_tasks.builders.folder import Folder
 
     report = check_quality(Folder(folder), near=near, seed=seed)
-    print_record(report.as_json(), as_json=json)
+    record = report.as_json()
+    flagged = [] if json else record.pop("flagged")
+    print_record(record, as_json=json)
+    for finding in flagged:
+        print(f"flagged: {finding['check']}: {finding['text']}")
     return 1 if strict and report.flagged() else 0
 
 
