@@ -116,7 +116,7 @@ def test_an_interrupted_run_is_continued_by_the_same_command(serve: Any, tmp_pat
     assert "halu-tasks: interrupted; halu-runs keeps what is finished (openai-api_local_NAME: 0 of 1" in errors
     server.delay = 0
     asked = len(server.asked)
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("$ LOCAL_API_KEY=none inspect eval-set halu_tasks/refact_judgment_independent ")
     assert len(server.asked) < 64 + asked and len({str(request) for request in server.asked}) == 64
