@@ -205,7 +205,7 @@ def _planned(
         UsageError: A model in lm-eval has a method.
         DataError: The data of a task cannot be read.
     """
-    from halu_tasks.judging.shared_budget import budget_variables
+    from halu_tasks.judging.stores import budget_variables
     from halu_tasks.runs.run import ModelRun, checksum_of
 
     changed = {k: list(v) if isinstance(v, tuple) else v for k, v in options.changed().items()}
@@ -250,7 +250,7 @@ def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Op
             left_out[name] = error
     judged = next((task.judged for task in tasks if task.judged), None)
     if judged and options.judge and len(left_out) < len(distinct):
-        from halu_tasks.judging.blocking import reach_now
+        from halu_tasks.judging.judge import reach_now
 
         reach_now(options, judged)
     return left_out

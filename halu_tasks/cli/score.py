@@ -13,8 +13,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
-    from halu_tasks.replies.agreement import AgreementRequest
-    from halu_tasks.replies.score_file import ScoredFile
+    from halu_tasks.replies.score_file import ScoredFile, ScoreRequest
 
 
 def score(
@@ -40,7 +39,7 @@ def score(
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
         predictions: rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more
-            files, folders of them, or addresses such as s3://bucket/folder
+            files, or folders of them
         options: which items, and how replies are scored
         id_field: the field or column that contains the item's id
         output_field: the field or column that contains the reply
@@ -48,24 +47,14 @@ def score(
         agreement: print how far the labels in several files agree, each file being a rater: kappas, alpha and shares
         gold: the same, with the gold labels as another rater
         model: the model that gave the replies, for a report
-        details: write how each item was read and scored; to Parquet files in a new folder if OUT ends in a slash
+        details: write how each item was read and scored, as JSON Lines
         work_folder: keep finished parts in FOLDER; the same command continues there if it was interrupted
         executor: where the work is done
         json: print one JSON object instead of a table
     """
     options = of_task(task, options)
-    if agreement or gold:
-        from halu_tasks.replies.agreement import AgreementRequest
-
-        fields = {"id_field": id_field, "output_field": output_field}
-        paths = [Path(path) for path in predictions]
-        return _agree(
-            task, options, AgreementRequest(predictions=paths, **fields, gold=gold, partial=partial), json=json
-        )
     from halu_tasks.replies.score_file import ScoreRequest, score_file
 
-    if executor.executor != "local" and work_folder is None:
-        raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
     request = ScoreRequest(
         predictions=tuple(predictions),
         id_field=id_field,
@@ -74,6 +63,10 @@ def score(
         model=model,
         details=details,
     )
+    if agreement or gold:
+        return _agree(task, options, request, gold=gold, json=json)
+    if executor.executor != "local" and work_folder is None:
+        raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
     report = progress if executor != ExecutorOptions() else lambda line: None
     scored = score_file(task, options, request, executor=executor.create(), folder=work_folder, report=report)
     for warning in scored.warnings:
@@ -100,16 +93,16 @@ def _print_figures(scored: ScoredFile) -> None:
         print(f"note: {scored.note}")
 
 
-def _agree(task: str, options: Options, request: AgreementRequest, *, json: bool) -> int:
+def _agree(task: str, options: Options, request: ScoreRequest, *, gold: bool, json: bool) -> int:
     """Measure how far files agree, and print it; return the exit status."""
     from halu_tasks.replies.agreement import measure_agreement
 
-    agreement = measure_agreement(task, options, request)
-    for path, count in agreement.missing.items():
+    figures, missing = measure_agreement(task, options, request, gold=gold)
+    for path, count in missing.items():
         if count:
             warn(
-                f"{path}: {count} of {agreement.items} items have no reply, and so no label; --partial compares only "
+                f"{path}: {count} of {figures['n']} items have no reply, and so no label; --partial compares only "
                 "the ids that are in every file"
             )
-    print_record(agreement.as_json(), as_json=json)
-    return EXIT_PARTIAL if any(agreement.missing.values()) else 0
+    print_record(figures, as_json=json)
+    return EXIT_PARTIAL if any(missing.values()) else 0

