@@ -1,4 +1,4 @@
-"""Models as `halu-tasks run` and `doctor` take them, the commands that they stand for, and their folders."""
+"""Models as `halu-tasks run` takes them, the commands that they stand for, and their folders."""
 
 from __future__ import annotations
 
