@@ -229,10 +229,10 @@ class OptionQuestion(Question):
             elif token.kind == "label":
                 negated = False
             elif token.kind == "pick":
-                behind = [(start, label) for start, label in labels if start >= token.end]
-                if behind:
-                    denied = any(t.kind in ("negate", "no") and token.end <= t.start < behind[0][0] for t in tokens)
-                    found.append((behind[0][1], "wrong" if negated != denied else "pick"))
+                taken = next(((start, label) for start, label in labels if start >= token.end), None)
+                if taken:
+                    denied = any(t.kind in ("negate", "no") and token.end <= t.start < taken[0] for t in tokens)
+                    found.append((taken[1], "wrong" if negated != denied else "pick"))
                 elif labels and token.label != "before":
                     found.append((labels[-1][1], "wrong" if negated else "pick"))
         judged.sort()
