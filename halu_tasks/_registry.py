@@ -5,25 +5,24 @@ import logging
 import sys
 from functools import partial
 
-from halu_tasks import factored, halluverse, task
-from halu_tasks.builders import drafting as inspect_build
-from halu_tasks.builders import optimize as inspect_optimize
+from halu_tasks import factored, halluverse
+from halu_tasks.builders.drafting import build_task
 from halu_tasks.builders.pipeline import pipelines
-from halu_tasks.inspect_adapter import figures as inspect_figures
-from halu_tasks.inspect_adapter import judges as inspect_judges
-from halu_tasks.inspect_adapter import models as inspect_models
-from halu_tasks.inspect_adapter import named_scorers as inspect_named
-from halu_tasks.inspect_adapter import scorer as inspect_scorer
 from halu_tasks.inspect_adapter.doors import register_task, register_tasks
-from halu_tasks.solvers import chain_of_thought, few_shot, prompt_formats
-from halu_tasks.solvers.methods import (
-    factored_verification,
-    fave,
-    self_consistency,
-    selfcheck,
-    truth_triangulator,
-    with_knowledge,
+
+_ADAPTER = ("figures", "judges", "models", "named_scorers", "scorer")
+_METHODS = (
+    *("factored_verification", "fave", "self_consistency", "selfcheck", "truth_triangulator", "with_knowledge"),
 )
+_MODULES = (
+    "task",
+    "builders.optimize",
+    *(f"inspect_adapter.{name}" for name in _ADAPTER),
+    *("solvers.chain_of_thought", "solvers.few_shot", "solvers.prompt_formats"),
+    *(f"solvers.methods.{name}" for name in _METHODS),
+)
+for _name in _MODULES:
+    importlib.import_module(f"halu_tasks.{_name}")
 
 # a program that scans has imported Scout before it looks for scanners; others are spared the seconds this takes
 if "inspect_scout" in sys.modules:
@@ -34,24 +33,4 @@ if "inspect_scout" in sys.modules:
 
 register_tasks({*vars(factored), *vars(halluverse)})
 for _name, _pipeline in pipelines().items():
-    register_task(_name, partial(inspect_build.build_task, _name), _pipeline.about)
-
-__all__ = [
-    "chain_of_thought",
-    "factored_verification",
-    "fave",
-    "few_shot",
-    "inspect_build",
-    "inspect_figures",
-    "inspect_judges",
-    "inspect_models",
-    "inspect_named",
-    "inspect_optimize",
-    "inspect_scorer",
-    "prompt_formats",
-    "self_consistency",
-    "selfcheck",
-    "task",
-    "truth_triangulator",
-    "with_knowledge",
-]
+    register_task(_name, partial(build_task, _name), _pipeline.about)

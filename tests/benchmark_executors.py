@@ -1,7 +1,7 @@
 """Commands that are killed at random moments, on each executor, compared with undisturbed ones.
 
     python tests/benchmark_executors.py [build,score,sweep] [--documents 20000] [--replies 1000000] [--kills 10]
-                                        [--executors local,slurm,ray] [--tasks 4] [--seed 0]
+                                        [--executors local,slurm] [--tasks 4] [--seed 0]
 
 - `build`: a build from documents by HaluAgent with one type. A server answers at once. One document in ten takes all
   six calls; the others end after the first.
@@ -9,10 +9,10 @@
 - `sweep`: four models on two tasks with 2,000 items, two models in each harness, one of each on the server.
 
 At random moments of the work, one of these is killed: a worker, the command itself, which is then given again, or the
-node (Slurm: slurmd with all that runs on it; Ray: the raylet of a machine; local: everything). Prints, for each
+node (Slurm: slurmd with all that runs on it; local: everything). Prints, for each
 executor, the time, what was done twice, and whether the results are those of the undisturbed command (build and score:
-byte by byte; sweep: all figures and intervals of its report). Slurm and Ray are started on this machine for it (Slurm:
-as root, with Debian's slurm-wlm and munge); where one does not start, the reason is printed instead.
+byte by byte; sweep: all figures and intervals of its report). Slurm is started on this machine for it (as root, with
+Debian's slurm-wlm and munge); where it does not start, the reason is printed instead.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import ClassVar, Protocol
 
 import benchmark_score
 from benchmark_build import Handler, answer, write_documents
-from clusters import Local, Place, Ray, Slurm, kill
+from clusters import Local, Place, Slurm, kill
 
 
 class Counting(Handler):
@@ -191,9 +191,9 @@ class Sweep:
             },
             "server-lm-eval": {
                 "harness": "lm_eval",
-                "model": "local-chat-completions",
-                "arguments": {"model": "m", "base_url": f"{url}/chat/completions", "num_concurrent": 8},
-                "options": {"apply_chat_template": True},
+                "model": "openai-api/local/m",
+                "base_url": url,
+                "arguments": {"num_concurrent": 8},
             },
         }
         self.models.write_text(json.dumps({"models": models}))
@@ -226,8 +226,8 @@ def disturbed(place: Place, work: Work, out: Path, options: argparse.Namespace, 
     moments = random.Random(f"{place.name} {options.seed}")
     config = out.with_suffix(".yaml")
     config.write_text(json.dumps(place.config))
-    count = "--executor-tasks" if isinstance(work, Sweep) else "--tasks"
-    more: list[str | Path] = ["--executor", place.name, count, str(options.tasks), "--executor-config", config]
+    own = ["--executor", place.name, "--executor-tasks", str(options.tasks)]
+    more: list[str | Path] = [*own, "--executor-config", config]
     kinds = [("worker", "controller", "node")[number % 3] for number in range(options.kills)]
     moments.shuffle(kinds)
     began = time.monotonic()
@@ -272,7 +272,6 @@ def measure(name: str, work: Work, folder: Path, port: int, options: argparse.Na
     places: dict[str, Callable[[], Place]] = {
         "local": Local,
         "slurm": lambda: Slurm(folder / f"slurm-{name}", options.tasks),
-        "ray": lambda: Ray(folder / f"ray-{name}", options.tasks),
     }
     for executor in options.executors.split(","):
         counts(port, "/reset")
@@ -296,7 +295,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--replies", type=int, default=1_000_000)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--executors", default="local,slurm,ray")
+    parser.add_argument("--executors", default="local,slurm")
     parser.add_argument("--tasks", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -8,8 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -125,52 +123,11 @@ class Slurm:
                 kill([int((self.folder / f"{name}.pid").read_text())])
 
 
-class Ray:
-    """A Ray of two nodes on this machine: one that runs nothing, and one for the tasks."""
-
-    name = "ray"
-    config: ClassVar[dict[str, object]] = {"max_retries": 100}
-
-    def __init__(self, folder: Path, tasks: int) -> None:
-        self.ray = str(Path(sys.executable).with_name("ray"))
-        if not Path(self.ray).exists():
-            raise OSError("it is not installed (halu-tasks[cluster])")
-        self.tasks, self.port = tasks, free_port()
-        os.environ |= {"RAY_ADDRESS": f"127.0.0.1:{self.port}", "RAY_AUTH_MODE": "disabled"}
-        common = ["--disable-usage-stats", "--object-store-memory=100000000", "--node-ip-address=127.0.0.1"]
-        # the path of a socket in it may not be long
-        self.folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))
-        head = [f"--port={self.port}", "--num-cpus=0", "--include-dashboard=false", f"--temp-dir={self.folder}"]
-        run(self.ray, "start", "--head", *common, *head)
-        self.common = common
-        self.start_node()
-
-    def start_node(self) -> None:
-        before = set(self.raylets())
-        run(self.ray, "start", f"--address=127.0.0.1:{self.port}", *self.common, f"--num-cpus={self.tasks}")
-        self.node = [process for process in self.raylets() if process not in before]
-
-    def raylets(self) -> list[int]:
-        return processes(r"raylet/raylet --raylet_socket_name")
-
-    def workers(self, command: int) -> list[int]:
-        return processes(r"^ray::_attempt")
-
-    def kill_node(self, command: int) -> None:
-        kill([*self.node, *self.workers(command)])
-        time.sleep(3)
-        self.start_node()
-
-    def close(self) -> None:
-        kill(processes(f"{self.folder}|127.0.0.1:{self.port}"))
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 _candidates = iter(range(6500, 10_000))
 
 
 def free_port() -> int:
-    """A port below those that the system and Ray give to connections."""
+    """A port below those that the system gives to connections."""
     for port in _candidates:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -184,4 +141,4 @@ def run(*command: str) -> None:
         raise OSError(f"{command[0]} ended with {result.returncode}: {' '.join(result.stderr.split())[-300:]}")
 
 
-Place = Local | Slurm | Ray
+Place = Local | Slurm

@@ -36,7 +36,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.job import Report
+from halu_tasks.executors import Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import path_of, samples_of, state
 from halu_tasks.scorers.answer import Answer

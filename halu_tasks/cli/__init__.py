@@ -12,7 +12,7 @@ from contextlib import suppress
 import click
 
 from halu_tasks import __version__
-from halu_tasks.cli.command import CommandGroup, Subcommands
+from halu_tasks.cli.command import CommandGroup
 from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 
@@ -20,7 +20,7 @@ ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and s
 
 Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md
 """
-COMMANDS: Mapping[str, str | Subcommands] = {
+COMMANDS: Mapping[str, str | CommandGroup] = {
     "list": "tasks:list_tasks",
     "show": "tasks:show",
     "check": "tasks:check",
@@ -29,19 +29,21 @@ COMMANDS: Mapping[str, str | Subcommands] = {
     "run": "run:run",
     "report": "report:report",
     "demo": "run:demo",
-    "data": Subcommands(
-        "list the sources, download or verify them, or describe data by statistics",
-        {"list": "data:list_sources", "fetch": "data:fetch", "verify": "data:verify", "describe": "data:describe"},
+    "data": CommandGroup(
+        "data",
+        "List the sources of data (list, the default), download them, or describe data by statistics.",
+        {"list": "tasks:list_sources", "fetch": "tasks:fetch", "describe": "tasks:describe"},
         default="list",
     ),
-    "doctor": "run:doctor",
-    "plan": "plan:plan",
-    "export": Subcommands(
-        "export results, built datasets and training data in the formats of other tools",
-        {"eee": "export:eee", "hub": "export:hub", "chats": "export:chats"},
+    "plan": "report:plan",
+    "export": CommandGroup(
+        "export",
+        "Export results, built datasets and training data in the formats of other tools.",
+        {"eee": "report:eee", "hub": "report:hub", "chats": "tasks:chats"},
     ),
-    "build": Subcommands(
-        "build a benchmark from your own documents",
+    "build": CommandGroup(
+        "build",
+        "Build a benchmark from your own documents (dataset, the default).",
         {
             "dataset": "build:dataset",
             "collect": "build:collect",
@@ -52,13 +54,10 @@ COMMANDS: Mapping[str, str | Subcommands] = {
         },
         default="dataset",
     ),
-    "label": Subcommands(
-        "draw what people check from results and built datasets, and read their labels",
-        {
-            "verdicts": "label:verdicts",
-            "items": "label:items",
-            "import": "label:import_items",
-        },
+    "label": CommandGroup(
+        "label",
+        "Draw what people check from results and built datasets, and read their labels.",
+        {"verdicts": "report:verdicts", "items": "build:label_items", "import": "build:import_items"},
     ),
 }
 """The function of each command."""
@@ -66,7 +65,7 @@ COMMANDS: Mapping[str, str | Subcommands] = {
 
 def command_line() -> CommandGroup:
     """Return the command line."""
-    group = CommandGroup("halu-tasks", Subcommands(ABOUT, COMMANDS))
+    group = CommandGroup("halu-tasks", ABOUT, COMMANDS)
     group.context_settings = {"max_content_width": 100}
     return click.version_option(__version__, message="halu-tasks %(version)s")(group)
 

@@ -1,4 +1,4 @@
-"""`build`: a benchmark from documents, in parts that can be interrupted at any moment, and what is known of it."""
+"""`build` and `label`: a benchmark from documents, what is known of it, and what people say of its items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from halu_tasks.cli.command import Count, ExecutorOptions, Output
+from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, table, warn
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import require_extra
@@ -98,7 +98,7 @@ def dataset(
     *,
     output: Output,
     models: BuildModels,
-    option: BuilderOptions = (),  # type: ignore[assignment]
+    option: BuilderOptions = NOTHING,
     temperature: float | None = None,
     max_tokens: Count | None = None,
     part_size: Count = 500,
@@ -197,13 +197,12 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
 
     build = Folder(folder)
     report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
-    print_record(report.as_json(), as_json=json)
-    flagged = list(report.flagged())
-    if not json:
-        print("\nflagged: " + ("nothing" if not flagged else ""))
-        for check, text in flagged:
-            print(f"  {check}: {text}")
-    return 1 if strict and flagged else 0
+    record = report.as_json()
+    flagged = [] if json else record.pop("flagged", [])
+    print_record(record, as_json=json)
+    for finding in flagged:
+        print(f"flagged: {finding['check']}: {finding['text']}")
+    return 1 if strict and list(report.flagged()) else 0
 
 
 def optimize(
@@ -212,7 +211,7 @@ def optimize(
     *,
     output: Output,
     models: BuildModels,
-    option: BuilderOptions = (),  # type: ignore[assignment]
+    option: BuilderOptions = NOTHING,
     train: Count = 60,
     validation: Count = 20,
     rounds: Count = 5,
@@ -327,17 +326,65 @@ def options(builder: str | None = None) -> None:
     """
     from halu_tasks.builders.pipeline import pipeline_class, pipelines
     from halu_tasks.core.options import option_specs
+    from halu_tasks.runs.command import as_yaml
 
     for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():
         print(f"{name}: {cls.about}")
         for spec in option_specs(cls).values():
-            print(f"  -T {spec.name}={_shown(spec.default)}: {spec.about}")
+            value = spec.default
+            shown = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
+            print(f"  -T {spec.name}={shown}: {spec.about}")
 
 
-def _shown(default: Any) -> str:
-    """Format a default as it would be given."""
-    if isinstance(default, tuple):
-        return ",".join(default)
-    if isinstance(default, float):
-        return f"{default:g}"
-    return "" if default is None else str(default).lower() if isinstance(default, bool) else f"{default}"
+def label_items(
+    folder: Path,
+    *,
+    output: Annotated[Path, "-o", "--output", "TASKS.jsonl"],
+    sample: Count | None = None,
+    seed: int = 0,
+) -> None:
+    """Write the items of a built dataset for doccano, with labels and guidelines.
+
+    Args:
+        folder: the folder that `halu-tasks build` wrote to
+        output: where to write
+        sample: only export a sample of N items
+        seed: seed of the sample and of the order
+    """
+    from halu_tasks.builders.annotation import export_items
+    from halu_tasks.builders.folder import Folder
+
+    count = export_items(Folder(folder), output, sample, seed)
+    print(f"{count:,} items in {output}, with labels and guidelines in files next to it")
+
+
+def import_items(
+    folder: Path,
+    annotations: Annotated[Sequence[Path], "ANNOTATIONS.jsonl"],
+    *,
+    rule: Literal["majority", "two"] = "majority",
+    least: Count = 2,
+    output: Annotated[Path | None, "-o", "--output", "FOLDER"] = None,
+    json: bool = False,
+) -> int:
+    """Read the labels of items: agreement, and the items that annotators keep.
+
+    Args:
+        folder: the folder that the items were exported from
+        annotations: doccano's export, one file for each annotator, or the zip archive of all
+        rule: an item's label is that of more than half, or one that two annotators give and no other as often
+        least: minimum number of labels of an item
+        output: a new folder for the items that are kept
+        json: print one JSON object instead of YAML
+    """
+    from halu_tasks.builders.annotation import import_labels
+    from halu_tasks.builders.folder import Folder
+
+    report = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(report.as_json(), as_json=json)
+    if not json:
+        print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
+    problems = [f"annotator {each.name}: {each.problem}" for each in report.annotators if each.problem]
+    for problem in problems:
+        warn(problem)
+    return EXIT_PARTIAL if problems else 0

@@ -8,16 +8,13 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks.text.figures import format_estimate, format_interval
+from halu_tasks.text.figures import NONE, format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate
 
 EXIT_PARTIAL = 3
 """The exit status of a command that finished without a part of its input, which a message names."""
-
-NONE = "-"
-"""Shown in a table instead of a missing value."""
 
 
 def warn(message: str) -> None:
@@ -78,7 +75,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     for head in heads:
         cells = [head, *(_cell(row[head]) for row in rows)]
         size = max(map(width, cells))
-        right = all(cell[:1].isdigit() or cell[:1] in "+-<" for cell in cells[1:])
+        right = all(cell[:1].isdigit() or cell[:1] in f"+-<{NONE}" for cell in cells[1:])
         pads = [" " * (size - width(cell)) for cell in cells]
         padded = [pad + cell if right else cell + pad for pad, cell in zip(pads, cells, strict=True)]
         columns.append([padded[0], "-" * size, *padded[1:]])
@@ -106,8 +103,3 @@ def estimates_table(heading: str, estimates: Mapping[str, Estimate]) -> str:
             for name, e in estimates.items()
         ]
     )
-
-
-def figure(estimate: Estimate | Mapping[str, Any] | None) -> str:
-    """Format a figure, or its JSON values, with its interval for a table."""
-    return format_estimate(estimate, missing=NONE)

@@ -1,22 +1,25 @@
-"""`report`: who is better, by how much, how sure, and why: a page with its data, or tables of pairs."""
+"""`report`, `plan`, `export` and `label verdicts`: what results say, what they would need, and where else they go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from halu_tasks.cli.command import Output
-from halu_tasks.cli.output import EXIT_PARTIAL, NONE, pluralize, print_json, table, warn
-from halu_tasks.text.figures import format_estimate, format_needed, format_p_value
+from halu_tasks.cli.command import Count, Output
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, table, warn
+from halu_tasks.core.errors import UsageError
+from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
 
 if TYPE_CHECKING:
-    from halu_tasks.report.records import Report, ReportColumn
+    from halu_tasks.exports.common import ExportOutcome
+    from halu_tasks.report.records import EntryPair, Report, ReportColumn
     from halu_tasks.report.write import WrittenReport
+    from halu_tasks.scorers.statistics.planning import Variances
 
-COSTS = {
+_COSTS = {
     "calls": "calls",
     "cached_calls": "cached",
     "input_tokens": "input tokens",
@@ -24,6 +27,11 @@ COSTS = {
     "wall_seconds": "seconds",
 }
 """Headings of the columns of costs, by name of the cost."""
+_OUTCOMES = ("unparsed", "abstained", "empty")
+_NEEDED = "without a pilot, state --share, --difference or --calls, and --correlation or --discordance"
+
+ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
+Number = Annotated[float, "X"]
 
 
 def report(
@@ -75,70 +83,241 @@ def print_pairs(report: Report, metrics: Sequence[str], *, json: bool) -> None:
     """Print the figures of each task and all differences between entries."""
     if json:
         print_json(report.as_json())
-    else:
-        print("\n\n".join(_parts(report, metrics)))
-
-
-def _parts(report: Report, metrics: Sequence[str]) -> Iterator[str]:
+        return
+    parts = []
     for column in report.columns:
-        condition = column.condition
-        n, of = report.items_answered(column)
-        items = f"{n:,} items" + (f" of {of:,}" if n < of else "")
+        condition, (n, of) = column.condition, report.items_answered(column)
         head = "-".join([condition.version, *condition.marks])
-        yield f"{column.task} {head}  scoring: {column.scoring}  data: {column.data}  {items}"
-        yield table(list(_figures(report, column, list(dict.fromkeys(metrics or (column.metric, column.compared_by))))))
-        yield from column.notes
-        if column.why:
-            yield f"not compared with the others of this task: {column.why}"
+        items = f"{n:,} items" + (f" of {of:,}" if n < of else "")
+        parts.append(f"{column.task} {head}  scoring: {column.scoring}  data: {column.data}  {items}")
+        parts.append(table(_figures(report, column, metrics or (column.metric, column.compared_by))))
+        parts += column.notes
+        parts += [f"not compared with the others of this task: {column.why}"] if column.why else []
     if report.comparison.pairs:
-        yield table(list(_pairs(report)))
-        yield report.comparison.rule
-    yield from report.remarks.notes
-    if published := [
-        f"{one['model']}: {one['metric']} {one['value']:g} ({one['method']}; {one['source']})"
-        for one in report.published
-        if one["headline"] or one["metric"] in metrics
-    ]:
-        yield "published, with other models and other prompts, for orientation:\n" + "\n".join(published)
+        parts += [table([_pair(report, pair) for pair in report.comparison.pairs]), report.comparison.rule]
+    parts += report.remarks.notes
+    published = [one for one in report.published if one["headline"] or one["metric"] in metrics]
+    lines = [
+        f"{one['model']}: {one['metric']} {one['value']:g} ({one['method']}; {one['source']})" for one in published
+    ]
+    parts += ["\n".join(["published, with other models and other prompts, for orientation:", *lines])] if lines else []
+    print("\n\n".join(parts))
 
 
-def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    results = {
-        entry: report.by_cell[entry, column.id] for entry in report.labels if (entry, column.id) in report.by_cell
+def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> list[dict[str, Any]]:
+    rows = []
+    for result in filter(None, (report.by_cell.get((entry, column.id)) for entry in report.labels)):
+        figures = {f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f") for name in metrics}
+        costs = {heading: _cost((result.cost or {}).get(name)) for name, heading in _COSTS.items()}
+        outcomes = {name: getattr(result, name) or None for name in _OUTCOMES}
+        rows.append({"model": report.labels[result.entry], **figures, **costs, "n": result.n, **outcomes})
+    return rows
+
+
+def _cost(cost: float | None) -> float | str | None:
+    return f"{cost:,.1f}" if isinstance(cost, float) else cost
+
+
+def _pair(report: Report, pair: EntryPair) -> dict[str, Any]:
+    difference, needed = pair.difference, pair.items_needed
+    better = report.labels[pair.better] if pair.better else ""
+    return {
+        "task": report.places[pair.place].title,
+        "metric": pair.metric,
+        "first": report.labels[pair.first],
+        "second": report.labels[pair.second],
+        "first - second": format_estimate(difference, "+.4f"),
+        "p": format_p_value(difference.p, digits=4),
+        "adjusted p": format_p_value(pair.p_adjusted, digits=4),
+        "better": ", ".join(filter(None, [better, "equal" * pair.equal])) or "open",
+        "items": difference.items,
+        "clusters": difference.clusters,
+        "items needed": format_needed(needed.items, needed.low, needed.high) if needed else NONE,
     }
-    costs = COSTS if any(result.cost for result in results.values()) else {}
-    outcomes = ("unparsed", "abstained", "empty")
-    shown = [name for name in outcomes if any(getattr(result, name) for result in results.values())]
-    for entry, result in results.items():
-        cost = result.cost or {}
-        yield {
-            "model": report.labels[entry],
-            **{f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f", NONE) for name in metrics},
-            **{heading: _cost(cost.get(name)) for name, heading in costs.items()},
-            "n": result.n,
-            **{name: getattr(result, name) for name in shown},
-        }
 
 
-def _cost(number: float | None) -> float | str | None:
-    return f"{number:,.1f}" if isinstance(number, float) else number
+def plan(
+    results: Sequence[str] = (),
+    *,
+    metric: Annotated[str | None, "NAME"] = None,
+    difference: Number | None = None,
+    calls: Count | None = None,
+    items: Count | None = None,
+    power: Annotated[float, click.FloatRange(0.05, 1, min_open=True, max_open=True)] = 0.8,
+    share: Number | None = None,
+    correlation: Annotated[float | None, click.FloatRange(-1, 1, max_open=True), "X"] = None,
+    discordance: Number | None = None,
+    within: Number | None = None,
+    intraclass: Number | None = None,
+    cluster_size: Annotated[float | None, click.FloatRange(0, min_open=True), "N"] = None,
+    json: bool = False,
+) -> None:
+    """Plan a comparison: how many items and repeats it needs, and what a number of calls can show.
+
+    Args:
+        results: a pilot: one result as for report, or two on the same items; without one, state --share
+        metric: the pilot's metric (default: the headline metric)
+        difference: the difference to detect, such as 0.03
+        calls: the number of calls of each model
+        items: how many items there are (default: no limit, or the items of the pilot's task)
+        power: the probability of detecting the difference
+        share: the share of items that one model has right; the other has this plus --difference
+        correlation: of the two models over items; 0 is the safe side
+        discordance: instead of --correlation, the share of items that only one of the models has right
+        within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
+        intraclass: the correlation of the difference between two items of a cluster (default: 0)
+        cluster_size: the number of items in a cluster (default: 1)
+        json: print one JSON object instead of YAML
+    """
+    from halu_tasks.results.plan import of_pilot, read_pilot
+    from halu_tasks.results.plan import plan as plan_of
+
+    if difference == 0:
+        raise UsageError("--difference: expected a number other than 0, since no number of items detects 0")
+    given = {"discordance": discordance, "within": within, "intraclass": intraclass, "cluster_size": cluster_size}
+    assumptions = {name: value for name, value in {"share": share, **given}.items() if value is not None}
+    pilot, variances = None, None
+    if not results:
+        if metric:
+            raise UsageError("--metric is the metric of a pilot; name a result")
+        if difference is None and calls is None:
+            raise UsageError(_NEEDED)
+        variances = _assumed(assumptions, difference, correlation)
+    elif assumptions:
+        flag = f"--{next(iter(assumptions)).replace('_', '-')}"
+        raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
+    else:
+        pilot = read_pilot(results, metric, warn)
+        if difference or calls:
+            variances = of_pilot(pilot, correlation)
+            items = items or pilot.available
+    planned = plan_of(variances, power, difference=difference, calls=calls, available=items) if variances else None
+    print_record(
+        {
+            "pilot": pilot.record if pilot else None,
+            "assumptions": {**assumptions, "correlation": correlation},
+            "plan": planned,
+        },
+        as_json=json,
+    )
 
 
-def _pairs(report: Report) -> Iterator[dict[str, Any]]:
-    for pair in report.comparison.pairs:
-        difference, needed = pair.difference, pair.items_needed
-        claims = [report.labels[pair.better]] if pair.better else []
-        claims += ["equal"] if pair.equal else []
-        yield {
-            "task": report.places[pair.place].title,
-            "metric": pair.metric,
-            "first": report.labels[pair.first],
-            "second": report.labels[pair.second],
-            "first - second": format_estimate(difference, "+.4f", NONE),
-            "p": format_p_value(difference.p, digits=4, missing=NONE),
-            "adjusted p": format_p_value(pair.p_adjusted, digits=4, missing=NONE),
-            "better": ", ".join(claims) or "open",
-            "items": difference.items,
-            "clusters": difference.clusters,
-            "items needed": format_needed(needed.items, needed.low, needed.high) if needed else NONE,
-        }
+def _assumed(assumptions: Mapping[str, float], difference: float | None, correlation: float | None) -> Variances:
+    """Return the variances that assumptions stand for."""
+    from halu_tasks.scorers.statistics.planning import assumed
+
+    if "share" not in assumptions:
+        raise UsageError(_NEEDED)
+    try:
+        return assumed(difference=difference or 0.0, correlation=correlation, **assumptions)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def eee(
+    results: Sequence[str],
+    *,
+    output: Output,
+    model_id: ModelIds = (),
+    organization: Annotated[str, "NAME"] = "unknown",
+    relationship: Literal["first_party", "third_party", "collaborative", "other"] = "other",
+) -> int:
+    """Export results in the schema of Every Eval Ever: a record for each run, and a row for each reply.
+
+    Args:
+        results: results as for report
+        output: where to write; files that are there are not replaced
+        model_id: the id of a model on the Hub, by its name in the results
+        organization: the organization that publishes the results
+        relationship: what it is to those who made the model
+    """
+    from halu_tasks.exports.every_eval_ever import export_eee
+
+    publisher = {"organization": organization, "relationship": relationship}
+    return _print_files(export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
+
+
+def hub(
+    results: Sequence[str],
+    *,
+    output: Output,
+    model_id: ModelIds = (),
+    dataset: Annotated[Sequence[str], "BENCHMARK=OWNER/NAME"] = (),
+    partial: bool = False,
+    source: Annotated[str | None, "URL"] = None,
+) -> int:
+    """Export results as .eval_results files of models, or a built dataset with an eval.yaml, for the Hugging Face Hub.
+
+    Args:
+        results: results as for report; or the folder of a build, whose dataset is written with an eval.yaml
+        output: where to write; files that are there are not replaced
+        model_id: the id of a model on the Hub, by its name in the results
+        dataset: the dataset of the Hub with the leaderboard of a benchmark, for results whose data are not from there;
+            BENCHMARK is a name from `halu-tasks data`
+        partial: also export results on a part of the items (`--limit`); their notes say of how many
+        source: an address where the results are published in full
+    """
+    from halu_tasks.exports.hub import export_hub
+
+    ids, datasets = _ids(model_id, "--model-id"), _ids(dataset, "--dataset")
+    written = export_hub(results, output.expanduser(), ids, warn, datasets=datasets, source=source, partial=partial)
+    return _print_files(written)
+
+
+def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
+    """Parse arguments `NAME=OWNER/NAME`; the first name may contain `=`.
+
+    Raises:
+        UsageError: An argument is not of this form, or gives a name two ids.
+    """
+    ids: dict[str, str] = {}
+    for text in arguments:
+        name, _, own = text.rpartition("=")
+        owner, _, rest = own.partition("/")
+        if not (name and owner and rest) or "/" in rest or not own.isprintable() or " " in own:
+            raise UsageError(f"{flag}: expected NAME=OWNER/NAME, got {text!r}")
+        if ids.setdefault(name, own) != own:
+            raise UsageError(f"{flag}: {name!r} is given two ids, {ids[name]} and {own}")
+    return ids
+
+
+def _print_files(outcome: ExportOutcome) -> int:
+    """Print the files of an export, and what they lack; return the exit status."""
+    for note in outcome.notes:
+        warn(note)
+    for file in outcome.files:
+        print(file)
+    return EXIT_PARTIAL if outcome.incomplete else 0
+
+
+def verdicts(
+    results: Sequence[str],
+    *,
+    output: Annotated[Path, "-o", "--output", "LABELS"],
+    sample: Count = 150,
+    seed: int = 0,
+) -> int:
+    """Draw judged replies of each model from results, to label.
+
+    Args:
+        results: results of a judged task, as for report
+        output: where to write: JSON Lines if it ends in .jsonl, otherwise CSV
+        sample: about how many verdicts of each model; whole replies are drawn
+        seed: seed of the sample
+    """
+    from halu_tasks.results.reference import draw_verdicts
+
+    drawn = draw_verdicts(results, sample, seed, output)
+    rows = [
+        {"model": d.model, "task": d.task, "verdicts": d.verdicts, "replies": f"{d.replies:,} of {d.of:,}"}
+        for d in drawn
+    ]
+    print(table(rows))
+    print(
+        f"\nwrite yes or no in 'label' of {output} and your name in 'by', then: "
+        f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
+    )
+    warnings = [each.warning for each in drawn if each.warning]
+    for warning in warnings:
+        warn(warning)
+    return EXIT_PARTIAL if warnings else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +15,6 @@ from halu_tasks.core.options import Options
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile, ScoreRequest
 
-_FIRST = 3
-"""How many replies are looked for in another file to tell raters from shards."""
-
 
 def score(
     task: str,
@@ -28,6 +24,7 @@ def score(
     id_field: Annotated[str, "NAME"] = "id",
     output_field: Annotated[str, "NAME"] = "output",
     partial: bool = False,
+    agreement: bool = False,
     gold: bool = False,
     model: Annotated[str | None, "NAME"] = None,
     details: Annotated[str | None, "OUT"] = None,
@@ -37,8 +34,7 @@ def score(
 ) -> int:
     """Score replies from any source.
 
-    Several files with replies to the same items are those of raters: what is printed is how far they agree, as kappas,
-    alpha and shares.
+    With --agreement or --gold, measure how far several sets of replies to the same items agree.
 
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
@@ -48,7 +44,8 @@ def score(
         id_field: the field or column that contains the item's id
         output_field: the field or column that contains the reply
         partial: only score the ids in the file; of several raters, those in every file
-        gold: measure agreement, also with the gold labels
+        agreement: print how far the labels in several files agree, each file being a rater: kappas, alpha and shares
+        gold: the same, with the gold labels as another rater
         model: the model that gave the replies, for a report
         details: write how each item was read and scored, as JSON Lines
         work_folder: keep finished parts in FOLDER; the same command continues there if it was interrupted
@@ -66,57 +63,34 @@ def score(
         model=model,
         details=details,
     )
-    if gold or _of_raters(predictions, id_field, output_field):
+    if agreement or gold:
         return _agree(task, options, request, gold=gold, json=json)
     if executor.executor != "local" and work_folder is None:
         raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
-    divided = executor != ExecutorOptions()
-    scored = score_file(
-        task,
-        options,
-        request,
-        executor=executor.create(),
-        folder=work_folder,
-        report=progress if divided else lambda line: None,
-    )
+    report = progress if executor != ExecutorOptions() else lambda line: None
+    scored = score_file(task, options, request, executor=executor.create(), folder=work_folder, report=report)
     for warning in scored.warnings:
         warn(warning)
     if json:
         print_json(scored.as_json())
     else:
-        print(_figures(scored))
+        _print_figures(scored)
     return EXIT_PARTIAL if scored.missing else 0
 
 
-def _of_raters(predictions: Sequence[str], id_field: str, output_field: str) -> bool:
-    """Return whether files contain replies to the same items: the first ones of a file are in the next one, too."""
-    from halu_tasks.replies.predictions import prediction_rows
-
-    if len(predictions) < 2 or not all(Path(path).is_file() for path in predictions):
-        return False
-    one, other = (prediction_rows(Path(path), id_field, output_field) for path in predictions[:2])
-    missing = {(row.id, row.epoch) for row in islice(one, _FIRST)}
-    for row in other if missing else ():
-        missing.discard((row.id, row.epoch))
-        if not missing:
-            return True
-    return False
-
-
-def _figures(scored: ScoredFile) -> str:
+def _print_figures(scored: ScoredFile) -> None:
     built = scored.built
     partial = " (partial: only the ids in the file)" if scored.request.partial else ""
     epochs = f", {scored.epochs} epochs" if scored.epochs > 1 else ""
-    items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}, "
-    items += f"{scored.missing:,} predictions missing" if epochs else f"{scored.missing:,} without a prediction"
-    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}"
-    references = "".join(
-        f"\nfor comparison, {metric} of {reply}: {value:.4f}"
-        for reply, figures in scored.references.items()
-        for metric, value in figures.items()
-    )
-    note = f"\nnote: {scored.note}" if scored.note else ""
-    return f"{head}\n\n{estimates_table('metric', scored.estimates)}{references}{note}"
+    items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}"
+    items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
+    print(f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}")
+    print(f"\n{estimates_table('metric', scored.estimates)}")
+    for reply, figures in scored.references.items():
+        for metric, value in figures.items():
+            print(f"for comparison, {metric} of {reply}: {value:.4f}")
+    if scored.note:
+        print(f"note: {scored.note}")
 
 
 def _agree(task: str, options: Options, request: ScoreRequest, *, gold: bool, json: bool) -> int:

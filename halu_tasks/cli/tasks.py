@@ -1,20 +1,26 @@
-"""`list`, `show`, `check` and `items`: the tasks, and what they ask."""
+"""`list`, `show`, `check`, `items`, `data` and `export chats`: the tasks, what they ask, and their data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from halu_tasks.cli.command import Count, ItemOptions
-from halu_tasks.cli.output import print_json, print_record, table
-from halu_tasks.core.errors import UsageError
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, table, warn
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
-    from halu_tasks.results.published import Published
+    from halu_tasks.data.sources import Source
+
+Names = Annotated[Sequence[str], "SOURCE"]
 
 
 def list_tasks(*, json: bool = False) -> None:
@@ -104,8 +110,6 @@ def _show_path(task: str | None, *, protocols: bool) -> None:
 
 
 def _show_published(task: str | None, *, json: bool) -> None:
-    from dataclasses import asdict
-
     from halu_tasks.results.published import published, with_figures
 
     figures = published(task)
@@ -113,31 +117,17 @@ def _show_published(task: str | None, *, json: bool) -> None:
         raise UsageError(f"{task!r} has no published figures; {with_figures()}")
     if json:
         print_json({"published": [asdict(figure) for figure in figures]})
-    else:
-        print(_published_table(figures))
-
-
-def _published_table(figures: Sequence[Published]) -> str:
-    """Format published figures as a table, with numbered notes below it."""
-    notes = dict.fromkeys(note for figure in figures for note in figure.note.splitlines())
-    numbers = {note: str(number) for number, note in enumerate(notes, start=1)}
+        return
+    notes = list(dict.fromkeys(note for figure in figures for note in figure.note.splitlines()))
     several = len({figure.task for figure in figures}) > 1
-    rows = [
-        {
-            "task": figure.task if several else None,
-            "model": figure.model,
-            "method": figure.method,
-            "critic": figure.critic or "",
-            "judge": figure.judge or "",
-            "metric": figure.metric,
-            "value": f"{figure.value:g}",
-            "scoring": figure.scoring,
-            "source": figure.source,
-            "notes": ", ".join(numbers[note] for note in figure.note.splitlines()),
-        }
-        for figure in figures
-    ]
-    return "\n".join([table(rows), *([""] if notes else []), *(f"{numbers[note]}: {note}" for note in notes)])
+    rows = []
+    for figure in figures:
+        numbers = ", ".join(str(notes.index(note) + 1) for note in figure.note.splitlines())
+        row = {**asdict(figure), "value": f"{figure.value:g}", "notes": numbers}
+        rows.append({name: row[name] for name in row if name != "note" and (several or name != "task")})
+    print(table(rows))
+    for number, note in enumerate(notes, 1):
+        print(f"{number}: {note}")
 
 
 def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
@@ -173,8 +163,6 @@ def items(
         limit: only the first N items
         json: print JSON Lines instead of text
     """
-    from dataclasses import replace
-
     from halu_tasks.tasks import build, task_named
 
     built = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
@@ -205,3 +193,143 @@ def of_task(task: str, options: Options) -> Options:
     if unused := options.unused(task_named(task).task_options):
         raise UsageError(f"task {task} has no option {Options.specs()[unused[0]].flag}")
     return options
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def list_sources(sources: Names = ()) -> None:
+    """List the sources of data, and what is cached.
+
+    Args:
+        sources: names of sources (default: all)
+    """
+    from halu_tasks.data.cache import cache_folder, cached_file
+    from halu_tasks.tasks import registry
+
+    counts = Counter(task.data.source.name for task in registry()[0].values())
+    rows = []
+    for source in _named(sources):
+        for file in source.files:
+            path = cached_file(source, file.name)
+            missing = "manual" if file.url is None else "gated" if source.gated else "missing"
+            rows.append(
+                {
+                    "source": source.name,
+                    "file": file.name,
+                    "licence": source.licence,
+                    "bytes": path.stat().st_size if path else "",
+                    "state": "cached" if path else missing,
+                    "tasks": str(counts[source.name] or "none"),
+                    "from": source.homepage,
+                }
+            )
+    print(table(rows))
+    print(
+        f"\nCached in {cache_folder()} (HALU_TASKS_CACHE), files of the Hub in its own cache (HF_HOME). Download with: "
+        "halu-tasks data fetch SOURCE"
+    )
+    if any(row["state"] == "manual" for row in rows):
+        print("Files marked manual have no address: download them manually.")
+
+
+def fetch(sources: Names = ()) -> int:
+    """Download sources into the cache, or verify the checksums of what is there.
+
+    Args:
+        sources: names of sources (default: all that have an address)
+    """
+    from halu_tasks.data.cache import fetch as download
+
+    named = [source for source in _named(sources) if sources or all(file.url for file in source.files)]
+    files = [(source, file.name) for source in named for file in source.files]
+    failed = 0
+    for source, name in files:
+        try:
+            print(f"fetched {download(source, name)}")
+        except HaluTasksError as error:
+            failed += 1
+            warn(str(error))
+    if failed:
+        warn(f"{failed} of {len(files)} files failed (above)")
+    return _status(failed, len(files))
+
+
+def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptions, json: bool = False) -> int:
+    """Describe data by statistics: rows, lengths, languages, labels.
+
+    Args:
+        names: sources, tasks, groups or task files (default: all sources)
+        options: which data and items
+        json: print one JSON list instead of YAML documents
+    """
+    described: list[dict[str, Any]] = []
+    failed = 0
+    names = names or [source.name for source in _named(())]
+    for name in names:
+        try:
+            for profile in _profiles(name, options):
+                described.append(profile)
+                if not json:
+                    print("---")
+                    print_record(described[-1], as_json=False)
+        except DataError as error:
+            failed += 1
+            warn(str(error))
+    if json:
+        print_json(described)
+    return _status(failed, len(names))
+
+
+def _named(names: Sequence[str]) -> list[Source]:
+    """Return the sources of some names, or all."""
+    from halu_tasks.tasks import source_named, sources
+
+    return [source_named(name) for name in names] or list(sources().values())
+
+
+def _status(failed: int, total: int) -> int:
+    return 0 if not failed else 2 if failed == total else EXIT_PARTIAL
+
+
+def _profiles(name: str, options: Options) -> Iterable[dict[str, Any]]:
+    from halu_tasks.tasks.describe import profiles, tasks_of
+
+    tasks = tasks_of(name)
+    if unused := options.unused({option for task in tasks for option in task.task_options}):
+        raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")
+    return profiles(tasks, options)
+
+
+def chats(
+    task: str,
+    *,
+    options: ItemOptions,
+    knowledge: Annotated[str | None, "PATH|gold"] = None,
+    top: Count = 5,
+    output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
+) -> None:
+    """Export the training part of a benchmark as chats, one JSON line each; with --knowledge, after passages.
+
+    Args:
+        task: a task whose benchmark has a training part (factchd)
+        options: which data, and how they are asked
+        knowledge: put passages before each question, as the solver with_knowledge does: a file, a folder, or gold
+        top: how many passages --knowledge looks up (FactCHD, section 5.3.4)
+        output: where to write (default: standard output)
+    """
+    from halu_tasks.core.files import atomic_write
+    from halu_tasks.tasks import task_named
+    from halu_tasks.tasks.asking import training_chats
+
+    benchmark = task_named(task)
+    if len(options.prompts) > 1:
+        raise UsageError(f"--prompts {','.join(options.prompts)}: expected one file, got {len(options.prompts)}")
+    questions = []
+    if knowledge is not None:
+        from halu_tasks.solvers.passages import InformedQuestions
+
+        questions = [InformedQuestions(benchmark, knowledge, top, next(iter(options.prompts), None))]
+    rows = training_chats(benchmark, options, *questions)
+    with atomic_write(output, "export") if output else nullcontext(sys.stdout) as file:
+        file.writelines(json_line(chat) + "\n" for chat in rows)

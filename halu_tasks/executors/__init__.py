@@ -1,4 +1,4 @@
-"""Running work that is divided into tasks: in this process, in several on this machine, with Slurm, or with Ray.
+"""Running work that is divided into tasks: in this process, in several on this machine, or with Slurm.
 
 A `Job` says what each of its tasks does; an `Executor` runs them where the user wants them. A task writes what it makes
 into a folder that all machines share, skips what is already there, and returns nothing, so a job that was killed is
@@ -7,63 +7,184 @@ continued by running it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self
 
-from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.executors.job import ATTEMPTS, Executor, Job, Report
+from halu_tasks.core import errors
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted, TaskLost, UsageError, did_you_mean
 
-__all__ = ["Executor", "Job", "Report", "executor_named"]
+ATTEMPTS = 4
+"""How often a task is started if its process is killed."""
+Report = Callable[[str], None]
+"""Receives a line about the progress."""
+
+
+class Job(Protocol):
+    """Work that is divided into tasks.
+
+    An instance is sent to other processes, as JSON on a cluster, so it is a frozen dataclass of a module whose fields
+    pydantic can read. It must not hold credentials: Slurm keeps it in a file.
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name, for the queue of a cluster; no other job of the folder has it."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results, which all machines share; executors keep their files in `executor/NAME` of it."""
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether a task has nothing left to do.
+
+        Args:
+            rank: The task, from 0.
+            tasks: The number of tasks.
+        """
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Do what a task has not done yet, and leave the result in files.
+
+        Args:
+            rank: The task, from 0.
+            tasks: The number of tasks.
+            report: Called with lines about the progress.
+        """
+
+
+class Executor(Protocol):
+    """Runs the tasks of jobs."""
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks that a job is divided into."""
+
+    def run(self, job: Job, report: Report) -> None:
+        """Run the tasks of a job that are not finished, and wait for them.
+
+        A task whose process was killed or interrupted is started again, a few times. One that raises an error is not.
+
+        Args:
+            job: The job.
+            report: Called with lines about the progress.
+
+        Raises:
+            HaluTasksError: What a task has raised, after the others have ended.
+            TaskLost: A task was killed too often.
+            RunInterrupted: The run was interrupted from the keyboard.
+        """
 
 
 def executor_named(name: str, tasks: int, config: Path | None = None) -> Executor:
     """Return an executor.
 
     Args:
-        name: `local`, `slurm` or `ray`.
+        name: `local` or `slurm`.
         tasks: The number of tasks that a job is divided into.
-        config: A YAML file of its settings: `attempts`, `setup` and options of `sbatch` for Slurm; options of a task
-            and of `ray.init` for Ray; `attempts` on this machine.
+        config: A YAML file of its settings: `attempts`; for Slurm, also `setup` and options of `sbatch`.
 
     Raises:
         UsageError: It is not installed, the file cannot be read, or a setting is unknown or invalid.
     """
-    settings = _read(config, strings=name == "slurm") if config else {}
-    where = str(config) if config else "--executor-config"
-    if name == "ray":
-        from halu_tasks.executors.ray import RayExecutor
-
-        return RayExecutor(tasks, settings).checked(where)
-    given = str(settings.pop("attempts", ATTEMPTS))
-    if not given.isdecimal() or not (attempts := int(given)):
-        raise UsageError(f"{where}: attempts: expected an integer greater than 0, got {given!r}")
+    settings = _read(config) if config else {}
+    attempts, setup = settings.pop("attempts", str(ATTEMPTS)), settings.pop("setup", [])
+    if not (isinstance(attempts, str) and attempts.isdecimal() and int(attempts)):
+        raise UsageError(f"{config}: attempts: expected an integer greater than 0, got {attempts!r}")
     if name == "local":
         from halu_tasks.executors.local import LocalExecutor
 
         if unknown := next(iter(settings), None):
-            raise UsageError(f"{where}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
-        return LocalExecutor(tasks, attempts)
-    from halu_tasks.executors.slurm import SlurmExecutor
+            raise UsageError(f"{config}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
+        return LocalExecutor(tasks, int(attempts))
+    from halu_tasks.executors.slurm import SlurmExecutor, require_slurm
 
-    setup = settings.pop("setup", [])
     if not isinstance(setup, list) or not all(isinstance(line, str) for line in setup):
-        raise UsageError(f"{where}: setup: expected a list of strings")
+        raise UsageError(f"{config}: setup: expected a list of strings")
     if invalid := next((key for key, value in settings.items() if not isinstance(value, str)), None):
-        raise UsageError(f"{where}: {invalid}: expected one value, got {settings[invalid]!r}")
-    return SlurmExecutor(tasks, settings, setup, attempts).checked(where)
+        raise UsageError(f"{config}: {invalid}: expected one value, got {settings[invalid]!r}")
+    require_slurm()
+    return SlurmExecutor(tasks, settings, setup, int(attempts))
 
 
-def _read(path: Path, *, strings: bool) -> dict[str, Any]:
-    """Read a file of settings; values stay as they are written if `strings`: YAML would read 12:00:00 as a number."""
+def _read(path: Path) -> dict[str, Any]:
+    """Read a file of settings; values stay as they are written, since YAML would read 12:00:00 as a number."""
     import yaml
 
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader if strings else yaml.SafeLoader)
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(content, Mapping) or not all(isinstance(key, str) for key in content):
+    if not isinstance(content, dict):
         raise UsageError(f"{path}: expected a mapping of settings")
-    return dict(content)
+    return content
+
+
+class TaskFailure(NamedTuple):
+    """The error that a task has raised, in a form that other processes can read.
+
+    Attributes:
+        kind: The name of its class.
+        message: Its message; the traceback of an error that users cannot fix.
+    """
+
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """Describe an error."""
+        known = isinstance(error, HaluTasksError)
+        return cls(type(error).__name__, str(error) if known else "".join(traceback.format_exception(error)))
+
+    def error(self) -> Exception:
+        """Return an error of the same class; a RuntimeError if it is not one of this package."""
+        kind = getattr(errors, self.kind, RuntimeError)
+        return kind(self.message) if issubclass(kind, Exception) else RuntimeError(self.message)
+
+
+def raise_first(failures: Sequence[TaskFailure], lost: Sequence[str]) -> None:
+    """Raise the first error of the tasks of a job, or say which task was lost.
+
+    Args:
+        failures: The errors that tasks have raised.
+        lost: Descriptions of the tasks that were killed too often.
+
+    Raises:
+        HaluTasksError: A task has raised it.
+        TaskLost: A task was lost.
+    """
+    if failures:
+        raise failures[0].error()
+    if lost:
+        raise TaskLost(f"{lost[0]}; what is finished is kept, and the same command continues from there")
+
+
+def unfinished(job: Job, tasks: int) -> list[int]:
+    """Return the tasks of a job that are not finished."""
+    return [rank for rank in range(tasks) if not job.finished(rank, tasks)]
+
+
+def attempt(job: Job, rank: int, tasks: int) -> TaskFailure | None:
+    """Run a task in a process that an executor has started for it; return the error that it raised, if any.
+
+    Raises:
+        SystemExit: The task was interrupted, and is not finished.
+    """
+    # what a shell has started in the background ignores SIGINT
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # a cluster that wants its machine back sends SIGTERM: as with Ctrl-C, what is finished is written before the end
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        job.work(rank, tasks, lambda line: print(line, file=sys.stderr, flush=True))
+    except (KeyboardInterrupt, RunInterrupted):
+        raise SystemExit(RunInterrupted.exit_status) from None
+    except Exception as error:
+        return TaskFailure.of(error)
+    return None

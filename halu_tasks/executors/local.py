@@ -9,15 +9,18 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from halu_tasks.core.errors import RunInterrupted
-from halu_tasks.executors.job import ATTEMPTS, Job, Report, TaskFailure, attempt, raise_first, unfinished
+from halu_tasks.executors import ATTEMPTS, Job, Report, TaskFailure, attempt, raise_first, unfinished
 
 _GRACE = 10
 """Seconds that a task has to write what is finished, after its run was interrupted or killed."""
+
+Processes = dict[int, tuple[SpawnProcess, Connection]]
+"""The process of each task that runs, and where it sends the error that it raised, or None."""
 
 
 @dataclass(frozen=True)
@@ -37,80 +40,70 @@ class LocalExecutor:
         if self.tasks == 1:
             job.work(0, 1, report)
             return
-        running = _Running(job, self.tasks, self.attempts)
+        running: Processes = {}
         try:
-            running.start(unfinished(job, self.tasks))
-            running.wait(report)
+            for rank in unfinished(job, self.tasks):
+                running[rank] = _start(job, rank, self.tasks)
+            self._wait(job, running, report)
         except KeyboardInterrupt:
-            running.interrupt()
+            _interrupt(running)
             raise RunInterrupted(f"interrupted; {job.name}: the same command continues from there") from None
         finally:
-            running.kill()
+            for process, _ in running.values():
+                _kill_group(process)
 
-
-@dataclass
-class _Running:
-    """The processes of a job's tasks."""
-
-    job: Job
-    tasks: int
-    attempts: int
-    processes: dict[int, tuple[SpawnProcess, Connection]] = field(default_factory=dict)
-    started: Counter[int] = field(default_factory=Counter)
-    failures: list[TaskFailure] = field(default_factory=list)
-
-    def start(self, ranks: list[int]) -> None:
-        """Start tasks."""
-        context = multiprocessing.get_context("spawn")
-        for rank in ranks:
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(self.job, rank, self.tasks, sender), name=f"task {rank + 1}")
-            process.start()
-            sender.close()
-            self.started[rank] += 1
-            self.processes[rank] = process, receiver
-
-    def wait(self, report: Report) -> None:
+    def _wait(self, job: Job, running: Processes, report: Report) -> None:
         """Wait for all tasks, and start those again whose process was killed.
 
         Raises:
             HaluTasksError: The first error of a task.
             TaskLost: A task was killed too often.
         """
-        lost = []
-        while self.processes:
-            ended = wait([process.sentinel for process, _ in self.processes.values()])
-            for rank in [rank for rank, (process, _) in self.processes.items() if process.sentinel in ended]:
-                process, receiver = self.processes.pop(rank)
+        started, failures, lost = Counter(running.keys()), list[TaskFailure](), list[str]()
+        while running:
+            ended = wait([process.sentinel for process, _ in running.values()])
+            for rank in [rank for rank, (process, _) in running.items() if process.sentinel in ended]:
+                process, receiver = running.pop(rank)
                 _kill_group(process)
                 process.join()
                 try:
-                    failure: TaskFailure | None = receiver.recv()
+                    failures += filter(None, [receiver.recv()])
                 except EOFError:
                     how = f"task {rank + 1} of {self.tasks} was killed (exit status {process.exitcode})"
-                    if self.started[rank] < self.attempts:
-                        report(f"{how}, and is started again")
-                        self.start([rank])
-                    else:
-                        lost.append(how)
-                    continue
-                self.failures += [failure] if failure else []
-        raise_first(self.failures, [f"{how}, {self.attempts} times" for how in lost])
+                    if started[rank] == self.attempts:
+                        lost.append(f"{how}, {self.attempts} times")
+                        continue
+                    report(f"{how}, and is started again")
+                    started[rank] += 1
+                    running[rank] = _start(job, rank, self.tasks)
+        raise_first(failures, lost)
 
-    def interrupt(self) -> None:
-        """Interrupt the tasks as Ctrl-C does, and wait a while for them to write what is finished."""
-        for process, _ in self.processes.values():
-            if process.pid:
-                with suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGINT)
-        until = time.monotonic() + _GRACE
-        for process, _ in self.processes.values():
-            process.join(max(0.0, until - time.monotonic()))
 
-    def kill(self) -> None:
-        """Kill what is left of the tasks."""
-        for process, _ in self.processes.values():
-            _kill_group(process)
+def _start(job: Job, rank: int, tasks: int) -> tuple[SpawnProcess, Connection]:
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(job, rank, tasks, sender), name=f"task {rank + 1}")
+    process.start()
+    sender.close()
+    return process, receiver
+
+
+def _interrupt(running: Processes) -> None:
+    """Interrupt tasks as Ctrl-C does, and wait a while for them to write what is finished."""
+    for process, _ in running.values():
+        if process.pid:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGINT)
+    until = time.monotonic() + _GRACE
+    for process, _ in running.values():
+        process.join(max(0.0, until - time.monotonic()))
+
+
+def _kill_group(process: SpawnProcess) -> None:
+    """Kill a task with all that it has started."""
+    if process.pid:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _work(job: Job, rank: int, tasks: int, sender: Connection) -> None:
@@ -129,10 +122,3 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_GRACE)
         os.killpg(0, signal.SIGKILL)
-
-
-def _kill_group(process: SpawnProcess) -> None:
-    """Kill a task with all that it has started."""
-    if process.pid:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)

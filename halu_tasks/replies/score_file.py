@@ -29,7 +29,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.job import Executor, Report
+from halu_tasks.executors import Executor, Report
 from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.replies.parts import (
     BUCKETS,

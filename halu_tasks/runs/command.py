@@ -1,7 +1,7 @@
 """The command of a harness that runs a model on tasks, and the process that it runs in.
 
-`python -m halu_tasks.runs.command inspect_ai eval …` is the process. Interrupted from the keyboard, it ends without a
-traceback: the process that started it says what was kept.
+`python -m halu_tasks.runs.command inspect_ai eval …` is the process. It ends with the one that started it. Interrupted,
+it ends without a traceback, since that one says what was kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import IO, Any
 
 from halu_tasks.core.errors import RunInterrupted
 
-INTERRUPTED = RunInterrupted.exit_status
 _NOTICE, _PATIENCE = 2, 60
 """Seconds within which a harness must end by itself, and after it was interrupted."""
 _MODULES = {"inspect": "inspect_ai", "lm_eval": "lm_eval"}
@@ -77,7 +76,6 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
         environment: The variables that are set for it.
         output: Where it writes; None for the terminal.
     """
-    _block_interrupts(True)
     process = subprocess.Popen(
         [sys.executable, "-m", __name__, _MODULES[command[0]], *command[1:]],
         stdout=output,
@@ -86,7 +84,6 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
         preexec_fn=_end_with_parent,
     )
     try:
-        _block_interrupts(False)
         return process.wait()
     except BaseException:
         _end(process)
@@ -126,23 +123,13 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
 
 
-def _block_interrupts(blocked: bool) -> None:
-    """Let Ctrl-C wait, here and in a process that is then started, or let it through.
-
-    A process is started with interrupts blocked, and `main` lets them through once it is ready for them.
-    """
-    if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_BLOCK if blocked else signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
 def main() -> None:
     """Run the module that the first argument names, with the other arguments."""
     del sys.argv[0]
     try:
-        _block_interrupts(False)
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(RunInterrupted.exit_status)
 
 
 if __name__ == "__main__":

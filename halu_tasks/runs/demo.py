@@ -1,8 +1,10 @@
-"""The demo: a few tasks on the packaged sample by the embedded models, in both harnesses at the same time."""
+"""The demo: a few tasks on the packaged sample by the embedded models, in both harnesses at the same time.
+
+The harnesses run in two processes, not in one for each model, since starting them is what takes the time.
+"""
 
 from __future__ import annotations
 
-import importlib
 import json
 import multiprocessing
 import os
@@ -10,7 +12,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_write_text, create_folder
@@ -19,40 +21,24 @@ TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarizati
 """One task of each of four benchmarks; none needs a judge."""
 MODELS = ("oracle", "baseline")
 
-_RECORD, LM_EVAL, INSPECT, _REPORT = "demo.json", "lm_eval", "inspect", "report"
-"""What the demo writes in its folder. Only a folder with the record is written again."""
+LM_EVAL, INSPECT, REPORT = "lm_eval", "inspect", "report"
+_RECORD = "demo.json"
+"""Only a folder with this file is written again."""
 
 Figures = Mapping[tuple[str, str], Mapping[str, float]]
 """Metrics by name, by task and model."""
 
 
-class Demo(NamedTuple):
-    """What a demo found.
-
-    Attributes:
-        folder: Where the results are.
-        figures: The metrics of every task and model, as Inspect reports them.
-        sizes: The number of items of each task, and of the clusters that they are in.
-        compared: The number of figures that both harnesses report.
-        differences: How many of them differ.
-        page: The report's page.
-    """
-
-    folder: Path
-    figures: Figures
-    sizes: Mapping[str, tuple[int, int]]
-    compared: int
-    differences: int
-    page: Path
-
-
-def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) -> Demo:
+def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) -> tuple[Figures, Figures]:
     """Run tasks in both harnesses, and write a report on Inspect's logs.
 
     Args:
         tasks: The names of the tasks.
         folder: Where results and report are written (`prepare_folder`).
         warn: Called with warnings of the report.
+
+    Returns:
+        The figures that lm-eval reports, and those that Inspect reports.
 
     Raises:
         RuntimeError: A harness failed.
@@ -61,18 +47,13 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=spawn, initializer=_silence) as pool:
-        lm_eval = pool.submit(lm_eval_figures, tasks, folder / LM_EVAL)
-        inspect = pool.submit(inspect_figures, tasks, folder / INSPECT)
-        # lm-eval is faster, so its process prepares the report
-        pool.submit(importlib.import_module, "halu_tasks.report.write")
-        in_inspect, sizes = inspect.result()
-        page, warnings = pool.submit(_report, folder).result()
+        lm_eval = pool.submit(_run_lm_eval, tasks, folder / LM_EVAL)
+        in_inspect = pool.submit(_run_inspect, tasks, folder / INSPECT).result()
+        warnings = pool.submit(_write_report, folder).result()
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)
-    common = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
-    differences = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in common)
-    return Demo(folder, in_inspect, sizes, len(common), differences, page)
+    return in_lm_eval, in_inspect
 
 
 def prepare_folder(folder: Path) -> None:
@@ -82,15 +63,14 @@ def prepare_folder(folder: Path) -> None:
         UsageError: The folder contains other files.
         DataError: The folder cannot be created.
     """
-    record = folder / _RECORD
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: is a file; name another folder with -o FOLDER")
-    if folder.is_dir() and any(folder.iterdir()) and not record.is_file():
-        raise UsageError(f"{folder}: contains other files; name another folder with -o FOLDER")
-    for part in (LM_EVAL, INSPECT, _REPORT):
+    others = folder.is_dir() and any(folder.iterdir()) and not (folder / _RECORD).is_file()
+    if others or folder.is_file():
+        what = "contains other files" if others else "is a file"
+        raise UsageError(f"{folder}: {what}; name another folder with -o FOLDER")
+    for part in (LM_EVAL, INSPECT, REPORT):
         shutil.rmtree(folder / part, ignore_errors=True)
     create_folder(folder)
-    atomic_write_text(record, json.dumps({"written_by": "halu-tasks demo"}) + "\n")
+    atomic_write_text(folder / _RECORD, json.dumps({"written_by": "halu-tasks demo"}) + "\n")
 
 
 def _silence() -> None:
@@ -100,16 +80,16 @@ def _silence() -> None:
         os.dup2(null, number)
 
 
-def _report(folder: Path) -> tuple[Path, list[str]]:
-    """Write the report on Inspect's logs; return its page, and its warnings."""
+def _write_report(folder: Path) -> list[str]:
+    """Write the report on Inspect's logs; return its warnings."""
     from halu_tasks.report.write import write_report
 
     messages: list[str] = []
-    written = write_report([str(folder / INSPECT)], folder / _REPORT, "Demo", messages.append)
-    return written.page, messages
+    write_report([str(folder / INSPECT)], folder / REPORT, "Demo", messages.append)
+    return messages
 
 
-def lm_eval_figures(tasks: Sequence[str], folder: Path) -> Figures:
+def _run_lm_eval(tasks: Sequence[str], folder: Path) -> Figures:
     """Run tasks in lm-eval with the embedded models, and write its results with all replies."""
     from lm_eval import simple_evaluate
     from lm_eval.loggers import EvaluationTracker
@@ -130,19 +110,16 @@ def lm_eval_figures(tasks: Sequence[str], folder: Path) -> Figures:
         tracker.save_results_aggregated(results=results, samples=samples)
         for task in tasks:
             tracker.save_results_samples(task_name=task, samples=samples[task])
+            metrics = (key.partition(",") for key in results["results"][task])
             figures[task, model] = {
-                key.removesuffix(",none"): value
-                for key, value in results["results"][task].items()
-                if key.endswith(",none")
+                name: results["results"][task][f"{name},none"] for name, _, filter_ in metrics if filter_ == "none"
             }
     return figures
 
 
-def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[str, tuple[int, int]]]:
-    """Run tasks in Inspect with the embedded models; return the figures, and the size of each task."""
+def _run_inspect(tasks: Sequence[str], folder: Path) -> Figures:
+    """Run tasks in Inspect with the embedded models."""
     from inspect_ai import eval
-
-    from halu_tasks.solvers.sample_metadata import SampleMetadata
 
     logs = eval(
         [f"halu_tasks/{task}" for task in tasks],
@@ -155,13 +132,10 @@ def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[s
         log_realtime=False,
     )
     figures: dict[tuple[str, str], dict[str, float]] = {}
-    sizes: dict[str, tuple[int, int]] = {}
     for log in logs:
-        if log.status != "success" or not log.results or not log.samples:
+        if log.status != "success" or not log.results:
             raise RuntimeError(f"{log.eval.task} ended as {log.status}: {log.error.message if log.error else ''}")
-        metrics = log.results.scores[0].metrics
         task, model = log.eval.task.removeprefix("halu_tasks/"), log.eval.model.removeprefix("halu/")
+        metrics = log.results.scores[0].metrics
         figures[task, model] = {name: float(metric.value) for name, metric in metrics.items()}
-        clusters = {sample.metadata_as(SampleMetadata).cluster for sample in log.samples}
-        sizes[task] = len(log.samples), len(clusters)
-    return figures, sizes
+    return figures

@@ -1,10 +1,12 @@
-"""Models as users name them, in the words of the harness that runs them, and their API keys."""
+"""Models as users name them, in the words of the harness that runs them, and whether they answer."""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,19 +15,14 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from halu_tasks.core.credentials import in_address, is_secret
-from halu_tasks.core.errors import HaluTasksError, UsageError, did_you_mean
-from halu_tasks.runs.model_files import has_chat_template
+from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, did_you_mean
+from halu_tasks.core.extras import require_extra
 
 Harness = Literal["inspect", "lm_eval"]
-
-PLACEHOLDER_KEY = "none"
-"""The key that is sent to a server whose address the user names, if no key is set. Most local servers need none."""
 
 LOADED = ("hf", "vllm")
 """Providers that load weights; lm-eval's models that do have the same names."""
 
-_KEYED = ("openai", "anthropic", "mistral", "groq", "together", "openrouter", "fireworks", "perplexity")
-"""The providers of Inspect that always need a key, which they read from `PROVIDER_API_KEY`."""
 _EMBEDDED = ("oracle", "baseline", "replay")
 _BATCH = 8
 """The number of items of which replies are generated at a time."""
@@ -38,6 +35,12 @@ _SET_BY_RUN = {
     ],
 }
 """The options of the harnesses' commands that a run sets itself."""
+_ELSEWHERE = "contains a credential; set it in the environment instead"
+
+_TOKENIZER = "tokenizer_config.json"
+_TEMPLATES = ("chat_template.jinja", "chat_template.json")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+"""Names of models on the Hub, unlike paths such as `./model`."""
 
 
 @dataclass(frozen=True)
@@ -70,37 +73,17 @@ class HarnessModel:
         return self.provider in LOADED and not self.base_url
 
     @property
-    def revision(self) -> str | None:
-        """The revision of a Hugging Face model."""
-        revision = self.arguments.get("revision")
-        return str(revision) if revision else None
-
-    @property
-    def key_variable(self) -> str | None:
-        """The environment variable with the API key; None if it is not known or there is none."""
-        if self.model.endswith("-chat-completions"):
-            return "OPENAI_API_KEY"
-        prefix = self._prefix
-        return f"{prefix}_API_KEY" if prefix else None
-
-    @property
     def placeholder_key(self) -> dict[str, str]:
         """The variable to be set for a server that may need no key; empty if there is a key, or no address is named.
 
         Inspect's client does not ask a server at all without a key; that of lm-eval does.
         """
-        variable = self.key_variable
-        address = self.base_url or os.environ.get(f"{self._prefix}_BASE_URL")
-        if self.harness == "inspect" and variable and address and not os.environ.get(variable):
-            return {variable: PLACEHOLDER_KEY}
+        named = self.at_provider.partition("/")[0] if self.provider == "openai-api" else self.provider
+        prefix = named.upper().replace("-", "_")
+        address = self.base_url or os.environ.get(f"{prefix}_BASE_URL")
+        if self.harness == "inspect" and address and not os.environ.get(f"{prefix}_API_KEY"):
+            return {f"{prefix}_API_KEY": "none"}
         return {}
-
-    @property
-    def _prefix(self) -> str | None:
-        """How the names of the variables begin that Inspect reads the address and the key from."""
-        if self.provider == "openai-api":
-            return self.at_provider.partition("/")[0].upper().replace("-", "_")
-        return self.provider.upper() if self.provider in _KEYED else None
 
 
 def named_model(
@@ -125,17 +108,17 @@ def named_model(
             chat template cannot be left out.
         ModelError: The tokenizer of a Hugging Face model cannot be read.
     """
-    provider, slash, at_provider = name.partition("/")
-    if not (provider and slash and at_provider):
+    provider, _, at_provider = name.partition("/")
+    if not (provider and at_provider):
         raise UsageError(
             f"model {name!r}: expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini, "
             "hf/Qwen/Qwen2.5-0.5B-Instruct or halu/baseline"
         )
     for key, value in (arguments or {}).items():
         if is_secret(key) or in_address(value):
-            raise UsageError(f"-M {key}: contains a credential; set it in the environment instead")
+            raise UsageError(f"-M {key}: {_ELSEWHERE}")
     if in_address(base_url):
-        raise UsageError("--base-url: contains a credential; set it in the environment instead")
+        raise UsageError(f"--base-url: {_ELSEWHERE}")
     model = HarnessModel(
         name=re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "model",
         harness=harness or ("lm_eval" if provider == "hf" else "inspect"),
@@ -174,7 +157,7 @@ def _in_lm_eval(model: HarnessModel, chat_template: bool | None) -> HarnessModel
             "the OpenAI protocol as base URL (--harness, --base-url; in a models file harness, base_url)"
         )
     if kind in LOADED and chat_template is None:
-        chat_template = has_chat_template(model.at_provider, model.revision)
+        chat_template = has_chat_template(model)
     elif kind.endswith("chat-completions"):
         if chat_template is False:
             raise UsageError(f"{kind} of lm-eval is always asked in chat messages; leave out --no-chat-template")
@@ -183,6 +166,95 @@ def _in_lm_eval(model: HarnessModel, chat_template: bool | None) -> HarnessModel
     # lm-eval's own default is one item at a time
     options |= {"batch_size": _BATCH} if kind == "hf" else {}
     return replace(model, model=kind, arguments={**arguments, **model.arguments}, options=options)
+
+
+def has_chat_template(model: HarnessModel) -> bool:
+    """Return whether the tokenizer of a Hugging Face model has a chat template.
+
+    Raises:
+        ModelError: The model's small files cannot be read, in its folder or on the Hub.
+    """
+    folder = _files(model)
+    path = folder / _TOKENIZER
+    try:
+        config = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read ({error})") from None
+    return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
+
+
+def _files(model: HarnessModel) -> Path:
+    """Return the folder with a model's small files, which are downloaded into the Hub's cache if they are there."""
+    name = model.at_provider
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists() or not _HUB_NAME.fullmatch(name):
+        what = "is not a folder" if folder.exists() else "the folder does not exist"
+        raise ModelError(f"model {name}: {what}; correct the path, or name a model of the Hub as hf/OWNER/NAME")
+    from huggingface_hub import snapshot_download
+
+    try:
+        wanted = ["config.json", _TOKENIZER, *_TEMPLATES]
+        folder = Path(snapshot_download(name, revision=model.arguments.get("revision"), allow_patterns=wanted))
+    except Exception as error:
+        why = next(iter(str(error.__cause__ or error).strip().splitlines()), type(error).__name__)
+    else:
+        if (folder / "config.json").is_file():
+            return folder
+        why = "they are not in the cache"
+    raise ModelError(
+        f"model {name}: its files cannot be read from the Hub ({why}); check the name, the network and HF_TOKEN, or "
+        "name a local folder as hf/PATH"
+    )
+
+
+def require_model(model: HarnessModel) -> None:
+    """Check that what a model needs is installed, and that it answers a short question if a server has it.
+
+    The harnesses themselves wait minutes for a server that is not there.
+
+    Raises:
+        HaluTasksError: A package or an API key is missing, the harness does not know the model, or it does not answer.
+    """
+    if model.is_loaded_here:
+        if model.provider == "hf":
+            require_extra("hf", f"model {model.name}")
+    elif model.harness == "lm_eval":
+        if model.model.endswith("-chat-completions"):
+            _ask_in_lm_eval(model)
+    else:
+        from halu_tasks.inspect_adapter.run_models import create_model
+        from halu_tasks.judging.reaching import reach
+
+        key = next(iter(model.placeholder_key.values()), None)
+        arguments = {"memoize": False, "api_key": key, **model.arguments}
+        reach([create_model(model.model, model.base_url, arguments, {"timeout": model.options.get("timeout")})])
+
+
+def _ask_in_lm_eval(model: HarnessModel) -> None:
+    """Ask a chat server through lm-eval's client."""
+    from lm_eval.api.registry import get_model
+    from lm_eval.models.api_models import JsonChatStr
+
+    from halu_tasks.judging.reaching import PATIENCE, PROBE, model_error, status_of
+
+    # it prints each reply that is no JSON
+    logging.getLogger("lm_eval").setLevel(logging.CRITICAL)
+    try:
+        created: Any = get_model(model.model).create_from_arg_obj({"timeout": PATIENCE, **model.arguments}, {})
+    except Exception as error:
+        raise UsageError(f"model {model.name}: {' '.join(str(error).split())}") from None
+    question: Any = JsonChatStr(f'[{{"role": "user", "content": "{PROBE}"}}]')
+    try:
+        created.model_call([question], gen_kwargs={"max_gen_toks": 64, "temperature": 0.0, "until": []})
+    except HaluTasksError:
+        raise
+    except Exception as error:
+        # 429: the server is there, but overloaded
+        if status_of(error) != 429:
+            address, key = str(created.base_url or ""), getattr(created, "api_key", None)
+            raise model_error(str(model.arguments.get("model")), address, error, int(created.timeout), key) from None
 
 
 class ModelEntry(BaseModel):
@@ -213,59 +285,51 @@ def read_models(path: Path) -> list[HarnessModel]:
     models = content.get("models") if isinstance(content, dict) else None
     if not isinstance(models, dict) or not models or len(content) > 1:
         raise UsageError(f"{path}: expected a mapping of names to models under the key 'models'")
-    try:
-        return [_read_model(str(name), entry) for name, entry in models.items()]
-    except (ValueError, HaluTasksError) as error:
-        raise UsageError(f"{path}: {error}") from None
+    read = []
+    for name, value in models.items():
+        try:
+            read.append(_read_model(str(name), value))
+        except ValidationError as error:
+            raise UsageError(f"{path}: {name}: {_first_fault(error, value)}") from None
+        except HaluTasksError as error:
+            raise UsageError(f"{path}: {name}: {str(error).replace('--base-url', 'base_url')}") from None
+    return read
 
 
 def _read_model(name: str, value: Any) -> HarnessModel:
     """Read a model.
 
     Raises:
-        ValueError: It is invalid.
+        ValidationError: A key or the type of a value is wrong.
+        HaluTasksError: A value is invalid.
     """
     if not _FOLDER.fullmatch(name):
-        raise ValueError(f"{name!r}: expected a name of letters, digits, '.', '_' and '-', which names its folder")
-    try:
-        entry = ModelEntry.model_validate(value)
-    except ValidationError as error:
-        raise ValueError(f"{name}: {_first_fault(error, value)}") from None
+        raise UsageError("expected a name of letters, digits, '.', '_' and '-', which names its folder")
+    entry = ModelEntry.model_validate(value)
     for key, argument in entry.arguments.items():
         if is_secret(key) or in_address(argument):
-            raise ValueError(f"{name}: arguments: {key}: contains a credential; set it in the environment instead")
+            raise UsageError(f"arguments: {key}: {_ELSEWHERE}")
     options = {key.replace("-", "_"): option for key, option in entry.options.items()}
     if own := next((key for key in options if key in _SET_BY_RUN[entry.harness]), None):
-        raise ValueError(f"{name}: options: {own} is set by the run")
+        raise UsageError(f"options: {own} is set by the run")
     if entry.harness == "lm_eval" and "/" not in entry.model:
         if entry.base_url:
-            raise ValueError(
-                f"{name}: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME; a model of lm-eval "
-                "such as local-completions takes its whole address as arguments: {base_url: URL}"
+            raise UsageError(
+                "base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME; a model of lm-eval such as "
+                "local-completions takes its whole address as arguments: {base_url: URL}"
             )
         return HarnessModel(name, entry.harness, entry.model, entry.arguments, options)
-    for key, given, address in (
-        ("arguments", entry.arguments, "base_url"),
-        ("options", options, "model_base_url"),
-    ):
-        if address in given:
-            raise ValueError(f"{name}: {key}: {address}: name the server as base_url, a key of the model like {key}")
     template = options.get("apply_chat_template") if entry.harness == "lm_eval" else None
-    try:
-        model = named_model(
-            entry.model, entry.harness, entry.base_url, entry.arguments, None if template is None else bool(template)
-        )
-    except HaluTasksError as error:
-        raise ValueError(f"{name}: {str(error).replace('--base-url', 'base_url')}") from None
+    applied = None if template is None else bool(template)
+    model = named_model(entry.model, entry.harness, entry.base_url, entry.arguments, applied)
     return replace(model, name=name, options={**model.options, **options})
 
 
 def _first_fault(error: ValidationError, value: Any) -> str:
     fault = error.errors()[0]
     key = str(fault["loc"][0]) if fault["loc"] else ""
-    keys: Sequence[str] = list(ModelEntry.model_fields)
     if fault["type"] == "extra_forbidden":
-        return f"unknown key {key!r}{did_you_mean(key, keys)}"
+        return f"unknown key {key!r}{did_you_mean(key, ModelEntry.model_fields)}"
     if not key:
-        return f"expected a mapping with {', '.join(keys)}, got {value!r}"
+        return f"expected a mapping with {', '.join(ModelEntry.model_fields)}, got {value!r}"
     return f"{key}: {fault['msg'][0].lower()}{fault['msg'][1:]}, got {value.get(key)!r}"

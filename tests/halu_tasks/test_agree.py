@@ -31,7 +31,7 @@ def oracle(task: str) -> dict[str, dict[str, str]]:
 @pytest.fixture
 def agree(capsys: pytest.CaptureFixture[str]) -> Agree:
     def call(task: str, *arguments: str | Path, status: int = 0) -> dict[str, Any]:
-        assert main(["score", task, *map(str, arguments), "--data", "sample", "--json"]) == status
+        assert main(["score", task, *map(str, arguments), "--data", "sample", "--agreement", "--json"]) == status
         return dict(json.loads(capsys.readouterr().out))
 
     return call
@@ -93,7 +93,7 @@ def test_what_cannot_be_compared_is_an_error_of_one_line(
     written(tmp_path / "empty.jsonl", {})
     written(tmp_path / "unknown.jsonl", {"nobody": {"output": "True"}})
     paths = [str(tmp_path / f"{name}.jsonl") for name in files]
-    assert main(["score", task, *paths, "--data", "sample"]) == 2
+    assert main(["score", task, *paths, "--data", "sample", "--agreement"]) == 2
     error = capsys.readouterr().err
     assert reason in error and len(error.splitlines()) == 1
 

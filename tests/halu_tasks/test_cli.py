@@ -20,13 +20,12 @@ from selections import one_of_each
 
 from halu_tasks import __version__
 from halu_tasks.cli import COMMANDS, main
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import SOURCES
-from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import build, registry
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Run = Callable[..., str]
@@ -97,26 +96,25 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["--version"], ["score", "--help"], ["score"], ["report"], ["run", "--help"], ["build", "--help"]],
+    ("arguments", "loaded", "unloaded"),
+    [
+        *(
+            (words.split(), "halu_tasks.cli", {*HEAVY, "halu_tasks.tasks"})
+            for words in ("--help", "--version", "score --help", "score", "report", "run --help", "build --help")
+        ),
+        *(
+            (
+                words.split(),
+                "halu_tasks.tasks",
+                {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"},
+            )
+            for words in ("list", "show --path fave")
+        ),
+    ],
 )
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    code = f"""
-from halu_tasks.cli import main
-try:
-    main({arguments!r})
-except SystemExit:
-    pass
-"""
-    found = loaded_by(code)
-    assert "halu_tasks.cli" in found and not found & {*HEAVY, "halu_tasks.tasks"}
-
-
-@pytest.mark.parametrize("arguments", [["list"], ["show", "--path", "fave"]])
-def test_listings_make_no_scorers(arguments: list[str]) -> None:
+def test_help_and_listings_load_little(arguments: list[str], loaded: str, unloaded: set[str]) -> None:
     found = loaded_by(f"from halu_tasks.cli import main\nmain({arguments!r})")
-    assert "halu_tasks.tasks" in found
-    assert not found & {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"}
+    assert loaded in found and not found & unloaded
 
 
 def test_the_core_loads_neither_harness_nor_torch() -> None:
@@ -135,16 +133,18 @@ for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.score
 # --- listings -------------------------------------------------------------------------------------
 
 
-def test_help_names_every_command(here: Cli) -> None:
+def test_help_names_every_command_and_version_the_version(here: Cli) -> None:
     shown = here("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    commands = re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M)
-    assert commands == list(COMMANDS) and len(commands) == 14
-
-
-def test_version(here: Cli) -> None:
+    assert re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M) == list(COMMANDS) and len(COMMANDS) == 13
     shown = here("--version")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"halu-tasks {__version__}\n", "")
+
+
+def test_help_of_a_command_has_its_arguments_and_options(run: Run) -> None:
+    shown = " ".join(run("score", "--help").split())
+    assert "TASK: a task name from" in shown and "PREDICTIONS…: rows of" in shown
+    assert "--scoring [strict|paper] strict reads replies robustly" in shown and "[default: strict]" in shown
 
 
 def test_list_shows_every_task_and_group(here: Cli) -> None:
@@ -158,13 +158,11 @@ def test_list_shows_every_task_and_group(here: Cli) -> None:
         assert f" {size} " in row and task.headline in row and task.data.source.title in row
 
 
-def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
+def test_list_as_json_has_every_task_and_group(run: Run) -> None:
     listed = json.loads(run("list", "--json"))
-    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.data.size for t in TASKS.values()}
-    for task in listed["tasks"]:
-        assert set(task["metrics"]) == {"strict", "paper"} and task["headline"] in task["metrics"]["strict"]
-        assert task["source"].startswith("https://")
-    assert {group["name"]: tuple(group["tasks"]) for group in listed["groups"]} == {
+    tasks = {task["name"]: (task["size"], task["headline"]) for task in listed["tasks"]}
+    assert tasks == {task.name: (task.data.size, task.headline) for task in TASKS.values()}
+    assert {group["name"]: tuple(group["members"]) for group in listed["groups"]} == {
         group.name: group.members for group in GROUPS.values()
     }
 
@@ -190,26 +188,19 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_data_verify_of_what_is_cached(here: Cli, shared_data: Path) -> None:
+def test_fetch_verifies_what_is_cached(here: Cli, shared_data: Path) -> None:
     for file in SOURCES["refact"].files:
         path = cached_path(SOURCES["refact"], file.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((shared_data / "refact" / file.name).read_bytes())
-    good = here("data", "verify", "refact")
-    assert good.returncode == 0 and good.stdout.count(", as published") == 2
+    assert here("data", "fetch", "refact").stdout.count("fetched ") == 2
 
     path.write_bytes(path.read_bytes() + b"\n")
-    bad = here("data", "verify", "refact")
-    assert bad.returncode == 3 and bad.stdout.count(", as published") == 1
+    bad = here("data", "fetch", "refact")
+    assert bad.returncode == 3 and bad.stdout.count("fetched ") == 1
     first, last = bad.stderr.splitlines()
     assert str(path) in first and str(SOURCES["refact"].file(path.name).sha256) in first
     assert last == "halu-tasks: 1 of 2 files failed (above)"
-
-
-def test_data_verify_of_what_is_not_cached(here: Cli) -> None:
-    shown = here("data", "verify", "fave")
-    assert shown.returncode == 2 and shown.stdout == ""
-    assert "halu-tasks: fave: paper_dataset.json is not cached; fetch it with" in shown.stderr
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -264,24 +255,45 @@ def one_line(shown: subprocess.CompletedProcess[str]) -> str:
     return shown.stderr.strip()
 
 
-@pytest.mark.parametrize("command", ["items", "score"])
+def spelt(task: str) -> str:
+    return f"unknown task {task!r} (did you mean {INDEPENDENT!r}?); tasks: {', '.join(TASKS)}"
+
+
+JUDGED = ("score", "cfaith_gen", "{folder}/empty.jsonl")
+
+
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("arguments", "reason"),
     [
+        (("items", "refact_judgement"), spelt("refact_judgement")),
+        (("score", "refact_judgement", "none.jsonl"), spelt("refact_judgement")),
         (
-            "refact_judgement",
-            f"unknown task 'refact_judgement' (did you mean {INDEPENDENT!r}?); tasks: {', '.join(TASKS)}",
+            ("items", "refact_judgment"),
+            f"'refact_judgment' is a group; name one of its tasks: {INDEPENDENT}, {COMPARATIVE}",
         ),
-        (
-            "refact_judgment",
-            "'refact_judgment' is a group; name one of its tasks: "
-            "refact_judgment_independent, refact_judgment_comparative",
+        (("data", "fetch", "refakt"), "unknown source 'refakt' (did you mean"),
+        (("score", COMPARATIVE, "{folder}/none.jsonl"), "{folder}/none.jsonl: No such file"),
+        (("score", COMPARATIVE, "{folder}/sub"), "{folder}/sub: contains no files"),
+        (("score", INDEPENDENT, "{folder}/empty.jsonl"), "{folder}/empty.jsonl: contains no predictions"),
+        (("score", INDEPENDENT, "{folder}/empty.jsonl", "--partial"), "{folder}/empty.jsonl: contains no predictions"),
+        ((*JUDGED, "--judge-max-failures", "1.5"), "option judge_max_failures: expected a number from 0 to 1, got 1.5"),
+        *(
+            # the predictions are bad as well: were they read first, they would be what is told
+            (
+                ("score", COMPARATIVE, "{folder}/empty.jsonl", "--details", "{folder}/" + name),
+                "details {folder}/" + name,
+            )
+            for name in ("sub", "none/details.jsonl", "empty.jsonl/details.jsonl", "x" * 300)
         ),
     ],
 )
-def test_a_name_that_is_no_task(command: str, name: str, reason: str, here: Cli) -> None:
-    arguments = [name, "none.jsonl"] if command == "score" else [name]
-    assert one_line(here(command, *arguments, "--data", "sample")) == f"halu-tasks: {reason}"
+def test_what_is_refused_is_one_line(arguments: tuple[str, ...], reason: str, here: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "empty.jsonl").write_text("")
+    data = () if arguments[0] == "data" else ("--data", "sample")
+    message = one_line(here(*(word.replace("{folder}", str(tmp_path)) for word in arguments), *data))
+    assert message.startswith(f"halu-tasks: {reason.replace('{folder}', str(tmp_path))}")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"sub", "empty.jsonl"}
 
 
 @pytest.mark.slow
@@ -319,26 +331,39 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
     assert "field 'question' is missing" in one_line(here("items", COMPARATIVE, "--data", path))
 
 
-BAD_PREDICTIONS = {
-    "unknown id 'nobody' (number of unknown ids: 1)": '{"id": "nobody", "output": "A"}',
-    "(first in line 1)": "FIRST",
-    "not JSON (Expecting": "{'id': 1}",
-    'expected {"id": string, "output": string}': '{"id": "x", "reply": "A"}',
-    "not UTF-8": "\udcff",
-    "target is 'C', expected A or B": '{"id": "x", "output": "A", "target": "C"}',
-    "target is '', expected A or B": '{"id": "x", "output": "A", "target": ""}',
-}
-
-
-@pytest.mark.parametrize("reason", BAD_PREDICTIONS)
-def test_a_bad_prediction_is_named_by_file_and_line(reason: str, here: Cli, tmp_path: Path) -> None:
-    first = json.dumps({"id": items(COMPARATIVE)[0].id, "output": "A"})
-    bad = first if BAD_PREDICTIONS[reason] == "FIRST" else BAD_PREDICTIONS[reason]
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(f"{first}\n\n{bad}\n".encode("utf-8", "surrogateescape"))
+@pytest.mark.parametrize(
+    ("name", "text", "where", "reason"),
+    [
+        ("p.jsonl", '{"id": "nobody", "output": "A"}', 3, "unknown id 'nobody' (number of unknown ids: 1)"),
+        ("p.jsonl", "FIRST", 3, "(first in line 1)"),
+        ("p.jsonl", "{'id': 1}", 3, "not JSON (Expecting"),
+        ("p.jsonl", '{"id": "x", "reply": "A"}', 3, 'expected {"id": string, "output": string}'),
+        ("p.jsonl", "\udcff", 3, "not UTF-8"),
+        ("p.jsonl", '{"id": "x", "output": "A", "target": "C"}', 3, "target is 'C', expected A or B"),
+        ("p.jsonl", '{"id": "x", "output": "A", "target": ""}', 3, "target is '', expected A or B"),
+        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x' (number of unknown ids: 2)"),
+        ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
+        (
+            "p.csv",
+            "id,reply\nx,a\n",
+            1,
+            "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
+        ),
+        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 2, "found 'id': int"),
+        ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
+        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
+    ],
+)
+def test_a_bad_prediction_is_named_by_file_and_line(
+    name: str, text: str, where: int, reason: str, here: Cli, tmp_path: Path
+) -> None:
+    path, first = tmp_path / name, json.dumps({"id": items(COMPARATIVE)[0].id, "output": "A"})
+    if name == "p.jsonl":
+        text = f"{first}\n\n{text.replace('FIRST', first)}\n"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     out = tmp_path / "details.jsonl"
     message = one_line(here("score", COMPARATIVE, path, "--data", "sample", "--details", out))
-    assert message.startswith(f"halu-tasks: {path}:3: ") and reason in message
+    assert message.startswith(f"halu-tasks: {path}:{where}: ") and reason in message
     assert sorted(tmp_path.iterdir()) == [path]
 
 
@@ -347,49 +372,6 @@ def test_a_target_where_the_order_is_fixed(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", {item.id: {"output": "True", "target": "True"}})
     message = one_line(here("score", INDEPENDENT, path, "--data", "sample"))
     assert f"{path}:1: target is 'True', expected none, as the answers of {INDEPENDENT} have no order" in message
-
-
-@pytest.mark.parametrize("name", ["none.jsonl", "."])
-def test_predictions_that_cannot_be_read(name: str, here: Cli, tmp_path: Path) -> None:
-    message = one_line(here("score", COMPARATIVE, tmp_path / name, "--data", "sample"))
-    assert str(tmp_path / name) in message and ("No such file" in message or "contains no files" in message)
-
-
-@pytest.mark.parametrize("name", ["folder", "none/details.jsonl", "file/details.jsonl", "x" * 300])
-def test_details_that_cannot_be_written_are_told_before_anything_is_scored(
-    name: str, here: Cli, tmp_path: Path
-) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("")
-    path = predictions(tmp_path / "p.jsonl", {"nobody": "A"})
-    # the predictions are bad as well: were they read first, they would be what is told
-    message = one_line(here("score", COMPARATIVE, path, "--data", "sample", "--details", tmp_path / name))
-    assert message.startswith(f"halu-tasks: details {tmp_path / name}: ")
-    assert {entry.name for entry in tmp_path.iterdir()} == {"folder", "file", "p.jsonl"}
-
-
-def test_a_share_that_is_none(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", {})
-    message = one_line(here("score", "cfaith_gen", path, "--data", "sample", "--judge-max-failures", "1.5"))
-    assert message == "halu-tasks: option judge_max_failures: expected a number from 0 to 1, got 1.5"
-
-
-@pytest.mark.slow
-def test_an_unknown_judge(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
-    message = one_line(here("score", "cfaith_gen", path, "--data", "sample", "--judge", "nosuch/model"))
-    assert "judge 'nosuch/model'" in message and "nosuch" in message
-
-
-@pytest.mark.slow
-def test_a_judge_that_is_down_is_told_before_anything_is_scored(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
-    address = f"http://127.0.0.1:{port_of_nobody()}/v1"
-    message = one_line(
-        here("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", address)
-    )
-    assert "judge openai/gpt-4o cannot be reached" in message
-    assert re.search(r"[Cc]onnect", message) and " at 0x" not in message, "says why, for people"
 
 
 def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
@@ -406,20 +388,6 @@ def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: P
     file = tmp_path / "file"
     file.write_text("")
     assert f"cannot write {file}" in one_line(cli("items", COMPARATIVE, env={"HALU_TASKS_CACHE": str(file)}))
-
-
-def test_an_unknown_source(here: Cli) -> None:
-    assert one_line(here("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt' (did you mean")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [[], ["scores"], ["items"], ["items", COMPARATIVE, "--limit", "0"], ["score", COMPARATIVE, "p", "--scoring", "x"]],
-)
-def test_a_command_line_that_is_none_ends_with_2(arguments: list[str], here: Cli) -> None:
-    shown = here(*arguments)
-    assert shown.returncode == 2 and shown.stdout == "" and "Traceback" not in shown.stderr
-    assert shown.stderr.startswith("halu-tasks: ") and "; see halu-tasks" in shown.stderr
 
 
 # --- output that nobody takes ---------------------------------------------------------------------
@@ -526,14 +494,6 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
     assert [row["id"] for row in details(out)] == list(replies)
 
 
-@pytest.mark.parametrize("partial", [(), ("--partial",)])
-@pytest.mark.parametrize("task", one_of_each(TASKS))
-def test_nothing_to_score_is_an_error(task: str, partial: tuple[str, ...], here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", {})
-    told = one_line(here("score", task, path, "--data", "sample", *partial))
-    assert told == f"halu-tasks: {path}: contains no predictions"
-
-
 def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", dict(list(oracle(COMPARATIVE).items())[:3]))
     shown = here("score", COMPARATIVE, path, "--data", "sample", "--json")
@@ -573,31 +533,6 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "where", "reason"),
-    [
-        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x' (number of unknown ids: 2)"),
-        ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
-        (
-            "p.csv",
-            "id,reply\nx,a\n",
-            1,
-            "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
-        ),
-        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 2, "found 'id': int"),
-        ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
-        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
-    ],
-)
-def test_a_bad_row_of_an_array_or_a_table_is_named(
-    name: str, text: str, where: int, reason: str, here: Cli, tmp_path: Path
-) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    told = one_line(here("score", INDEPENDENT, path, "--data", "sample"))
-    assert told.startswith(f"halu-tasks: {path}:{where}: ") and reason in told
-
-
-@pytest.mark.parametrize(
     ("arguments", "command", "message"),
     [
         (("score", "--cot", "t", "p"), " score", "No such option '--cot'"),
@@ -610,9 +545,11 @@ def test_a_bad_row_of_an_array_or_a_table_is_named(
             " run",
             "(options of the harness follow --, as in -- --max-tokens …)",
         ),
-        (("scroe", "t", "p"), "", "no command 'scroe' (did you mean 'score'?)"),
+        (("scroe", "t", "p"), "", "No such command 'scroe'. Did you mean 'score'?"),
         (("score", "t", "p", "--scoring", "papre"), " score", "'papre' is not one of 'strict', 'paper'"),
         (("items",), " items", "Missing argument 'TASK'"),
+        ((), "", "Missing command"),
+        (("items", "t", "--limit", "0"), " items", "Invalid value for '--limit': 0 is not in the range x>=1"),
     ],
 )
 def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
@@ -622,13 +559,6 @@ def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
     assert shown.returncode == 2 and shown.stderr.count("\n") == 1
     assert shown.stderr.startswith("halu-tasks: ")
     assert shown.stderr.endswith(f"{message}; see halu-tasks{command} --help\n")
-
-
-def test_partial_says_so_in_the_table(run: Run, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", dict(list(oracle(INDEPENDENT).items())[:5]))
-    assert "5 items (partial: only the ids in the file)" in run(
-        "score", INDEPENDENT, path, "--data", "sample", "--partial"
-    )
 
 
 def test_the_order_of_the_predictions_changes_nothing(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
@@ -660,12 +590,10 @@ def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
 
 
-@pytest.mark.parametrize("task", ["refact_localization_entity", "refact_localization_negation", "refact_correction"])
-def test_details_of_string_tasks_are_lists(task: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_details_of_string_tasks_are_lists(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     out = tmp_path / "details.jsonl"
-    replies = oracle(task)
-    empty = next(iter(replies))
-    score(task, {**replies, empty: ""}, "--details", out)
+    replies = oracle("refact_localization_entity")
+    score("refact_localization_entity", {**replies, next(iter(replies)): ""}, "--details", out)
     first, *others = details(out)
     assert first["answer"] is None and first["reason"]
     for row in others:
@@ -698,93 +626,6 @@ def test_paper_reads_as_the_authors_did(score: Callable[..., dict[str, Any]]) ->
     assert strict["metrics"]["acc"] == pytest.approx(share)
     assert paper["metrics"]["acc"] == pytest.approx(1 - share)
     assert (strict["scoring"], paper["scoring"]) == ("strict", "paper")
-
-
-def test_a_long_file_is_scored_in_pieces_as_in_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replies = {item.id: text for item, text in zip(items(INDEPENDENT), "TF" * 32, strict=True)}
-    path = predictions(tmp_path / "p.jsonl", {id: {"T": "True", "F": "False"}[text] for id, text in replies.items()})
-    found = []
-    for size in (1, 7, 10_000):
-        monkeypatch.setattr("halu_tasks.replies.parts._BATCH", size)
-        told = run("score", INDEPENDENT, path, "--data", "sample", "--json")
-        found.append(re.sub(r'"created": ".*?"', "", told))
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def scores_of(built: Built, replies: list[tuple[Item, Reply]], costs: Path) -> list[Score]:
-        asked.append(len(replies))
-        return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
-
-    monkeypatch.setattr("halu_tasks.replies.parts._BATCH", 3)
-    monkeypatch.setattr("halu_tasks.replies.score_file.prepare_judge", lambda *_: None)
-    monkeypatch.setattr("halu_tasks.replies.parts.scores_of", scores_of)
-    five = dict(list(oracle("cfaith_gen").items())[:5])
-    path = predictions(tmp_path / "p.jsonl", five)
-    common = ["score", "cfaith_gen", str(path), "--data", "sample", "--judge", "some/model"]
-    assert main(common) == 3
-    # those without a reply, about which a judge has no question, follow
-    assert asked[0] == 5 and sum(asked) == 36
-    asked.clear()
-    predictions(path, {**five, "nobody": "x"})
-    assert main(common) == 2
-    assert not asked
-
-
-NASTY = {
-    # the tests of the scorers have longer ones, and time them
-    "a megabyte": "A" * 1_000_000,
-    "many lines": "- a\n" * 50_000,
-    "many brackets": "([{<" * 50_000,
-    "control characters": "".join(map(chr, range(32))) + "\x7f\x9b",
-    "a lone surrogate": "\ud800",
-    "surrogates around": "\udfffyes\ud800",
-    "right-to-left marks": "\u202e\u2066\u200f",
-    "unclosed reasoning": "<think> Final Verdict: A. True. 正确",
-    "reasoning never closed after an answer": "<think>x</think><think>Final Verdict: A",
-    "nothing": "",
-    "white space": " \t\r\n\u3000\u00a0\u2028",
-}
-
-
-@pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "task", [pytest.param(task, marks=() if task == INDEPENDENT else pytest.mark.slow) for task in TASKS]
-)
-def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    asked = items(task)
-    replies = {item.id: text for item, text in zip(asked, NASTY.values(), strict=False)}
-    out = tmp_path / "details.jsonl"
-    found = score(task, replies, "--scoring", mode, "--details", out)
-    assert (found["n"], found["missing"]) == (len(asked), max(len(asked) - len(NASTY), 0))
-    rows = dict(zip(NASTY, details(out), strict=False))
-    unparsed = {"nothing", "white space"}
-    if mode == "strict":
-        unparsed |= {"unclosed reasoning", "reasoning never closed after an answer"}
-    # a sample may be smaller than the list
-    unparsed &= rows.keys()
-    for name in unparsed:
-        assert rows[name]["reason"], name
-        if not (task == INDEPENDENT and mode == "paper"):
-            # there an unparsed reply counts as the label that is wrong
-            assert rows[name]["answer"] is None, name
-        assert not any(
-            rows[name]["scores"].get(fact) for fact in ("correct", "acc", "em", "exact", "closer_to_correct")
-        )
-    without = found["metrics"]["unparsed"] + found["metrics"].get("empty", 0.0)
-    assert without >= (found["missing"] + len(unparsed)) / len(asked) - 1e-9
-
-
-def test_marks_around_an_answer_do_not_hide_it(score: Callable[..., dict[str, Any]]) -> None:
-    replies = {
-        item.id: f"\u202b\ud800<think>Final Verdict: A or B?</think>\x00\nFinal Verdict: {item.target}\u200f\u202c"
-        for item in items(COMPARATIVE)
-    }
-    assert score(COMPARATIVE, replies)["metrics"]["acc"] == 1.0
 
 
 # --- the released replies -------------------------------------------------------------------------

@@ -1,13 +1,11 @@
-"""Models as `halu-tasks run` and `doctor` take them, the commands that they stand for, and their folders."""
+"""Models as `halu-tasks run` takes them, the commands that they stand for, and their folders."""
 
 from __future__ import annotations
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,20 +13,23 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli.run import _tasks
-from halu_tasks.core.errors import DataError, ModelError, UsageError
-from halu_tasks.runs.command import _block_interrupts, shown
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.runs.command import shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
-from halu_tasks.runs.run import ModelRun, RunMethod, Runs, RunTask, in_folders
+from halu_tasks.runs.run import ModelRun, Runs, checksum_of, in_folders
 from halu_tasks.tasks import registry, tasks_selected
 from halu_tasks.tasks.registry import packaged_file
 
 URL = "http://localhost:8000/v1"
-FAVE, TF = RunTask("fave"), RunTask("cfaith_tf")
+FAVE, TF = {"fave": None}, {"cfaith_tf": None}
 
 
 def command(name: str, harness: Harness | None = None, url: str | None = None, **arguments: Any) -> str:
     model = named_model(name, harness, url, arguments)
-    run = ModelRun(Path("out"), model, (FAVE,), None, {"data": "sample"}, 5, ("--seed", "1"), shown=True)
+    options = {"data": "sample"}
+    run = ModelRun(Path("out"), model, FAVE, options=options, limit=5, further=("--seed", "1"), shown=True)
     (words,) = run.commands(run.tasks)
     return shown(words)
 
@@ -75,12 +76,12 @@ def test_the_command_is_the_documented_one(arguments: tuple[Any, ...], expected:
 
 
 def test_a_method_is_a_solver_and_examples_are_counted_in_lm_eval() -> None:
-    method = RunMethod("factored_verification", {"how": "samples", "samples": 3})
-    run = ModelRun(Path("out"), named_model("halu/oracle"), (FAVE, TF), method)
+    how = {"how": "samples", "samples": 3}
+    run = ModelRun(Path("out"), named_model("halu/oracle"), FAVE | TF, {}, "factored_verification", how)
     (words,) = run.commands(run.tasks)
     assert "--solver halu_tasks/factored_verification -S how=samples -S samples=3 " in shown(words)
     model = named_model("halu/oracle", "lm_eval")
-    (words,) = ModelRun(Path("out"), model, (FAVE,), None, {"fewshot": 2}).commands([FAVE])
+    (words,) = ModelRun(Path("out"), model, FAVE, options={"fewshot": 2}).commands(FAVE)
     assert "--num_fewshot 2" in shown(words) and "--metadata" not in words
 
 
@@ -93,9 +94,9 @@ def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
             f"include: {packaged_file('refact_correction').path}\ntask: {name}\ndescription: Correct it.\n"
         )
     (folder / "_base.yaml").write_text("x: 1")
-    tasks = [task for _, task in _tasks(f"cfaith_tf,{folder}")]
-    assert tasks == [TF, RunTask("one", folder / "one.yaml"), RunTask("two", folder / "two.yaml")]
-    run = ModelRun(Path("out"), named_model("halu/oracle"), tuple(tasks))
+    tasks = {task.name: file for task, file in _tasks(f"cfaith_tf,{folder}")}
+    assert tasks == {**TF, "one": folder / "one.yaml", "two": folder / "two.yaml"}
+    run = ModelRun(Path("out"), named_model("halu/oracle"), tasks)
     commands = [shown(words) for words in run.commands(tasks)]
     assert [line.partition(" --log-dir")[0] for line in commands] == [
         "inspect eval-set halu_tasks/cfaith_tf --model halu/oracle",
@@ -126,25 +127,9 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
     assert "-M do_sample=false" in command(f"hf/{chat}", "inspect")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("gpt-4o",), "expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini"),
-        (("anthropic/claude", "lm_eval"), "model anthropic/claude: lm-eval has no counterpart; use the harness"),
-        (("openai/x", None, "http://a:b@host/v1"), "--base-url: contains a credential"),
-    ],
-)
-def test_a_model_that_cannot_be_named_is_one_error(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(UsageError) as raised:
-        command(*arguments)
-    assert message in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_a_model_that_is_not_on_the_hub_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="model no/such: its files cannot be read from the Hub"):
-        command("hf/no/such")
-    with pytest.raises(ModelError, match=r"the folder has no config\.json"):
-        command(f"hf/{tmp_path}")
+def test_a_credential_in_an_address_is_refused() -> None:
+    with pytest.raises(UsageError, match="--base-url: contains a credential"):
+        command("openai/x", None, "http://a:b@host/v1")
 
 
 # --- the models file ------------------------------------------------------------------------------
@@ -156,7 +141,7 @@ def test_a_model_that_is_not_on_the_hub_is_one_error(tmp_path: Path) -> None:
         ("- a", "expected a mapping of names to models under the key 'models'"),
         ("models: {}", "expected a mapping of names to models under the key 'models'"),
         ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
-        ("models: {a/b: {model: x}}", "'a/b': expected a name of letters"),
+        ("models: {a/b: {model: x}}", "a/b: expected a name of letters"),
         ("models: {a: openai/gpt-4o}", "a: expected a mapping with model, harness, base_url, arguments, options"),
         ("models: {a: {model: x, modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
         ("models: {a: {model: x, harness: helm}}", "a: harness: input should be 'inspect' or 'lm_eval', got 'helm'"),
@@ -168,14 +153,6 @@ def test_a_model_that_is_not_on_the_hub_is_one_error(tmp_path: Path) -> None:
         ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
         ("models: {a: {model: x/y, base_url: 8000}}", "a: base_url: input should be a valid string, got 8000"),
         ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
-        (
-            "models: {a: {model: x/y, arguments: {base_url: 'http://h/v1'}}}",
-            "a: arguments: base_url: name the server as base_url, a key of the model like arguments",
-        ),
-        (
-            "models: {a: {model: x/y, options: {model-base-url: 'http://h/v1'}}}",
-            "a: options: model_base_url: name the server as base_url, a key of the model like options",
-        ),
         (
             "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",
             "a: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME",
@@ -203,13 +180,13 @@ def test_models_of_a_file_have_arguments_and_options(tmp_path: Path) -> None:
     )
     gpt, hf = read_models(path)
     options = {"data": "sample", "prompts": ["packaged", "a.yaml"]}
-    (words,) = ModelRun(Path("out"), gpt, (FAVE, TF), None, options, 5).commands([FAVE, TF])
+    (words,) = ModelRun(Path("out"), gpt, FAVE | TF, options=options, limit=5).commands(FAVE | TF)
     assert shown(words) == (
         "inspect eval-set halu_tasks/fave halu_tasks/cfaith_tf --model openai/gpt-4o -M responses_api=false "
         "-T data=sample -T prompts=packaged,a.yaml --log-dir out/logs --log-dir-allow-dirty --retry-attempts 1 "
         "--display plain --max-retries 7 --max-connections 50 --fail-on-error --limit 5"
     )
-    (words,) = ModelRun(Path("out"), hf, (FAVE,), None, {"data": "sample"}).commands([FAVE])
+    (words,) = ModelRun(Path("out"), hf, FAVE, options={"data": "sample"}).commands(FAVE)
     assert shown(words) == (
         """lm_eval run --model hf --model_args '{"pretrained": "a/b"}' --tasks fave """
         """--metadata '{"halu_data": "sample"}' """
@@ -245,35 +222,72 @@ def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPat
 def test_a_model_that_is_run_in_another_way_has_another_folder(tmp_path: Path) -> None:
     """What does not change replies can change, such as the address of the server."""
     model = HarnessModel("m", "lm_eval", "local-chat-completions", {"model": "x", "base_url": "http://h:1/v1"})
-    run = ModelRun(tmp_path / "m", model, (FAVE,))
+    run = ModelRun(tmp_path / "m", model, FAVE)
     moved = replace(model, arguments={"model": "x", "base_url": "http://h:2/v1", "num_concurrent": 9})
     other = replace(model, arguments={"model": "y", "base_url": "http://h:1/v1"})
     names = []
     for one in (
         run,
-        replace(run, model=moved, tasks=(TF,)),
+        replace(run, model=moved, tasks=TF),
         replace(run, model=other),
         replace(run, limit=3),
         replace(run, options={"scoring": "paper"}),
-        replace(run, method=RunMethod("a")),
+        replace(run, method="a"),
         replace(run, further=("--seed", "1")),
         replace(run, model=other),
         run,
     ):
-        (placed,) = in_folders([one])
+        (placed,) = in_folders([one], print)
         placed.prepare()
         names.append(placed.name)
     assert names == ["m", "m", "m-2", "m-3", "m-4", "m-5", "m-6", "m-2", "m"]
     # two of the same command do not share a folder
-    both = [replace(run, method=RunMethod("b", {"n": n})) for n in (1, 2)]
-    assert [placed.name for placed in in_folders(both)] == ["m-7", "m-8"]
+    both = [replace(run, method="b", method_arguments={"n": n}) for n in (1, 2)]
+    assert [placed.name for placed in in_folders(both, print)] == ["m-7", "m-8"]
     assert json.loads((tmp_path / "m" / "settings.json").read_text())["arguments"]["model"] == "x"
+
+
+def test_tasks_whose_data_have_changed_are_run_in_another_folder(tmp_path: Path) -> None:
+    def placed(**data: str) -> tuple[dict[str, list[str]], list[str]]:
+        lines: list[str] = []
+        tasks = dict.fromkeys(data)
+        runs = list(in_folders([replace(run, tasks=tasks, data=data)], lines.append))
+        for one in runs:
+            one.prepare()
+        return {one.name: list(one.tasks) for one in runs}, lines
+
+    run = ModelRun(tmp_path / "m", HarnessModel("m", "lm_eval", "hf"), {})
+    assert placed(a="1", b="1") == ({"m": ["a", "b"]}, [])
+    told = f"b: its data or prompts have changed since {tmp_path}/m; the new results are in {tmp_path}/m-2"
+    # also if it is said again, and beside a task that is new
+    for _ in range(2):
+        assert placed(a="1", b="2", c="1") == ({"m": ["a", "c"], "m-2": ["b"]}, [told])
+    assert placed(a="1", b="1") == ({"m": ["a", "b"]}, [])
+
+
+def test_a_checksum_is_of_the_data_and_of_files_with_prompts(tmp_path: Path) -> None:
+    def checksum(name: str = "refact_correction", **options: Any) -> str:
+        ((task, file),) = _tasks(name)
+        return checksum_of(task, file, Options(**options))
+
+    data, prompts, own = tmp_path / "refact_multi_error.jsonl", tmp_path / "p.yaml", tmp_path / "own.yaml"
+    lines = (SAMPLE / "refact" / data.name).read_text()
+    own.write_text(f"include: {packaged_file('refact_correction').path}\ntask: own\ndescription: Correct it.\n")
+    kinds = [{"data": str(data)}, {"data": "sample", "prompts": (str(prompts),)}, {"name": str(own), "data": "sample"}]
+    files = [data, prompts, own]
+    prompts.write_text("refact_correction: {user: a}")
+    data.write_text(lines)
+    for file, options in zip(files, kinds, strict=True):
+        before = checksum(**options)
+        assert checksum(**options) == before
+        file.write_text(file.read_text() + "\n")
+        assert checksum(**options) != before
 
 
 def test_a_folder_that_cannot_be_created_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"file/m: Not a directory; choose another folder with -o"):
-        ModelRun(tmp_path / "file" / "m", HarnessModel("m", "lm_eval", "hf"), (FAVE,)).prepare()
+        ModelRun(tmp_path / "file" / "m", HarnessModel("m", "lm_eval", "hf"), FAVE).prepare()
 
 
 HARNESS = """
@@ -296,14 +310,13 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
     module.write_text(HARNESS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr("halu_tasks.runs.command._MODULES", {"lm_eval": "scripted_harness"})
-    tasks = (FAVE, TF, RunTask("cfaith_choice"))
+    tasks = FAVE | TF | {"cfaith_choice": None}
     run = ModelRun(tmp_path / "m", HarnessModel("m", "lm_eval", "hf"), tasks, environment={"A": "1"})
     runs = Runs(tmp_path, (run,))
     lines: list[str] = []
     run.prepare()
     runs.work(0, 1, lines.append)
-    progress = run.progress()
-    assert progress.missing == ["fave"] and progress.message == "fave: no judge"
+    assert run.missing() == ["fave"] and run.why_missing() == "fave: no judge"
     commands = (tmp_path / "m" / "command.txt").read_text().splitlines()
     asked = [command.partition("--tasks ")[2].partition(" ")[0] for command in commands]
     assert asked == ["fave,cfaith_tf,cfaith_choice", "fave", "cfaith_tf", "cfaith_choice"]
@@ -312,39 +325,29 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
     assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
 
 
-@pytest.mark.parametrize("ready", [True, False])
-def test_ctrl_c_prints_no_traceback(ready: bool, tmp_path: Path) -> None:
-    """Also if it arrives before Python has read the first line of the harness."""
+def test_ctrl_c_prints_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "harness_module.py").write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
-    _block_interrupts(True)
     process = subprocess.Popen(
         [sys.executable, "-m", "halu_tasks.runs.command", "harness_module"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # what runs in the background of a shell ignores Ctrl-C
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    _block_interrupts(False)
     assert process.stdout
-    if ready:
-        process.stdout.readline()
+    process.stdout.readline()
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and errors == ""
 
 
 def test_an_interrupted_run_says_what_it_kept(tmp_path: Path) -> None:
-    some = ModelRun(tmp_path / "a", HarnessModel("a", "inspect", "m"), (FAVE, RunTask("cfaith_choice"), TF))
+    some = ModelRun(tmp_path / "a", HarnessModel("a", "inspect", "m"), FAVE | TF | {"cfaith_choice": None})
     for task, status in (("cfaith_choice", "success"), ("fave", "cancelled")):
         write_log(some.folder / "logs" / f"{task}.eval", task, status)
-    cached = ModelRun(tmp_path / "b", HarnessModel("b", "lm_eval", "hf"), (FAVE,))
-    cached.folder.mkdir()
-    with closing(sqlite3.connect(cached.folder / "replies_rank0.db")) as connection:
-        connection.execute("CREATE TABLE unnamed (key, value)")
-        connection.execute("INSERT INTO unnamed VALUES ('key', 'value')")
-        connection.commit()
-    assert Runs(tmp_path, (some, cached)).kept() == (
-        f"{tmp_path} keeps what is finished (a: 1 of 3 tasks, 1 replies of unfinished tasks; "
-        "b: 0 of 1 tasks, 1 replies of unfinished tasks), and the same command continues from there"
+    new = ModelRun(tmp_path / "b", HarnessModel("b", "lm_eval", "hf"), FAVE)
+    assert Runs(tmp_path, (some, new)).kept() == (
+        f"{tmp_path} keeps what is finished (a: 1 of 3 tasks; b: 0 of 1 tasks), and the same command continues from "
+        "there"
     )
 
 

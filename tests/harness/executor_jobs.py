@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.executors.job import Report
+from halu_tasks.executors import Report
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ class Writing:
         fails: A task that raises an error.
         waits: Seconds that each task takes.
         held: Whether each task waits until the folder contains `go`.
-        prints: What each task prints on its standard output.
     """
 
     folder: Path
@@ -30,7 +29,6 @@ class Writing:
     fails: int = -1
     waits: float = 0
     held: bool = False
-    prints: str = ""
 
     name = "writing"
 
@@ -45,8 +43,6 @@ class Writing:
             os.kill(os.getpid(), signal.SIGKILL)
         if rank == self.fails:
             raise DataError(f"task {rank} has no data")
-        if self.prints:
-            print(self.prints, flush=True)
         time.sleep(self.waits)
         while self.held and not (self.folder / "go").exists():
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""`halu-tasks compare` on real logs: what it computes, and what it refuses. `halu-tasks methods` is in test_methods."""
+"""`halu-tasks report --pairs` on real logs: what it computes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def oracle(folder: Path) -> str:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """`halu-tasks compare`; its output where it ends well."""
+    """`halu-tasks report --pairs`; its output where it ends well."""
 
     def call(*arguments: str | Path) -> str:
         capsys.readouterr()
@@ -102,7 +102,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Run:
-    """`halu-tasks compare`; the one line that it refuses with."""
+    """`halu-tasks report --pairs`; the one line that it refuses with."""
 
     def call(*arguments: str | Path) -> str:
         capsys.readouterr()
@@ -136,7 +136,7 @@ def test_the_difference_is_what_a_calculation_by_hand_gives(tmp_path: Path, run:
     assert found["low"] < 0 < found["high"] and found["p"] == found["p_adjusted"] > 0.05
 
 
-def test_the_first_log_is_the_one_compared_with(baseline: str, oracle: str, run: Run) -> None:
+def test_the_first_log_is_the_one_compared_with(baseline: str, oracle: str, tmp_path: Path, run: Run) -> None:
     shown = json.loads(run(baseline, oracle, "--json"))
     turned = json.loads(run(oracle, baseline, "--json"))
     assert [own["source"] for own in shown["results"]] == [baseline, oracle]
@@ -144,12 +144,8 @@ def test_the_first_log_is_the_one_compared_with(baseline: str, oracle: str, run:
     found, other = shown["pairs"][0], turned["pairs"][0]
     assert found["value"] == -0.5 == -other["value"]
     assert [other["low"], other["high"]] == pytest.approx([-found["high"], -found["low"]])
-
-
-def test_a_run_compared_with_its_like_differs_by_nothing(baseline: str, tmp_path: Path, run: Run) -> None:
-    again = asked(tmp_path)
-    (found,) = json.loads(run(baseline, again, "--json"))["pairs"]
-    assert found["value"] == 0 and found["low"] == -found["high"] < 0 and found["p"] == 1
+    (same,) = json.loads(run(baseline, asked(tmp_path), "--json"))["pairs"]
+    assert same["value"] == 0 and same["low"] == -same["high"] < 0 and same["p"] == 1
 
 
 def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
@@ -158,7 +154,7 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
     assert lines[2].split("  ")[0] == "model" and lines[2].split()[-2:] == ["seconds", "n"]
     cells = lines[4].split()
     # a baseline has no probabilities, and so no ROC-AUC
-    assert cells[:2] == ["halu-baseline", "0.5000"] and cells[4:9] == ["-", "52", "0", "0", "0"] and cells[-1] == "52"
+    assert cells[:2] == ["halu-baseline", "0.5000"] and cells[4:9] == ["–", "52", "0", "0", "0"] and cells[-1] == "52"
     assert lines[5].split()[:3] == ["halu-oracle", "1.0000", "[0.8597,"]
     below = [line.split() for line in lines[7:10]]
     assert below[0][:6] == ["task", "metric", "first", "second", "first", "-"]
@@ -167,32 +163,24 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
 
 
 def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) -> None:
-    told = "published, with other models and other prompts, for orientation:"
     # on the packaged sample, nothing published is of the same items
-    assert told not in run(baseline, oracle)
+    assert "published, with other models" not in run(baseline, oracle)
     runs = [*read_runs(baseline), *read_runs(oracle)]
     pinned = [replace(own, provenance=replace(own.provenance, data="pinned")) for own in runs]
     figures = [(figure.model, figure.value) for figure in published(TASK) if figure.metric == "acc"]
-    report = compare({"a": pinned})
-    assert len(figures) > 2
-    assert [(own["model"], own["value"]) for own in report.published if own["metric"] == "acc"] == figures
+    found = [(own["model"], own["value"]) for own in compare({"a": pinned}).published if own["metric"] == "acc"]
+    assert found == figures and len(figures) > 2
 
 
-def test_a_method_is_told_with_its_arguments_and_roles(tmp_path: Path, baseline: str, run: Run) -> None:
+def test_methods_and_settings_that_set_runs_apart_are_told(tmp_path: Path, baseline: str, run: Run) -> None:
     model = mock(lambda text: "The claims are:\n- One.\n- Two." if "The claims are" in text else "Supported: Yes")
     solver = registry_create("solver", "halu_tasks/factored_verification", how="reasoned", cache=False)
-    log = asked(tmp_path, model=model, solver=solver)
-    shown = json.loads(run(baseline, log, "--json"))
-    assert shown["results"][1]["method"] == "factored_verification:how=reasoned,cache=false"
-    assert shown["results"][0]["method"] == "plain prompt"
-
-
-def test_what_sets_runs_of_a_method_apart_is_told(tmp_path: Path, baseline: str, run: Run) -> None:
-    other = asked(tmp_path, fewshot=2, temperature=0.7)
-    lines = run(baseline, other).splitlines()
-    assert lines[0].startswith(f"{TASK} 1-sample  ")
-    assert "(fewshot=0)" in lines[4] and "(temperature=0.7, fewshot=2)" in lines[5]
-    assert "max_tokens" not in lines[5]
+    shown = json.loads(run(baseline, asked(tmp_path, model=model, solver=solver), "--json"))
+    methods = ["plain prompt", "factored_verification:how=reasoned,cache=false"]
+    assert [own["method"] for own in shown["results"]] == methods
+    lines = run(baseline, asked(tmp_path, fewshot=2, temperature=0.7)).splitlines()
+    assert lines[0].startswith(f"{TASK} 1-sample  ") and "(fewshot=0)" in lines[4]
+    assert "(temperature=0.7, fewshot=2)" in lines[5] and "max_tokens" not in lines[5]
 
 
 def test_a_folder_is_read_with_the_plain_prompt_first_and_then_by_time(tmp_path: Path, run: Run) -> None:
@@ -271,41 +259,16 @@ def test_a_question_asked_in_another_order_is_told(tmp_path: Path, run: Run) -> 
     assert turned > 5 and note in run(*logs)
 
 
-def test_a_log_scored_again_is_read_as_scored(tmp_path: Path, run: Run) -> None:
-    from inspect_ai import score
-    from inspect_ai.log import read_eval_log, write_eval_log
-
-    from halu_tasks.inspect_adapter.scorer import halu_score
-
-    paper, strict = asked(tmp_path / "paper", scoring="paper"), asked(tmp_path / "strict")
-    again = score(read_eval_log(paper), halu_score(scoring="strict"), action="overwrite")
-    write_eval_log(again, paper)
-    shown = json.loads(run(strict, paper, "--json"))
-    assert shown["columns"][0]["scoring"] == "strict" and shown["pairs"][0]["value"] == 0
-
-
 def test_files_that_are_no_logs_are_named(tmp_path: Path, baseline: str, refused: Run) -> None:
-    def file(name: str, content: bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    whole = Path(baseline).read_bytes()
-    for path in (
-        file("empty.eval", b""),
-        file("text.eval", b"no log"),
-        file("half.eval", whole[: len(whole) // 2]),
-    ):
-        assert f"{path}: cannot be read as an Inspect log (" in refused(baseline, path)
-    for path in (file("other.json", b'{"a": 1}'), file("list.json", b"[]")):
-        assert f"{path}: not a result of lm-eval, Inspect or halu-tasks score --json" in refused(baseline, path)
-    predictions = file("predictions.jsonl", b'{"id": "a", "output": "b"}\n')
-    assert "score predictions with: halu-tasks score TASK FILE --json" in refused(baseline, predictions)
-    archive = tmp_path / "archive.eval"
+    half, archive = (tmp_path / f"{name}.eval" for name in ("half", "archive"))
+    half.write_bytes(Path(baseline).read_bytes()[:999])
     with zipfile.ZipFile(archive, "w") as zipped:
         zipped.writestr("a.txt", "a")
-    assert f"{archive}: cannot be read as an Inspect log (" in refused(baseline, archive)
-    assert "nowhere: no such file or folder of results" in refused(baseline, tmp_path / "nowhere")
+    for path in (half, archive):
+        assert f"{path}: cannot be read as an Inspect log (" in refused(baseline, path)
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text('{"id": "a", "output": "b"}\n')
+    assert "score predictions with: halu-tasks score TASK FILE --json" in refused(baseline, predictions)
     (tmp_path / "folder").mkdir()
     assert "folder: contains no results; expected" in refused(baseline, tmp_path / "folder")
 
@@ -373,13 +336,10 @@ def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str
     assert "has no score of this package; score it with: inspect score" in told
 
 
-def test_one_log_and_one_named_twice_are_refused(baseline: str, refused: Run) -> None:
+def test_one_log_one_named_twice_and_an_unknown_metric_are_refused(baseline: str, oracle: str, refused: Run) -> None:
     assert "comparing needs at least two results" in refused(baseline)
     assert "is named twice" in refused(baseline, baseline)
     assert "is named twice" in refused(baseline, Path(baseline).parent)
-
-
-def test_an_unknown_metric_lists_those_that_there_are(baseline: str, oracle: str, refused: Run) -> None:
     told = refused(baseline, oracle, "--metric", "accuracy")
     assert f"{TASK} has no metric 'accuracy' in strict" in told and "; metrics: acc, " in told
 

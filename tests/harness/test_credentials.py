@@ -174,8 +174,7 @@ def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
     clean(done.stdout, done.stderr)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["build", "optimize"])
+@pytest.mark.parametrize("command", ["build", pytest.param("optimize", marks=pytest.mark.slow)])
 def test_commands_that_build(
     command: str,
     serve: Callable[..., Any],
@@ -184,42 +183,26 @@ def test_commands_that_build(
     clean: Callable[..., None],
 ) -> None:
     source = tmp_path / "documents.jsonl"
-    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(20)))
+    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(4 if command == "build" else 20)))
     server = serve(HaluModel() if command == "build" else Learning(best=1, each=10))
+    headers = f"default_headers: {{Authorization: Bearer {SECRET}, X-Api-Key: {SECRET}}}"
     role = f"verifier={{model: openai/gpt-4o, base_url: '{server.url}', "
-    role += f"model_args: {{responses_api: false, api_key: {SECRET}}}}}"
+    role += f"model_args: {{responses_api: false, api_key: {SECRET}, {headers}}}}}"
     own = ("--train", "6", "--validation", "10", "--rounds", "1") if command == "optimize" else ()
     given = (
-        command, "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-M", "responses_api=false",
-        "-M", f"api_key={SECRET}", "-T", "language=en", "-T", "types=EntErr", "--display", "none", *own,
+        *(("build", command) if command == "optimize" else ("build",)), "haluagent", source, "-o", tmp_path / "out",
+        "--model", "openai/gpt-4o", "-M", "responses_api=false", "-M", f"api_key={SECRET}", "-M",
+        headers.replace(": {", "={", 1), "-T", "language=en", "-T", "types=EntErr", "--display", "none", *own,
     )  # fmt: skip
     refused = here(*given, "--model-base-url", with_secret(server.url))
     assert refused.returncode == 2 and "credentials" in refused.stderr
     done = here(*given, "--model-base-url", server.url, "--model-role", role)
     assert done.returncode == 0, done.stderr
-    clean(refused.stdout, refused.stderr, done.stdout, done.stderr)
-    assert server.asked
-
-
-def test_headers_of_models_are_in_no_file_of_a_build(
-    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
-) -> None:
-    source = tmp_path / "documents.jsonl"
-    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(4)))
-    server = serve(HaluModel())
-    headers = f"{{Authorization: Bearer {SECRET}, X-Api-Key: {SECRET}}}"
-    role = f"verifier={{model: openai/gpt-4o, base_url: '{server.url}', "
-    role += f"model_args: {{responses_api: false, default_headers: {headers}}}}}"
-    done = here(
-        "build", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-M", "responses_api=false",
-        "-M", f"default_headers={headers}", "-T", "language=en", "-T", "types=EntErr", "--display", "none",
-        "--model-base-url", server.url, "--model-role", role,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = json.loads((tmp_path / "out" / "build.json").read_text())
-    assert told["models"]["model_args"] == {"responses_api": False}
+    if command == "build":
+        written = json.loads((tmp_path / "out" / "build.json").read_text())
+        assert written["models"]["model_args"] == {"responses_api": False}
     assert server.headers["X-Api-Key"] == SECRET
-    clean(done.stdout, done.stderr)
+    clean(refused.stdout, refused.stderr, done.stdout, done.stderr)
 
 
 @pytest.mark.slow

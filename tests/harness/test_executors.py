@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,10 +15,8 @@ import pytest
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, TaskLost, UsageError
-from halu_tasks.executors import executor_named
-from halu_tasks.executors.job import Executor
+from halu_tasks.executors import Executor, executor_named
 from halu_tasks.executors.local import LocalExecutor
-from halu_tasks.executors.ray import RayExecutor
 from halu_tasks.executors.slurm import SlurmExecutor
 
 # what stands for a cluster: it starts each task of an array in the background, and lists those that are alive
@@ -27,9 +24,6 @@ SBATCH = """#!{python}
 import os, pathlib, subprocess, sys
 folder = pathlib.Path({folder!r})
 options = dict(argument[2:].partition("=")[::2] for argument in sys.argv[1:])
-if "help" in options:
-    print("--partition=NAME  --time=TIME")
-    sys.exit()
 (folder / "options.txt").open("a").write(repr(options) + "\\n")
 script = sys.stdin.read()
 for rank in options["array"].split(","):
@@ -61,19 +55,13 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=["local", "slurm", pytest.param("ray", marks=pytest.mark.slow)])
-def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Executor]:
+@pytest.fixture(params=["local", "slurm"])
+def executor(request: pytest.FixtureRequest) -> Callable[[int], Executor]:
     """`executor(tasks)` is each executor in turn."""
     if request.param == "local":
         return lambda tasks: LocalExecutor(tasks, attempts=3)
-    if request.param == "slurm":
-        request.getfixturevalue("cluster")
-        return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5)
-    pytest.importorskip("ray")
-    # it would write a token into the home folder
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    return lambda tasks: RayExecutor(tasks, {"address": "local", "max_retries": 2})
+    request.getfixturevalue("cluster")
+    return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5)
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -109,20 +97,6 @@ def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Execu
     with pytest.raises(TaskLost, match="task 2 of 2"):
         executor(2).run(Writing(tmp_path, killed=(1,) * 9), lambda line: None)
     assert written(tmp_path) == {"0": "0 of 2"} and starts(tmp_path, 1) == 3
-
-
-@pytest.mark.slow
-def test_what_ray_prints_is_not_on_standard_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The output of workers, and the news that one was killed; standard output may be a command's JSON."""
-    pytest.importorskip("ray")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    job = Writing(tmp_path, killed=(0,), waits=3, prints="a line of a worker")
-    RayExecutor(2, {"address": "local", "max_retries": 2}).run(job, lambda line: None)
-    out, err = capfd.readouterr()
-    assert out == "" and "a line of a worker" in err and "A worker died" in err
 
 
 def start_local(folder: Path) -> subprocess.Popen[bytes]:
@@ -199,7 +173,6 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     [
         ("local", "attemps: 2", "unknown key 'attemps' (did you mean 'attempts'?)"),
         ("local", "attempts: 0", "attempts: expected an integer greater than 0, got '0'"),
-        ("slurm", "partitions: gpu", "sbatch has no option 'partitions'"),
         ("slurm", "setup: module load cuda", "setup: expected a list of strings"),
         ("slurm", "- partition", "expected a mapping of settings"),
     ],
@@ -214,22 +187,13 @@ def test_a_setting_that_is_unknown_is_named_with_its_file(
     assert str(error.value).startswith(f"{file}: {message}")
 
 
-def test_an_unknown_setting_of_ray_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    file = tmp_path / "ray.yaml"
-    file.write_text(json.dumps({"num_cpu": 2}))
-    with pytest.raises(UsageError, match="num_cpu") as error:
-        executor_named("ray", 2, file)
-    assert str(file) in str(error.value)
-
-
-def test_what_is_not_installed_is_a_line(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
+def test_what_is_not_installed_and_what_a_cluster_would_keep_is_a_line(
+    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    command = ["build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/model"]
-    for name, message in (("ray", 'pip install "halu-tasks[cluster]"'), ("slurm", "sbatch is not installed here")):
-        done = here(*command, "--executor", name)
-        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
-    done = here(*command, "--executor", "slurm", "-M", "api_key=very-secret")
+    command = ["build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/x", "--executor", "slurm"]
+    done = here(*command)
+    assert done.returncode == 2 and "sbatch is not installed here" in done.stderr and done.stderr.count("\n") == 1
+    done = here(*command, "-M", "api_key=very-secret")
     assert done.returncode == 2 and "set credentials in the environment" in done.stderr
     assert "very-secret" not in done.stderr and not (tmp_path / "out").exists()

@@ -13,7 +13,6 @@ from inspect_ai.log import read_eval_log
 from halu_tasks.cli import main
 from halu_tasks.cli.run import _methods
 from halu_tasks.core.options import Options
-from halu_tasks.runs.run import RunMethod
 from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow
@@ -147,6 +146,6 @@ def test_what_is_wrong_is_told_before_anything_is_asked(
 def test_arguments_of_methods_are_read_as_inspect_reads_them() -> None:
     given = "factored_verification:how=samples,samples=3,temperature=0.5,cache=false"
     assert _methods(["plain", given]) == [
-        None,
-        RunMethod("factored_verification", {"how": "samples", "samples": 3, "temperature": 0.5, "cache": False}),
+        ("", {}),
+        ("factored_verification", {"how": "samples", "samples": 3, "temperature": 0.5, "cache": False}),
     ]

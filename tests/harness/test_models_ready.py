@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from scripted_builders import HaluModel, document
 
+from halu_tasks.core.options import Options
+from halu_tasks.tasks import build
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 DEAD = "http://127.0.0.1:9/v1"
 
@@ -99,6 +102,17 @@ def test_inspect_tells_it_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith(f"halu-tasks: model openai/gpt-4o at {DEAD} cannot be reached")
     assert not list(tmp_path.glob("l/*")) and not done.stdout.strip()
+
+
+def test_a_judge_is_asked_only_when_every_id_is_known(serve: Any, here: Cli, tmp_path: Path) -> None:
+    judge = serve(lambda request: '{"reason": "so", "verdict": "consistent"}')
+    items = build("cfaith_gen", Options(data="sample")).items
+    rows = [*({"id": item.id, "output": item.target} for item in items), {"id": "nobody", "output": "x"}]
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ("--data", "sample", "--judge", "openai/m", "--judge-base-url", judge.url)
+    done = here("score", "cfaith_gen", path, *given)
+    assert done.returncode == 2 and "unknown id 'nobody'" in done.stderr and len(judge.asked) == 1
 
 
 def test_the_question_is_not_in_the_log_and_costs_no_sample(serve: Any, openai: Any, run_inspect: Any) -> None:

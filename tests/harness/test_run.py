@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.runs.run import finished_tasks
 
@@ -66,41 +67,10 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
     served = ("openai-api/local/NAME", "--base-url", server.url)
     done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "openai-api_local_NAME: no complete result of refact_judgment_independent; see the output of" in done.stderr
+    assert "openai-api_local_NAME: no complete result of refact_judgment_independent: " in done.stderr
+    assert "see the output above; the same command continues" in done.stderr
     (finished,) = finished_tasks(tmp_path / "out" / "openai-api_local_NAME")
     assert finished == "cfaith_choice" and entries(tmp_path / "out") == {"openai-api/local/NAME"}
-
-
-def test_a_server_that_is_not_there_is_one_error(tmp_path: Path) -> None:
-    arguments = ("openai-api/local/NAME", "--base-url", "http://127.0.0.1:9/v1", "-M", "max_retries=0")
-    done = run(tmp_path, "run", *arguments, *TASKS)
-    assert done.returncode == 2 and "cannot be reached" in done.stderr and done.stderr.count("\n") == 1
-    assert not (tmp_path / "halu-runs").exists()
-
-
-def test_what_cannot_be_run_is_one_error(here: Any, tmp_path: Path) -> None:
-    for arguments, message in (
-        (("openai/x", "--tasks", "refact_judgement"), "did you mean 'refact_judgment'?"),
-        (("anthropic/x", "--tasks", "fave", "--harness", "lm_eval"), "lm-eval has no counterpart"),
-        (("halu/oracle", "--tasks", "fave", "--chat-template"), "use it with --harness lm_eval"),
-        (("opnai/x", "--tasks", "fave"), "Inspect has no provider 'opnai' (did you mean 'openai'?)"),
-    ):
-        done = here("run", *arguments, "-o", tmp_path / "out")
-        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
-        assert not (tmp_path / "out").exists()
-
-
-def test_data_and_key_are_checked_before_the_harness_starts(
-    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    for arguments, message in (
-        (("halu/oracle", "--data", tmp_path / "nowhere"), f"{tmp_path}/nowhere"),
-        (("openai/gpt-4o", "--data", "sample"), "API key: OPENAI_API_KEY is not set; export OPENAI_API_KEY=…"),
-    ):
-        done = here("run", *arguments, "--tasks", "refact", "-o", tmp_path / "out")
-        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
-        assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
@@ -146,7 +116,7 @@ def test_an_interrupted_run_is_continued_by_the_same_command(serve: Any, tmp_pat
     assert "halu-tasks: interrupted; halu-runs keeps what is finished (openai-api_local_NAME: 0 of 1" in errors
     server.delay = 0
     asked = len(server.asked)
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("$ LOCAL_API_KEY=none inspect eval-set halu_tasks/refact_judgment_independent ")
     assert len(server.asked) < 64 + asked and len({str(request) for request in server.asked}) == 64
@@ -162,27 +132,36 @@ def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> 
         assert done.returncode == 0, done.stderr
     assert f"$ halu-tasks demo\n{done.stdout}" in PAGE
     lines = done.stdout.splitlines()
-    rows = {line.split()[0]: re.findall(r"\d+ \(\d+\)|\d\.\d\d \[[^]]+\]", line) for line in lines[4:8]}
+    rows = {line.split()[0]: re.findall(r"\d\.\d\d \[[^]]+\]", line) for line in lines[4:8]}
     assert rows == {
-        "cfaith_choice": ["28 (28)", "0.00 [0.00, 0.13]", "0.75 [0.55, 0.88]"],
-        "halluverse25_en": ["23 (23)", "1.00 [0.84, 1.00]", "0.39 [0.21, 0.61]"],
-        "halueval_summarization": ["52 (26)", "1.00 [0.86, 1.00]", "0.50 [0.43, 0.57]"],
-        "refact_judgment_independent": ["64 (29)", "1.00 [0.87, 1.00]", "0.50 [0.44, 0.56]"],
+        "refact_judgment_independent": ["1.00 [0.87, 1.00]", "0.50 [0.44, 0.56]"],
+        "halluverse25_en": ["1.00 [0.84, 1.00]", "0.39 [0.21, 0.61]"],
+        "halueval_summarization": ["1.00 [0.86, 1.00]", "0.50 [0.43, 0.57]"],
+        "cfaith_choice": ["0.00 [0.00, 0.13]", "0.75 [0.55, 0.88]"],
     }
     assert "lm-eval and Inspect report the same values of all " in done.stdout
     folder = tmp_path / "halu-demo"
     report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
-    columns = report["columns"]
-    assert [column["task"] for column in columns] == [*rows]
-    assert [f"{column['n']} ({column['clusters']})" for column in columns] == [size for size, *_ in rows.values()]
-    assert all(entry["model"] in lines[2].split() for entry in report["entries"])
-    assert "<html" in (folder / "report" / "index.html").read_text() and entries(folder) == {
-        "halu-oracle", "halu-baseline"
-    }  # fmt: skip
-    assert len(list(folder.glob("inspect/*.eval"))) == 8 and len(list(folder.glob("lm_eval/**/samples_*"))) == 8
+    assert {column["task"] for column in report["columns"]} == {*rows}
+    assert entries(folder) == {"halu-oracle", "halu-baseline"} <= {*lines[2].split()}
+    assert "<html" in (folder / "report" / "index.html").read_text()
     # lm-eval's results can be read, too
     results = read_results([str(folder / "lm_eval")])
     assert len(results.runs) == 8 and not results.skipped
+
+
+@pytest.mark.slow
+def test_data_that_changed_under_their_name_are_run_beside_the_earlier_results(tmp_path: Path) -> None:
+    data = tmp_path / "refact_multi_error.jsonl"
+    lines = (SAMPLE / "refact" / data.name).read_text().splitlines(keepends=True)
+    command = ("run", "halu/oracle", "--tasks", "refact_correction", "--data", data.name)
+    data.write_text("".join(lines))
+    assert run(tmp_path, *command).returncode == 0
+    assert run(tmp_path, *command, "--dry-run").stdout == ""
+    data.write_text("".join(lines[:-4]))
+    done = run(tmp_path, *command, "--dry-run")
+    told = "refact_correction: its data or prompts have changed since halu-runs/halu_oracle; the new results are in "
+    assert done.stderr == f"{told}halu-runs/halu_oracle-2\n" and "--log-dir halu-runs/halu_oracle-2/logs" in done.stdout
 
 
 def test_the_demo_leaves_other_files_alone(here: Any, tmp_path: Path) -> None:

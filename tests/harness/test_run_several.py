@@ -17,8 +17,6 @@ import pytest
 from judges import COST, ITEMS, priced, questions
 
 from halu_tasks.core.options import Options
-from halu_tasks.doctor.question import has_server, unanswered
-from halu_tasks.runs.models import read_models
 from halu_tasks.tasks import build
 
 DEAD = "http://127.0.0.1:9/v1"
@@ -46,36 +44,6 @@ def environment_for(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_models_are_asked_before_a_run(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through the harness that would run them, and with the key that a server without one is sent."""
-    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
-    server, refuses = serve(lambda request: "ready"), serve(lambda request: "No", ready=401)
-    local = {"model": "openai-api/local/x"}
-    models = read_models(
-        models_file(
-            tmp_path,
-            here={**local, "base_url": server.url},
-            here_lm={**local, "base_url": server.url, "harness": "lm_eval"},
-            completions={
-                "harness": "lm_eval",
-                "model": "local-completions",
-                "arguments": {"model": "x", "base_url": f"{server.url}/completions"},
-            },
-            dead_lm={**local, "base_url": DEAD, "harness": "lm_eval"},
-            refused={**local, "base_url": refuses.url},
-            embedded={"model": "halu/oracle"},
-            weights={"harness": "lm_eval", "model": "hf", "arguments": {"pretrained": "a/b"}},
-        )
-    )
-    assert [model.name for model in models if not has_server(model)] == ["embedded", "weights"]
-    why = unanswered(models)
-    assert list(why) == ["dead_lm", "refused"]
-    assert f"x at {DEAD}/chat/completions cannot be reached" in str(why["dead_lm"])
-    assert "rejects the API key" in str(why["refused"])
-    assert server.probed == 2 and len(server.asked) == 1
-
-
-@pytest.mark.slow
 def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: Path) -> None:
     """A dead address stops neither the others nor, once it is corrected, its model."""
     server = serve(lambda request: "No")
@@ -88,7 +56,7 @@ def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: P
     models = json.loads(done.stdout)["models"]
     assert len(models["good"]["done"]) == 2 and models["wrong"]["done"] == []
     assert f"at {DEAD} cannot be reached" in models["wrong"]["message"]
-    assert "wrong: no complete result of refact_correction, halueval_summarization; not run: " in done.stderr
+    assert "wrong: no complete result of refact_correction, halueval_summarization: not run: " in done.stderr
     assert not (tmp_path / "out" / "wrong").exists()
 
     models_file(tmp_path, wrong={**local, "base_url": server.url}, good=good)
@@ -122,8 +90,8 @@ def test_an_interrupted_run_says_what_is_kept_and_continues(serve: Any, tmp_path
     released.set()
     assert begun.returncode == 130
     last = errors.splitlines()[-1]
-    assert last.startswith(f"halu-tasks: interrupted; {tmp_path}/out keeps what is finished (api: 1 of 2 tasks, 12 ")
-    assert last.endswith(" replies of unfinished tasks), and the same command continues from there")
+    assert last.startswith(f"halu-tasks: interrupted; {tmp_path}/out keeps what is finished (api: 1 of 2 tasks")
+    assert last.endswith("), and the same command continues from there")
 
     asked = len(server.asked)
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
@@ -196,15 +164,14 @@ def test_a_killed_run_continues_and_ends_in_one_report(
 
 
 @pytest.mark.slow
-def test_a_task_that_fails_stops_no_other_of_its_model(tmp_path: Path, environment: dict[str, str]) -> None:
-    """`cfaith_gen` has a judge that does not answer, `cfaith_choice` needs none."""
+def test_a_judge_that_does_not_answer_is_one_error_before_the_run(tmp_path: Path, environment: dict[str, str]) -> None:
     models_file(tmp_path, a={"harness": "lm_eval", "model": "halu-oracle"}, b={"model": "halu/oracle"})
-    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", DEAD]
-    models = printed_by(several(tmp_path / "out", "cfaith_gen,cfaith_choice", *judge), tmp_path, environment, 3)
-    for model in ("a", "b"):
-        assert models[model]["done"] == ["cfaith_choice"] and models[model]["missing"] == ["cfaith_gen"]
-        assert models[model]["message"].startswith("cfaith_gen: ")
-        assert "judge openai/gpt-4o cannot be reached" in models[model]["message"]
+    command = several(
+        tmp_path / "out", "cfaith_gen,cfaith_choice", "--judge", "openai/gpt-4o", "--judge-base-url", DEAD
+    )
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2 and "judge openai/gpt-4o cannot be reached" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

@@ -1,0 +1,134 @@
+"""`halu-tasks run --dry-run`: what would go wrong is said before anything is run, with what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEAD = "http://127.0.0.1:9/v1"
+TASK = ("--tasks", "refact_judgment_independent", "--data", "sample")
+Tried = Callable[..., str]
+
+
+@pytest.fixture
+def tried(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
+    """`tried(*arguments, status=0)` returns what is printed on the stream for commands or that for errors."""
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret-s3cret")
+
+    def run(*arguments: str | Path, status: int = 0) -> str:
+        done = here("run", *arguments, "--dry-run", "-o", tmp_path / "out")
+        assert done.returncode == status, done.stderr
+        assert "s3cret" not in done.stdout + done.stderr and not (tmp_path / "out").exists()
+        if status == 0:
+            return str(done.stdout)
+        assert done.stderr.count("\n") == 1 and not done.stdout
+        return str(done.stderr)
+
+    return run
+
+
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+@pytest.mark.parametrize(
+    ("ready", "found", "advice"),
+    [
+        ("ready", "--limit 3", "--tasks refact_judgment_independent"),
+        (401, "rejects the API key", "set the API key"),
+        (404, "was not found", "correct its name"),
+        (None, "cannot be reached", "start its server"),
+    ],
+)
+def test_a_server_is_asked_one_question(
+    serve: Any, tried: Tried, harness: str, ready: Any, found: str, advice: str
+) -> None:
+    server = serve(lambda request: 500, ready=ready)
+    url = DEAD if ready is None else server.url
+    arguments = ("openai-api/local/NAME", "--base-url", url, "--harness", harness, *TASK, "--limit", "3")
+    told = tried(*arguments, status=0 if ready == "ready" else 2)
+    if (harness, ready) == ("inspect", "ready"):
+        advice = "inspect eval-set halu_tasks/refact_judgment_independent "
+    assert found in told and advice in told
+    assert server.probed == (ready is not None) and not server.asked
+
+
+def test_models_that_answer_are_shown_beside_those_that_do_not(
+    serve: Any, here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+    good = {"model": "openai-api/local/x", "base_url": serve(lambda request: 500).url}
+    weights = {"harness": "lm_eval", "model": "hf", "arguments": {"pretrained": "a/b"}}
+    models = {"good": good, "bad": {**good, "base_url": DEAD}, "weights": weights, "embedded": {"model": "halu/oracle"}}
+    (tmp_path / "models.yaml").write_text(json.dumps({"models": models}))
+    done = here("run", tmp_path / "models.yaml", *TASK, "--dry-run", "-o", tmp_path / "out")
+    assert done.returncode == 3 and f"halu-tasks: bad: model openai-api/local/x at {DEAD} cannot" in done.stderr
+    first, second, third = done.stdout.splitlines()
+    # Inspect's client insists on a key
+    assert first.startswith("LOCAL_API_KEY=none inspect eval-set ")
+    assert "--model hf " in second and "--model halu/oracle " in third
+
+
+@pytest.mark.parametrize(("path", "advised"), [("/v1", ""), ("", "/v1")])
+def test_a_server_without_the_responses_api_is_named_otherwise(
+    serve: Any, tried: Tried, path: str, advised: str
+) -> None:
+    """Inspect asks `openai/gpt-5…` in that API, which few servers but OpenAI's have."""
+    server = serve(lambda request: 500, paths=["/v1/chat/completions"])
+    url = server.url.removesuffix("/v1") + path
+    told = tried("openai/gpt-5-mine", "--base-url", url, *TASK, status=2)
+    assert f"has no Responses API (404 for {path}/responses)" in told
+    advice = told.partition("name the model openai-api/local/gpt-5-mine")[2]
+    assert advice and (server.url in advice) == bool(advised)
+
+
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_an_address_that_lacks_v1_is_named_with_it(serve: Any, tried: Tried, harness: str) -> None:
+    server = serve(lambda request: 500, paths=["/v1/chat/completions"])
+    root = server.url.removesuffix("/v1")
+    told = tried("openai-api/local/NAME", "--base-url", root, "--harness", harness, *TASK, status=2)
+    assert told.strip().endswith(f"/v1: {server.url}")
+
+
+def test_a_model_without_files_is_one_error(tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (f"hf/{tmp_path}/tinyy", "hf/./tinyy", "hf/models/a/tinyy"):
+        assert "the folder does not exist; correct the path" in tried(name, *TASK, status=2)
+    assert "its files cannot be read from the Hub" in tried("hf/no/such", *TASK, status=2)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_model_that_would_be_loaded_is_not_asked(
+    tried: Tried, tmp_path: Path, installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from halu_tasks.core import extras
+
+    monkeypatch.setattr(extras, "find_spec", lambda module: module if installed else None)
+    told = tried(f"hf/{tmp_path}", *TASK, status=0 if installed else 2)
+    assert ("lm_eval run --model hf " if installed else 'pip install "halu-tasks[hf]"') in told
+
+
+def test_data_key_judge_and_provider_are_one_error_each(
+    tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    judge = ("--judge", "openai-api/local/JUDGE", "--judge-base-url", DEAD)
+    sample = ("--data", "sample")
+    for arguments, message in (
+        (("openai/x", "--tasks", "refact_judgement"), "did you mean 'refact_judgment'?"),
+        (("anthropic/x", "--tasks", "fave", *sample, "--harness", "lm_eval"), "lm-eval has no counterpart"),
+        (("halu/oracle", "--tasks", "fave", *sample, "--chat-template"), "use it with --harness lm_eval"),
+        (("opnai/x", "--tasks", "cfaith_tf", *sample), "model opnai/x: Model API opnai"),
+        (("openai/gpt-4o", "--tasks", "cfaith_tf", *sample), "No OPENAI_API_KEY"),
+        (("halu/oracle", "--tasks", "refact", "--data", tmp_path / "nowhere"), f"{tmp_path}/nowhere"),
+        (("halu/oracle", "--tasks", "halluverse_m3_en"), "download it manually"),
+        (("halu/oracle", "--tasks", "fave", *sample, *judge), "JUDGE"),
+    ):
+        assert message in tried(*arguments, status=2)
+
+
+def test_a_judged_task_without_a_judge_is_warned_of(here: Any, tmp_path: Path) -> None:
+    done = here("run", "halu/oracle", "--tasks", "fave", "--data", "sample", "--dry-run", "-o", tmp_path / "out")
+    assert done.returncode == 0 and "share_cited" in done.stderr and "fave: no judge was named" in done.stderr
