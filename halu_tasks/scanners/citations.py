@@ -14,7 +14,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.judging.judge import Judge
 from halu_tasks.scanners.transcripts import TranscriptReply, field_of, no_reply, reply_of
 from halu_tasks.scorers.benchmarks.fave import JUDGING, GoldPaper, cited_sentences, references_of, score, summary_of
-from halu_tasks.scorers.citations.references import YEARS
+from halu_tasks.scorers.citations import YEARS
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.solvers.arguments import checked

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy.typing as npt
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.citations.citations import cited
-from halu_tasks.scorers.citations.references import Paper, Reference, references
+from halu_tasks.scorers.citations import Paper, Reference, cited, references
 from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.metrics import NO_ERROR, Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
