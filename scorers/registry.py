@@ -27,10 +27,10 @@ ReferenceReplies = Mapping[str, "Sequence[Metric]"]
 """The metrics, by name of a fixed reply, that compute from scores what this reply would score on the same items."""
 
 READINGS = {
-    "checked_claims": "benchmarks.halueval:claims_verdict",
+    "checked_claims": "benchmarks.labels:claims_verdict",
     "choice": "reading.questions:choice",
     "error_type": "reading.questions:error_type",
-    "factchd_label": "benchmarks.factchd:read_label",
+    "factchd_label": "reading.questions:factual",
     "hallucinates": "reading.questions:hallucinates",
     "hallucinates_multilingual": "reading.questions:hallucinates_multilingual",
     "letter_alone": "benchmarks.published:letter_alone",
@@ -47,16 +47,16 @@ READINGS = {
 """The function of each reading, as `module:name` relative to this package."""
 
 SCORERS = {
-    "cfaith_open": "benchmarks.cfaith:open_scorer",
-    "checked_claims": "benchmarks.halueval:claims_scorer",
-    "error_type": "benchmarks.halluverse25:error_type_scorer",
-    "exact_match": "benchmarks.correction:exact_match_scorer",
-    "expmatch": "benchmarks.expmatch:expmatch_scorer",
-    "factchd": "benchmarks.factchd:factchd_scorer",
-    "fave": "benchmarks.fave:fave_scorer",
-    "hallucination_rate": "benchmarks.cfaith:hallucination_rate_scorer",
-    "iou": "benchmarks.localization:iou_scorer",
-    "verdict": "benchmarks.label_scorer:verdict_scorer",
+    "cfaith_open": "benchmarks.judged:open_scorer",
+    "checked_claims": "benchmarks.labels:claims_scorer",
+    "error_type": "benchmarks.labels:error_type_scorer",
+    "exact_match": "benchmarks.strings:exact_match_scorer",
+    "expmatch": "benchmarks.explanations:expmatch_scorer",
+    "factchd": "benchmarks.explanations:factchd_scorer",
+    "fave": "benchmarks.judged:fave_scorer",
+    "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
+    "iou": "benchmarks.strings:iou_scorer",
+    "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""
 

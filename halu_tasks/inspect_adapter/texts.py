@@ -14,6 +14,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Solver, TaskState
 
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Item
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.figures import method_figures, spread
 from halu_tasks.inspect_adapter.records import ScoreRecord
@@ -116,7 +117,7 @@ def text_score() -> Scorer:
     async def score(state: TaskState, target: Target) -> InspectScore:
         answer = hallucinates(state.output.completion)
         id = str(state.sample_id)
-        label_score = score_label(id, id, target.text, answer, {})
+        label_score = score_label(Item(id, id, target.text), answer)
         measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         measurements |= label_score.measurements if target.text else {}
         label_score = replace(label_score, measurements=measurements)

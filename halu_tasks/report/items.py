@@ -14,7 +14,7 @@ from halu_tasks.report.board import Column
 from halu_tasks.report.records import OtherScore, ShownItem, ShownReply
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import ScoredReply
-from halu_tasks.scorers.benchmarks.localization import places
+from halu_tasks.scorers.benchmarks.strings import places
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score

@@ -25,7 +25,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.data.rows import json_lines, require_fields, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of
+from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL
 

@@ -31,8 +31,9 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.data.rows import json_lines, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks import factchd
+from halu_tasks.scorers.benchmarks import explanations
 from halu_tasks.scorers.methods.ngram import tokens
+from halu_tasks.scorers.reading.questions import factual
 from halu_tasks.text.folding import fold
 from halu_tasks.text.sentences import sentences
 
@@ -294,21 +295,21 @@ def reason_of(label: str, explanation: str) -> Answer[str]:
 
     The answer is empty if a reader of the row would find the other label, or none.
     """
-    opening = factchd.label_of(explanation)
+    opening = explanations.label_of(explanation)
     if opening not in (None, label):
         return Answer(None, "states the other label")
     if opening:
-        explanation = factchd.explanation_of(explanation)
+        explanation = explanations.explanation_of(explanation)
     reason = f"{label}.\n{explanation.strip()}"
-    label_read = factchd.read(reason)[0].value
-    if label_read != label or factchd.label_of(reason) != label or not factchd.explanation_of(reason):
+    label_read = factual(reason).value
+    if label_read != label or explanations.label_of(reason) != label or not explanations.explanation_of(reason):
         return Answer(None, "states the other label" if label_read else "states no label")
     return Answer(reason)
 
 
 def explanation_faults(reason: str, evidence: Evidence) -> list[tuple[str, str]]:
     """Return what is wrong with an explanation: fewer than three sentences, or no evidence cited."""
-    explanation = factchd.explanation_of(reason)
+    explanation = explanations.explanation_of(reason)
     faults = []
     if (number := len(sentences(explanation))) < _SENTENCES:
         faults.append(("fewer than three sentences", f"{number} sentences"))
