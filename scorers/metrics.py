@@ -39,7 +39,7 @@ from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
-from halu_tasks.scorers.statistics.intervals import Interval, deviations, mean_interval, score_interval, support
+from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import (
     Chunk,
     Flags,
@@ -100,7 +100,7 @@ class ErrorModel:
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] | None = None
     averaged: bool = False
     supported: Callable[[Array], bool] = lambda total: True
-    interval: Interval | None = score_interval
+    interval: Interval | None = exact_interval
 
 
 NO_ERROR = ErrorModel(interval=None)
@@ -358,7 +358,8 @@ def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
         return None if None in known else Estimate(mean.value, None, None, None)
     errors = np.zeros((len(parts), columns.clusters))
     for row, part in zip(errors, parts, strict=True):
-        row[part.contributes] = deviations(part.without[part.contributes])
+        without = part.without[part.contributes]
+        row[part.contributes] = math.sqrt(1 - 1 / len(without)) * (math.fsum(without.tolist()) / len(without) - without)
     covariance = errors @ errors.T
     stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / len(parts)
     low, high = mean_interval(np.array(ends).T, np.array([part.value for part in parts]), covariance)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from halu_tasks.scorers.benchmarks.label_scorer import position_bias
+from halu_tasks.scorers.benchmarks.labels import position_bias
 from halu_tasks.scorers.classification import Figure, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Metric, estimate, left_out, mean, mean_of, micro

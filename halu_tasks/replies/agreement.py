@@ -12,8 +12,8 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import check_predictions, read_predictions, with_target
-from halu_tasks.scorers.metrics import as_json
-from halu_tasks.scorers.statistics.agreement import Measured, agreement
+from halu_tasks.scorers.metrics import Estimate, as_json
+from halu_tasks.scorers.statistics.agreement import agreement
 from halu_tasks.tasks import Built, build
 
 GOLD = "gold"
@@ -55,11 +55,11 @@ class Agreement:
     items: int
     unparsed: Mapping[str, int]
     missing: Mapping[Path, int]
-    measures: Mapping[str, Measured]
+    measures: Mapping[str, tuple[int, Estimate | None]]
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
-        figures = as_json({name: measure.estimate for name, measure in self.measures.items() if measure.estimate})
+        figures = as_json({name: estimate for name, (_, estimate) in self.measures.items() if estimate})
         return {
             "task": self.built.task.name,
             "scoring": self.built.options.scoring,
@@ -68,7 +68,7 @@ class Agreement:
             "unparsed": dict(self.unparsed),
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
-            "items": {name: measure.items for name, measure in self.measures.items()},
+            "items": {name: items for name, (items, _) in self.measures.items()},
             "version": self.built.version,
         }
 

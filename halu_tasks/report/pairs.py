@@ -17,8 +17,8 @@ from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
 from halu_tasks.scorers.statistics.simultaneous import (
     LEVEL,
     Contrast,
-    adjusted_equality,
     adjusted_p_values,
+    holm,
     influence,
     rank_ranges,
 )
@@ -68,7 +68,8 @@ def differences(board: Board, margin: float | None = None) -> Differences:
         places += [column for column in board.columns if column.main == main]
         contrasts = [one for place in places for one in _contrasts(place, margin)]
         family = [one.contrast for one in contrasts]
-        p_values = zip(adjusted_p_values(family), adjusted_equality(family), strict=True)
+        equal = holm([one.difference.p_equal for one in contrasts])
+        p_values = zip(adjusted_p_values(family), equal, strict=True)
         tested = [_pair(one, board, *p) for one, p in zip(contrasts, p_values, strict=True)]
         ranks |= {place: _ranks(place, board, tested) for place in places}
         pairs += tested
@@ -101,7 +102,7 @@ def _contrasts(place: Column | Mean, margin: float | None) -> Iterator[_PairOfEn
         for (i, first), (j, second) in combinations(enumerate(sums), 2):
             if (i, j) in found:
                 one = found[i, j]
-                contrast = Contrast(one.value, one.p, influences[i], influences[j], one.p_equal)
+                contrast = Contrast(one.value, one.p, influences[i], influences[j])
                 yield _PairOfEntries(place, metric, first, second, one, contrast)
 
 
@@ -162,14 +163,14 @@ def _rule(main: int, apart: int, margin: float | None) -> str:
         return ""
     families = [f"{_number(main)} between models on main tasks and group means"] if main else []
     families += [f"{_number(apart)} in results shown apart"] if apart else []
-    equal = "" if margin is None else f", “equal” (within ±{margin:g})"
     several = len(families) > 1
     analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
+    equal = "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is at most 5%, too (Holm)."
     return (
-        f"“Better”{equal}, “open” and ranks come from {analyses}. The probability of any false claim in "
+        f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "
         f"{'each' if several else 'it'} is at most 5% (p values adjusted by the step-down maximum of a bootstrap "
-        "over clusters). Intervals are of one pair on one task alone, so an interval can exclude 0 although the pair "
-        "is open."
+        f"over clusters).{equal} Intervals are of one pair on one task alone, so an interval can exclude 0 although "
+        "the pair is open."
     )
 
 
