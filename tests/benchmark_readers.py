@@ -22,7 +22,7 @@ from halu_tasks.builders import optimize, replies
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer, judge
-from halu_tasks.scorers.benchmarks import factchd, fave, halueval, published
+from halu_tasks.scorers.benchmarks import explanations, labels, published
 from halu_tasks.scorers.reading import claims, declining, questions, strings
 from halu_tasks.tasks import build, registry
 
@@ -101,10 +101,10 @@ def readers() -> dict[str, Read]:
         "claims.checks": claims.checks,
         "claims.supported": claims.supported,
         "declining.declines": declining.declines,
-        "factchd.read": factchd.read,
-        "fave.read_support": fave.read_support,
-        "halueval.claims_verdict": halueval.claims_verdict,
-        "halueval.published_judgement": halueval.published_judgement,
+        "explanations.read": explanations.read,
+        "claims.read_support": claims.read_support,
+        "labels.claims_verdict": labels.claims_verdict,
+        "published.published_judgement": published.published_judgement,
         "optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}."),
         "published.entities": published.entities,
         "published.sentence": published.sentence,

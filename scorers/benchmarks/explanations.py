@@ -220,10 +220,15 @@ def label_of(reason: str) -> str | None:
     return None if first is None else NON_FACTUAL if first["non"] else FACTUAL
 
 
+def read(reply: str) -> tuple[Answer[str], str]:
+    """Return the label of a reply, and its explanation, which is the reply without reasoning and leading label."""
+    text = strip_reasoning(reply) or ""
+    return factual(reply), explanation_of(str(structured_reply(text).get("explanation", text)))
+
+
 def score_factchd(item: Item, reply: str, verdicts: object = None) -> Score:
     """Score a reply in `strict`: an unparsed one is worth nothing, its explanation included."""
-    answer, text = factual(reply), strip_reasoning(reply) or ""
-    explanation = explanation_of(str(structured_reply(text).get("explanation", text)))
+    answer, explanation = read(reply)
     found = matches(explanation, explanation_of(str(item.gold["reason"])))
     if answer.value is None:
         found = {part: None if match is None else 0.0 for part, match in found.items()}

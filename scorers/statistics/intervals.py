@@ -4,12 +4,16 @@ One rule gives the interval of every metric, that of Korn and Graubard (1998, "C
 Small Expected Number of Positive Counts Estimated from Survey Data", Survey Methodology 24): the exact binomial
 interval (Clopper and Pearson 1934) of as many independent observations as would have the jackknife's standard error,
 which accounts for clusters and for metrics that are not means. For a rate without an upper bound, it is the exact
-interval of a Poisson rate (Garwood 1936). Two things are added to it.
+interval of a Poisson rate (Garwood 1936). Three things are added to it.
 
 *The standard error is itself estimated.* If few clusters carry the variance, it is uncertain, and Student's t reduces
 the number of observations, with Satterthwaite's degrees of freedom (1946). Only that part of the uncertainty counts
 which the value does not explain: right and wrong answers of single items have the variance v(1-v) whatever the sample.
-In a sample without any variance, each cluster is an observation.
+
+*Clusters that were not seen.* Without any event, each cluster is an observation. In a sample of any other value
+without variance, up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for 0 of n, may differ from
+those seen. If one cluster differs a little, hardly more is known: this part decreases with the number of clusters that
+carry the variance, and is added to the other by the squares of the two distances (Zou and Donner 2008).
 
 *Counts with a long tail.* If few clusters have most of the events, the upper end has to be further away
 (`_skewed_end`).
@@ -143,18 +147,39 @@ def exact_interval(
     clusters = min(clusters or moments.number, moments.number)
     in_units = moments.in_units(width)
     implied, derivative = (v * (1 - v), 1 - 2 * v) if is_bounded else (v, 1.0)
+    t = float(stdtrit(clusters - 1.0, 0.975))
+    n, unseen = clusters * (NORMAL / t) ** 2, unseen_share(clusters, t) if implied > 0 else 0.0
     varies = implied > 0 and in_units.second > NO_VARIANCE
-    degrees = degrees_of_freedom(in_units, derivative / implied) if varies else clusters - 1.0
-    t = float(stdtrit(min(degrees, clusters - 1.0), 0.975))
-    n = (implied / in_units.second if varies else clusters) * (NORMAL / t) ** 2
-    if is_bounded:
+    if varies:
+        t = float(stdtrit(min(degrees_of_freedom(in_units, derivative / implied), clusters - 1.0), 0.975))
+        n = implied / in_units.second * (NORMAL / t) ** 2
+        unseen *= math.sqrt(unseen_weight(in_units, implied / clusters))
+    low = high = v
+    if is_bounded and (varies or not unseen):
         low = float(betaincinv(n * v, n * (1 - v) + 1, 0.025)) if v > 0 else 0.0
         high = float(betaincinv(n * v + 1, n * (1 - v), 0.975)) if v < 1 else 1.0
-    else:
+    elif varies or not unseen:
         low = float(gammaincinv(n * v, 0.025)) / n if v > 0 else 0.0
         high = float(gammaincinv(n * v + 1, 0.975)) / n
         high = max(high, _skewed_end(v, moments, t)) if varies else high
-    return bottom + width * low, bottom + width * high
+    # what was not seen is at an end of the range; without an upper end, one event or as many as were seen on average
+    above = unseen * (1 - v if is_bounded else max(v, 1.0))
+    low, high = v - math.hypot(v - low, unseen * v), v + math.hypot(high - v, above)
+    return bottom + width * max(low, 0.0), bottom + width * (min(high, 1.0) if is_bounded else high)
+
+
+def unseen_share(clusters: int, t: float) -> float:
+    """Compute the share of all clusters, at most, that are unlike each of those seen."""
+    return 1 / (1 + clusters / t / t) if t else 0.0
+
+
+def unseen_weight(moments: Moments, scale: float) -> float:
+    """Compute the weight, 0 to 1, of clusters that were not seen, if a variance is above 0.
+
+    It is 1/k² if k clusters carry the variance, as k do that deviate equally while the others do not, and less if the
+    variance is not far below `scale`, that of single observations, 0 or 1, in the place of clusters.
+    """
+    return max(1 - moments.second / scale, 0.0) * (moments.fourth / moments.second**2) ** 2
 
 
 def _skewed_end(v: float, moments: Moments, t: float) -> float:

@@ -14,7 +14,13 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, support
+from halu_tasks.scorers.statistics.intervals import (
+    NO_VARIANCE,
+    degrees_of_freedom,
+    support,
+    unseen_share,
+    unseen_weight,
+)
 from halu_tasks.scorers.statistics.jackknife import LeftOut, Spread
 
 
@@ -208,12 +214,7 @@ class DifferenceError(NamedTuple):
         if not self.unseen:
             return seen
         t = float(stdtrit(self.clusters - 1, tail))
-        return math.hypot(seen, math.sqrt(self.unseen) * room * _unseen_share(self.clusters, t))
-
-
-def _unseen_share(clusters: int, t: float) -> float:
-    """Compute the share of all clusters, at most, that are unlike each of those seen."""
-    return 1 / (1 + clusters / t / t) if t else 0.0
+        return math.hypot(seen, math.sqrt(self.unseen) * room * unseen_share(self.clusters, t))
 
 
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
@@ -228,14 +229,10 @@ def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     width = metric.range[1] - metric.range[0]
     unit = width if math.isfinite(width) else 1.0
     moments = spread.moments.in_units(unit)
-    variance, unseen = 0.0, 1.0
-    if moments.second > NO_VARIANCE:
-        variance = moments.second
-        # k clusters that deviate equally, while the others do not, carry the variance like k
-        carriers = moments.second**2 / moments.fourth
-        unseen = max(1 - variance * rests_on, 0.0) / carriers**2
+    varies = moments.second > NO_VARIANCE
+    unseen = unseen_weight(moments, 1 / rests_on) if varies else 1.0
     return DifferenceError(
-        stderr=math.sqrt(variance) * unit,
+        stderr=math.sqrt(moments.second) * unit if varies else 0.0,
         degrees=min(degrees_of_freedom(moments), rests_on - 1.0),
         width=width,
         unseen=unseen if math.isfinite(width) else 0.0,

@@ -147,13 +147,13 @@ FAULTS = {
     "judge missing": (GENERATIVE, "judge: null\n", "judge", "is missing; answers of the kind judged_text need a judge"),
     "judge where none is asked": (
         ENTITY,
-        "judge: !function halu_tasks.scorers.benchmarks.cfaith.JUDGING\n",
+        "judge: !function halu_tasks.scorers.benchmarks.judged.OPEN_ANSWER\n",
         "judge",
         "only answers of the kind judged_text have a judge, not spans",
     ),
     "wrong judge": (
         GENERATIVE,
-        "judge: !function halu_tasks.scorers.benchmarks.cfaith.read_verdict\n",
+        "judge: !function halu_tasks.scorers.benchmarks.judged.read_verdict\n",
         "judge",
         "expected an instance of JudgeSpec",
     ),

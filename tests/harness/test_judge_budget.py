@@ -25,7 +25,7 @@ from halu_tasks.judging.budget import Budget, Price, dollars, open_budget
 from halu_tasks.judging.judge import Judge
 from halu_tasks.judging.shared_budget import budget_variables
 from halu_tasks.lm_eval_adapter.models import ReplayLM
-from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 
 Serve = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
@@ -168,7 +168,7 @@ def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_
     server = serve(priced, delay=0.05)
     model = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
     options = JudgeOptions(judge_max_cost=5.0, judge_price="2.5/10")
-    asked = Judge(model, JUDGING, options, store=tmp_path / "verdicts")
+    asked = Judge(model, OPEN_ANSWER, options, store=tmp_path / "verdicts")
     labels: list[str] = []
 
     async def ask(scope: anyio.CancelScope) -> None:

@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from halu_tasks.core.options import Assumption
-from halu_tasks.scorers.benchmarks import fave
-from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER, SUMMARY
 from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
-from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, with_known_error
+from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, judge_error_metrics, ppi_mean, with_known_error
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.judge_error import judge_error_metrics, ppi_mean
 
 METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
 VERDICTS = {True: Verdict(CONFLICT), False: Verdict(CONSISTENT)}
@@ -38,7 +36,7 @@ def figures(
     ]
     scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
     scores += [Score(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
-    return estimates(METRICS, (with_known_error(score, JUDGING, reference, assumed) for score in scores))
+    return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, assumed) for score in scores))
 
 
 def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: float = 0.92) -> list[Row]:
@@ -129,7 +127,7 @@ def test_a_label_is_of_the_reply_that_was_labelled() -> None:
     )
     seen, other, unseen = (
         with_known_error(
-            Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), JUDGING, labels, None
+            Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), OPEN_ANSWER, labels, None
         ).measurements
         for answer in ("Paris is not", "other", "neither")
     )
@@ -153,7 +151,7 @@ def test_replies_count_as_often_as_they_stand_for_others() -> None:
             Score(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
             for at, said in enumerate(judge)
         )
-        judged = [with_known_error(score, JUDGING, reference, None) for score in scores]
+        judged = [with_known_error(score, OPEN_ANSWER, reference, None) for score in scores]
         return estimates(METRICS, judged)["hallucination_rate_ppi"]
 
     weighted = rate(stands_for)
@@ -168,7 +166,7 @@ def test_labels_may_lie_between_yes_and_no(top: float) -> None:
         Score(str(at), str(at), "a", "", {"hallucinated": float(at % 2)}, verdicts=[VERDICTS[bool(at % 2)]])
         for at in range(40)
     ]
-    judged = [with_known_error(score, JUDGING, labels, None) for score in scores]
+    judged = [with_known_error(score, OPEN_ANSWER, labels, None) for score in scores]
     assert estimates(METRICS, judged)["hallucination_rate_ppi"].value == pytest.approx(top / 2)
 
 
@@ -190,7 +188,7 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
 
     def corrected(labelled: list[VerdictLabel]) -> Estimate:
         reference = ReferenceLabels.of("", labelled)
-        judged = [with_known_error(score, fave.JUDGING, reference, None) for score in scores]
+        judged = [with_known_error(score, SUMMARY, reference, None) for score in scores]
         return estimates(metrics, judged)["hallucinations_per_summary_ppi"]
 
     assert corrected(labels).value == pytest.approx(real / 120)

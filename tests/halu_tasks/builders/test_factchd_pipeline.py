@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.benchmarks.factchd import check_row
+from halu_tasks.benchmarks.explanations import check_row
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
 from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline
 from halu_tasks.builders.pipelines.factchd_rules import explanation_faults, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
+from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of, label_of, read
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
 
