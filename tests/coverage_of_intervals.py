@@ -30,7 +30,7 @@ from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Metric, estimate, left_out, mean, mean_of, micro
 from halu_tasks.scorers.statistics.agreement import cohen_kappa
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
-from halu_tasks.scorers.statistics.paired import differences_of
+from halu_tasks.scorers.statistics.differences import differences_of
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

@@ -26,7 +26,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.scorers.methods.cost import COUNTED
+from halu_tasks.scorers.methods import COUNTED
 
 
 def collect(

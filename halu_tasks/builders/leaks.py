@@ -18,11 +18,10 @@ import numpy.typing as npt
 
 from halu_tasks.builders.pipeline import TextPair
 from halu_tasks.core.hashing import stable_number
-from halu_tasks.scorers.methods.ngram import tokens
+from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import roc_auc
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
 
 PAIRS = 5_000
 """Maximum number of pairs in a sample; shares and areas over this many have a standard error below 0.01."""

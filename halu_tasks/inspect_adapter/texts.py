@@ -20,11 +20,10 @@ from halu_tasks.inspect_adapter.figures import method_figures, spread
 from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.inspect_adapter.scorer import with_method_output
 from halu_tasks.scorers.classification import label_metric, score_label
-from halu_tasks.scorers.methods.cost import cost_of
+from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates, mean, share_abstained, share_unparsed
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.statistics.calibration import probability_metrics
-from halu_tasks.scorers.statistics.probability import FACT, with_probability
+from halu_tasks.scorers.statistics.calibration import FACT, probability_metrics, with_probability
 from halu_tasks.solvers.method_record import MethodRecord
 
 _ALL_METRICS = (

@@ -38,7 +38,7 @@ from halu_tasks.report.table import ItemTable
 from halu_tasks.results.entry import Entry, different_settings, possible_duplicates
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
-from halu_tasks.scorers.methods.cost import total
+from halu_tasks.scorers.methods import total
 from halu_tasks.scorers.metrics import Estimate, ItemSums, Metric, by_cluster, estimates
 from halu_tasks.scorers.score import Score
 

@@ -25,8 +25,7 @@ from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import BINS, brier, ece
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 
 UNPARSED = "unparsed"
 JUDGED_ONCE = (

@@ -18,7 +18,7 @@ from halu_tasks.scorers.benchmarks.strings import places
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}

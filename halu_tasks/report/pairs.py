@@ -12,16 +12,19 @@ from halu_tasks.report.board import Board, Column, Mean
 from halu_tasks.report.records import Comparison, EntryPair, Wins
 from halu_tasks.results.entry import Entry
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.statistics.paired import Difference, differences_of, items_of, without_clusters
-from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
-from halu_tasks.scorers.statistics.simultaneous import (
+from halu_tasks.scorers.statistics.differences import (
     LEVEL,
     Contrast,
+    Difference,
     adjusted_p_values,
+    differences_of,
     holm,
     influence,
+    items_of,
     rank_ranges,
+    without_clusters,
 )
+from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
 
 Ranks = Mapping[Entry, tuple[int, int]]
 """The confidence sets of ranks by entry."""

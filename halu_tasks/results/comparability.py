@@ -8,7 +8,7 @@ from typing import NamedTuple
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.statistics.paired import same_items
+from halu_tasks.scorers.statistics.differences import same_items
 from halu_tasks.tasks import Task
 
 

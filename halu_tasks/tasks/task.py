@@ -256,8 +256,7 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers.reader import was_read, with_reader
-        from halu_tasks.scorers.wordings import with_wordings, wordings_of
+        from halu_tasks.scorers.option_metrics import was_read, with_reader, with_wordings, wordings_of
 
         metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
         return with_reader(metrics) if self.read and was_read(scores) else metrics
@@ -269,7 +268,7 @@ class Task:
 
     def reading_spec(self, mode: str) -> JudgeSpec | None:
         """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
-        from halu_tasks.scorers.reader import reader_spec
+        from halu_tasks.scorers.option_metrics import reader_spec
 
         if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
             return None
@@ -320,7 +319,7 @@ class Task:
         return replace(score, outcome=outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply) -> Score:
-        from halu_tasks.scorers.statistics.probability import with_probability  # imports numpy, which listings avoid
+        from halu_tasks.scorers.statistics.calibration import with_probability  # imports numpy, which listings avoid
 
         for text in self._readings(mode, reply.text):
             score = self.scoring[mode].score(item, text, None)

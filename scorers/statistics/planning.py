@@ -31,7 +31,7 @@ from scipy.special import nctdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import Difference, difference
+from halu_tasks.scorers.statistics.differences import Difference, difference
 
 POWER = 0.8
 """The usual probability with which a difference is to be detected."""

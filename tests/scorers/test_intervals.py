@@ -19,8 +19,8 @@ from statsmodels.stats.rates import confint_poisson
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import auprc
+from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.scorers.statistics.intervals import Moments, exact_interval
-from halu_tasks.scorers.statistics.paired import difference
 
 ACC = mean("acc", "correct")
 COUNT = replace(mean("count", "correct"), range=(0.0, math.inf))

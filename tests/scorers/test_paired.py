@@ -19,7 +19,7 @@ from halu_tasks.scorers.classification import both_right, label_metric, macro_me
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
-from halu_tasks.scorers.statistics.paired import Difference, difference, same_items
+from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
 
 ACC = mean("acc", "correct")
 F1 = label_metric("f1", "Yes", "f1")

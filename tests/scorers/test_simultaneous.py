@@ -15,14 +15,15 @@ from statsmodels.stats.multitest import multipletests
 from halu_tasks.scorers.metrics import Metric, mean, mean_of
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import roc_auc
-from halu_tasks.scorers.statistics.paired import differences_of, without_clusters
-from halu_tasks.scorers.statistics.simultaneous import (
+from halu_tasks.scorers.statistics.differences import (
     Contrast,
     Influence,
     adjusted_p_values,
+    differences_of,
     holm,
     influence,
     rank_ranges,
+    without_clusters,
 )
 
 ACC = mean("acc", "correct")

@@ -32,7 +32,7 @@ from halu_tasks.core.hashing import short_hash
 from halu_tasks.data.rows import json_lines, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import explanations
-from halu_tasks.scorers.methods.ngram import tokens
+from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.reading.questions import factual
 from halu_tasks.text.folding import fold
 from halu_tasks.text.sentences import sentences
