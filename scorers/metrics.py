@@ -39,7 +39,7 @@ from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
-from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
+from halu_tasks.scorers.statistics.intervals import Interval, default_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import (
     Chunk,
     Flags,
@@ -100,7 +100,7 @@ class ErrorModel:
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] | None = None
     averaged: bool = False
     supported: Callable[[Array], bool] = lambda total: True
-    interval: Interval | None = exact_interval
+    interval: Interval | None = default_interval
 
 
 NO_ERROR = ErrorModel(interval=None)
