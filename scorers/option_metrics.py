@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from halu_tasks.core.items import WORDING
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.answer import INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms
@@ -24,7 +24,7 @@ from halu_tasks.scorers.score import Score
 
 NO_LABEL = "no answer"
 """The reading of a reply that states none of the labels."""
-UNSURE: tuple[Outcome, ...] = ("inferred", "unparsed")
+UNSURE: tuple[Outcome, ...] = (INFERRED, UNPARSED)
 """The outcomes of reading that the reader is asked about."""
 
 
@@ -100,7 +100,7 @@ def read_again(score: Score) -> Score:
     if answer == score.answer:
         return score
     right = {"correct": float(answer == score.target)} if "correct" in score.measurements else {}
-    outcome: Outcome = "unparsed" if answer is None else "answered"
+    outcome: Outcome = UNPARSED if answer is None else "answered"
     return replace(score, answer=answer, outcome=outcome, measurements={**score.measurements, **right})
 
 

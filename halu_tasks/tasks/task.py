@@ -16,7 +16,7 @@ from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
-from halu_tasks.scorers.answer import Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, INFERRED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, Label
 from halu_tasks.scorers.reading.declining import only_declines
@@ -36,7 +36,7 @@ Real replies that continue with another question after their answer do so much e
 """
 
 
-_IN_PAPER: Mapping[Outcome, Outcome] = {"abstained": "unparsed", "inferred": "answered"}
+_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: "answered"}
 
 
 @dataclass(frozen=True)
@@ -315,7 +315,7 @@ class Task:
         text = self.judged_text(mode, item, reply.text)
         score = self.scoring[mode].score(item, text, labels)
         abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
-        outcome = "abstained" if abstains else score.outcome
+        outcome = ABSTAINED if abstains else score.outcome
         return replace(score, outcome=outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply) -> Score:
