@@ -15,7 +15,7 @@ rate of Rogan and Gladen (1978). Each estimate is a function of sums over cluste
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -136,6 +136,27 @@ def with_known_error(
             counts |= {f"assumed_{name}_low": ends[0], f"assumed_{name}_high": ends[1]}
     measurements = {**score.measurements, **{name: float(count) for name, count in counts.items()}}
     return replace(score, measurements=measurements)
+
+
+def drawn_otherwise(scores: Sequence[Score]) -> str | None:
+    """Say why labels without weights cannot be a random part of a run's verdicts; None if they can be one.
+
+    They cannot if the judge calls more or fewer of the labelled verdicts a hallucination than of all, by six standard
+    errors, which leaves room for verdicts on the same reply.
+    """
+    names = "labels", "label_weight", "labelled_positive", "verdicts_read", "verdicts_positive"
+    labels, weight, labelled, read, positive = (
+        sum(score.measurements.get(name, 0.0) for score in scores) for name in names
+    )
+    if not 0 < labels < read or weight != labels:
+        return None
+    share = positive / read
+    if abs(labelled / labels - share) <= 6 * math.sqrt(share * (1 - share) / labels * (1 - labels / read)):
+        return None
+    return (
+        f"the judge calls {labelled / labels:.0%} of the labelled verdicts a hallucination, and {share:.0%} of all, so "
+        "the labels are no random part of them: add a column `weight`, 1 / the probability of being drawn"
+    )
 
 
 def _same_reply(labelled: str, answer: str | list[str] | None) -> bool:

@@ -199,3 +199,17 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
         estimate = corrected(some)
         assert estimate.low is not None and estimate.high is not None
         assert estimate.low < real / 120 < estimate.high
+
+
+@pytest.mark.parametrize(("positives", "weight", "is_told"), [(50, 1.0, True), (50, 2.0, False), (5, 1.0, False)])
+def test_labels_that_are_no_random_part_are_told_of(positives: int, weight: float, is_told: bool) -> None:
+    """A judge calls 100 of 2,000 replies a hallucination; of 100 labels, half are of these, or as many as by chance."""
+    scores = [
+        Score(str(n), str(n), "a", "", {"hallucinated": float(n < 100)}, verdicts=[VERDICTS[n < 100]])
+        for n in range(2_000)
+    ]
+    labelled = [*range(positives), *range(100, 200 - positives)]
+    labels = ReferenceLabels.of("h", [VerdictLabel(str(n), "", None, 0.0, weight=weight) for n in labelled])
+    told = drawn_otherwise([with_known_error(score, OPEN_ANSWER, labels, None) for score in scores])
+    assert bool(told) == is_told
+    assert told is None or "calls 50% of the labelled verdicts a hallucination, and 5% of all" in told
