@@ -15,7 +15,14 @@ from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER, SUMMARY
 from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
-from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, judge_error_metrics, ppi_mean, with_known_error
+from halu_tasks.scorers.reference import (
+    ReferenceLabels,
+    VerdictLabel,
+    drawn_otherwise,
+    judge_error_metrics,
+    ppi_mean,
+    with_known_error,
+)
 from halu_tasks.scorers.score import Score
 
 METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
