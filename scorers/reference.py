@@ -108,7 +108,7 @@ def with_known_error(
         assumed: What is assumed of the judge, if anything.
 
     Returns:
-        The score with the measurements that `statistics.judge_error` sums up; the same score if no judge was asked.
+        The score with the measurements that corrected rates sum up; the same score if no judge was asked.
     """
     if judged.positive is None or not (score.verdicts or judged.measurement in score.measurements):
         return score

@@ -12,8 +12,7 @@ from inspect_ai.solver import TaskState
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
-from halu_tasks.knowledge.index import Knowledge, open_knowledge
-from halu_tasks.knowledge.passages import Snippet
+from halu_tasks.knowledge import Knowledge, Snippet, open_knowledge
 from halu_tasks.solvers.asking import ask, decoding_for
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.passages import (

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
-from halu_tasks.knowledge.index import open_knowledge
-from halu_tasks.knowledge.passages import Snippet, named_files
+from halu_tasks.knowledge import Snippet, named_files, open_knowledge
 from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.tasks import Task

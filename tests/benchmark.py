@@ -238,7 +238,7 @@ def judge_cost(folder: Path, questions: int) -> str:
     """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
     from halu_tasks.core.items import Item
     from halu_tasks.core.options import Options
-    from halu_tasks.judging.blocking import judge_now
+    from halu_tasks.judging.judge import judge_now
     from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:

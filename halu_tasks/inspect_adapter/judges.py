@@ -13,8 +13,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import JUDGE_OPTIONS, JudgeOptions, Options
-from halu_tasks.judging.blocking import open_judge
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import Judge, open_judge
 from halu_tasks.replies.scoring import logger, no_judge
 from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.solvers.sample_metadata import SampleMetadata

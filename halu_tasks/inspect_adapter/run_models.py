@@ -11,8 +11,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.core.credentials import in_address, public
 from halu_tasks.core.errors import HaluTasksError, UsageError
-from halu_tasks.judging.failures import log_retries
-from halu_tasks.judging.reaching import reach
+from halu_tasks.judging.reaching import log_retries, reach
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval.api.filter import Filter
 
-from halu_tasks.core.errors import LM_EVAL, JudgeError
+from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
@@ -93,7 +90,7 @@ class ScoreReplies(Filter):
             for replies, doc in zip(resps, docs, strict=True)
         ]
         try:
-            scores = score_replies(self._built, replies, results_folder())
+            scores = score_replies(self._built, replies)
         except JudgeError as error:
             others = ", ".join(self._keep_other_replies())
             raise JudgeError(f"{error}; replies to other tasks were kept: {others}" if others else str(error)) from None
@@ -108,16 +105,3 @@ class ScoreReplies(Filter):
         for warning in warnings:
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
-
-
-def results_folder() -> Path | None:
-    """Return the folder of lm-eval's option `--output_path`, which tasks cannot ask lm-eval for."""
-    if not sys.argv[0].endswith(LM_EVAL):
-        return None
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--output_path", "-o", type=Path)
-    try:
-        path: Path | None = parser.parse_known_args()[0].output_path
-    except argparse.ArgumentError:
-        return None
-    return path.parent if path and path.suffix == ".json" else path

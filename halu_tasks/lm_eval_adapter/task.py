@@ -21,7 +21,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.lm_eval_adapter.configuration import document, key_places, lm_eval_config, task_path
 from halu_tasks.lm_eval_adapter.item_values import Aggregation, logged
-from halu_tasks.lm_eval_adapter.reply_filters import ScoreReplies, TakeFirst, Weighed, Weight, results_folder
+from halu_tasks.lm_eval_adapter.reply_filters import ScoreReplies, TakeFirst, Weighed, Weight
 from halu_tasks.replies import embedded
 from halu_tasks.replies.scoring import RequestInfo, keep_replies, prepare_judge, score_replies
 from halu_tasks.scorers.score import Score
@@ -189,13 +189,13 @@ class HaluTask(ConfigurableTask):
         """Save the replies to this task.
 
         Returns:
-            The task's name, with the reason if they cannot be saved; None if there are no replies.
+            The task's name with the file, or that there is none; None if there are no replies.
         """
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
         if not replies or self._built.asks_for_probability:
             return None
-        kept = keep_replies(self._built, replies, results_folder())
-        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.message})"
+        path = keep_replies(self._built, replies)
+        return f"{self._built.task.name} ({path or 'could not be saved'})"
 
     _scored = True
     _instances = None  # lm-eval leaves it unset until requests are built
