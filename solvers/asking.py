@@ -24,7 +24,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import Prompt
 from halu_tasks.replies import embedded
-from halu_tasks.scorers.statistics.probability import TokenProbabilities
+from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.solvers.method_record import MethodRecord
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from halu_tasks.scorers.methods.opinions import Opinions
+from halu_tasks.scorers.methods import Opinions
 
 
 @dataclass(frozen=True, kw_only=True)

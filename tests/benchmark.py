@@ -184,19 +184,19 @@ def expmatch_cost(pairs: int = 6_960) -> str:
     from rouge_score.rouge_scorer import RougeScorer
 
     from halu_tasks.core.options import Options
-    from halu_tasks.scorers.benchmarks import factchd
-    from halu_tasks.scorers.benchmarks.expmatch import expmatch, parts_scores, split
+    from halu_tasks.scorers.benchmarks import explanations
+    from halu_tasks.scorers.benchmarks.explanations import expmatch, matches
     from halu_tasks.tasks import build
 
     built = build("factchd", Options(data="sample"))
     items = [built.items[number % len(built.items)] for number in range(pairs)]
     replies = [built.task.oracle(built.items[number * 7 % len(built.items)]) for number in range(pairs)]
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
-    parts = [(split(factchd.explanation_of(item.gold["reason"])), split(factchd.read(reply)[1]))
+    parts = [(explanations.explanation_of(item.gold["reason"]), explanations.read(reply)[1])
              for item, reply in zip(items, replies, strict=True)]  # fmt: skip
     start = time.process_time()
     for gold, reply in parts:
-        expmatch(parts_scores(reply, gold))
+        expmatch(matches(reply, gold))
     seconds = time.process_time() - start
     start = time.process_time()
     for gold, reply in parts:
@@ -239,7 +239,7 @@ def judge_cost(folder: Path, questions: int) -> str:
     from halu_tasks.core.items import Item
     from halu_tasks.core.options import Options
     from halu_tasks.judging.judge import judge_now
-    from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+    from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
         while not (folder / "port").is_file() or not (folder / "port").read_text():
@@ -251,7 +251,7 @@ def judge_cost(folder: Path, questions: int) -> str:
         for repeat in range(4):
             items = [Item(str(n), "c", "a", "", "", gold | {"question": f"{repeat}.{n}"}, {}) for n in range(questions)]
             start = time.perf_counter()
-            judge_now(options, JUDGING, [(item, "reply") for item in items], lambda: None)
+            judge_now(options, OPEN_ANSWER, [(item, "reply") for item in items], lambda: None)
             times.append(time.perf_counter() - start)
         server.kill()
     seconds = min(times[1:])

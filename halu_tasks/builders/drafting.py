@@ -38,7 +38,7 @@ from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.results.readers.inspect import path_of, samples_of
-from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total
+from halu_tasks.scorers.methods import COUNTED, cost_of, total
 from halu_tasks.scorers.metrics import Estimate, jackknife, ratio
 from halu_tasks.solvers.asking import ask, model_in, named_role
 

@@ -9,12 +9,11 @@ from dataclasses import replace
 from inspect_ai.scorer import Metric, SampleScore, metric
 
 from halu_tasks.inspect_adapter.records import ScoreRecord
-from halu_tasks.scorers.methods.cost import total
-from halu_tasks.scorers.methods.opinions import Opinions, opinion_figures
+from halu_tasks.scorers.methods import Opinions, opinion_figures, total
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import difference
-from halu_tasks.scorers.statistics.probability import has_probability
+from halu_tasks.scorers.statistics.calibration import has_probability
+from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.tasks import Task, registry
 
 

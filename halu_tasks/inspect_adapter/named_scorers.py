@@ -17,7 +17,7 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.errors import ArgumentError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.scorer import shown_answer
-from halu_tasks.scorers.benchmarks.expmatch import ALPHA
+from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score

@@ -9,8 +9,7 @@ from typing import Any
 from inspect_ai.scorer import SampleScore
 from inspect_ai.scorer import Score as InspectScore
 
-from halu_tasks.scorers.methods.cost import Cost
-from halu_tasks.scorers.methods.opinions import Opinions
+from halu_tasks.scorers.methods import Cost, Opinions
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import TaskReference
 

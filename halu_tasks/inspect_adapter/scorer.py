@@ -33,11 +33,11 @@ from halu_tasks.replies.scoring import (
     task_reply_warnings,
 )
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.methods.cost import cost_of
-from halu_tasks.scorers.reader import UNSURE
+from halu_tasks.scorers.methods import cost_of
+from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
+from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.asking import tokens_of
 from halu_tasks.solvers.method_record import MethodRecord
 from halu_tasks.solvers.sample_metadata import SampleMetadata

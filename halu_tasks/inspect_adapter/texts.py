@@ -14,16 +14,16 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Solver, TaskState
 
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Item
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.figures import method_figures, spread
 from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.inspect_adapter.scorer import with_method_output
 from halu_tasks.scorers.classification import label_metric, score_label
-from halu_tasks.scorers.methods.cost import cost_of
+from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates, mean, share_abstained, share_unparsed
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.statistics.calibration import probability_metrics
-from halu_tasks.scorers.statistics.probability import FACT, with_probability
+from halu_tasks.scorers.statistics.calibration import FACT, probability_metrics, with_probability
 from halu_tasks.solvers.method_record import MethodRecord
 
 _ALL_METRICS = (
@@ -116,7 +116,7 @@ def text_score() -> Scorer:
     async def score(state: TaskState, target: Target) -> InspectScore:
         answer = hallucinates(state.output.completion)
         id = str(state.sample_id)
-        label_score = score_label(id, id, target.text, answer, {})
+        label_score = score_label(Item(id, id, target.text), answer)
         measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         measurements |= label_score.measurements if target.text else {}
         label_score = replace(label_score, measurements=measurements)

@@ -21,7 +21,7 @@ from lm_eval.api import registry
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
 from halu_tasks.replies.scoring import RequestInfo, task_reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.benchmarks.expmatch import ALPHA
+from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score

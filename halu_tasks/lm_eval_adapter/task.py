@@ -25,7 +25,7 @@ from halu_tasks.lm_eval_adapter.reply_filters import ScoreReplies, TakeFirst, We
 from halu_tasks.replies import embedded
 from halu_tasks.replies.scoring import RequestInfo, keep_replies, prepare_judge, score_replies
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
+from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Built, build, task_of
 from halu_tasks.tasks.asking import response_schema
 from halu_tasks.tasks.yaml_files import TaskFile

@@ -13,8 +13,15 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.judging.judge import Judge
 from halu_tasks.scanners.transcripts import TranscriptReply, field_of, no_reply, reply_of
-from halu_tasks.scorers.benchmarks.fave import JUDGING, GoldPaper, cited_sentences, references_of, score, summary_of
-from halu_tasks.scorers.citations.references import YEARS
+from halu_tasks.scorers.benchmarks.judged import (
+    SUMMARY,
+    GoldPaper,
+    cited_sentences,
+    references_of,
+    score_summary,
+    summary_of,
+)
+from halu_tasks.scorers.citations import YEARS
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.solvers.arguments import checked
@@ -54,7 +61,7 @@ def _judge() -> Judge:
     model = model_in("grader")
     judges = _judges.setdefault(get_running_loop(), {})
     if str(model) not in judges:
-        judges[str(model)] = Judge(model, JUDGING)
+        judges[str(model)] = Judge(model, SUMMARY)
     return judges[str(model)]
 
 
@@ -99,7 +106,7 @@ def _paper(paper: Any, number: int, name: str) -> GoldPaper:
 
 def _result(item: Item, reply: TranscriptReply, verdicts: list[Verdict] | None) -> Result:
     labels = None if verdicts is None else [verdict.label for verdict in verdicts]
-    measurements = score(item, reply.text, labels).measurements
+    measurements = score_summary(item, reply.text, labels).measurements
     cited = cited_sentences(summary_of(reply.text) or "", item.gold["papers"])[0]
     unknown = [{"sentence": each.sentence, "citation": written} for each in cited for written in each.unknown]
     unsupported = [verdict for verdict in verdicts or [] if verdict.label == UNSUPPORTED]

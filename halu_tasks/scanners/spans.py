@@ -7,7 +7,7 @@ from inspect_scout import Result, Scanner, Transcript, scanner
 from halu_tasks.core.prompting import texts, turns
 from halu_tasks.scanners.transcripts import TranscriptReply, asked_of, no_reply, reply_of
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.localization import places
+from halu_tasks.scorers.benchmarks.strings import places
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, chat_messages

@@ -19,9 +19,9 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.methods.combine import combined
+from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import ClaimList, listed_claims, supported
-from halu_tasks.scorers.statistics.probability import probability_of
+from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import (
     MOST_ALTERNATIVES,

@@ -13,7 +13,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
-from halu_tasks.scorers.benchmarks.fave import Cited, Papers, cited_sentences, shown, summary_of
+from halu_tasks.scorers.benchmarks.judged import Cited, Papers, cited_sentences, shown, summary_of
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning

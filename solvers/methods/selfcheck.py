@@ -18,7 +18,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
+from halu_tasks.scorers.methods import as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.arguments import checked

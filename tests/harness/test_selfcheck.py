@@ -13,7 +13,7 @@ import pytest
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
-from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
+from halu_tasks.scorers.methods import as_probability, ngram_scores
 from halu_tasks.tasks import build, task_named
 from halu_tasks.text.sentences import sentences
 
