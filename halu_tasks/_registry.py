@@ -14,15 +14,7 @@ from halu_tasks.inspect_adapter import models as inspect_models
 from halu_tasks.inspect_adapter import named_scorers as inspect_named
 from halu_tasks.inspect_adapter import scorer as inspect_scorer
 from halu_tasks.inspect_adapter.doors import register_tasks
-from halu_tasks.solvers import chain_of_thought, few_shot, prompt_formats
-from halu_tasks.solvers.methods import (
-    factored_verification,
-    fave,
-    self_consistency,
-    selfcheck,
-    truth_triangulator,
-    with_knowledge,
-)
+from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
 
 # a program that scans has imported Scout before it looks for scanners; others are spared the seconds this takes
 for _name in (*pipelines(), *(["scanners"] if "inspect_scout" in sys.modules else [])):
@@ -40,10 +32,7 @@ register_tasks(
 )
 
 __all__ = [
-    "chain_of_thought",
     "factored_verification",
-    "fave",
-    "few_shot",
     "inspect_build",
     "inspect_figures",
     "inspect_judges",
@@ -51,10 +40,9 @@ __all__ = [
     "inspect_named",
     "inspect_optimize",
     "inspect_scorer",
+    "knowledge",
+    "opinions",
     "prompt_formats",
-    "self_consistency",
     "selfcheck",
     "task",
-    "truth_triangulator",
-    "with_knowledge",
 ]

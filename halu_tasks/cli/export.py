@@ -97,9 +97,9 @@ def chats(
         raise UsageError(f"--prompts {','.join(options.prompts)}: expected one file, got {len(options.prompts)}")
     questions = None
     if knowledge is not None:
-        from halu_tasks.solvers.passages import InformedQuestions
+        from halu_tasks.solvers.knowledge import informed_questions
 
-        questions = InformedQuestions(benchmark, knowledge, top, next(iter(options.prompts), None))
+        questions = informed_questions(benchmark, knowledge, top, next(iter(options.prompts), None))
     rows = training_chats(benchmark, options, *([questions] if questions else []))
     with ExitStack() as stack:
         file = stack.enter_context(atomic_write(output, "export")) if output else sys.stdout

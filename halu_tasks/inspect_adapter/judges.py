@@ -17,7 +17,7 @@ from halu_tasks.judging.blocking import open_judge
 from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.scoring import logger, no_judge
 from halu_tasks.scorers.judge import JudgeSpec
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Task
 
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()

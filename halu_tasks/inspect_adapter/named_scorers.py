@@ -21,7 +21,7 @@ from halu_tasks.scorers.benchmarks.expmatch import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.solvers.arguments import checked
+from halu_tasks.solvers.asking import checked
 
 
 @metric(name="clustered", scores="unreduced")

@@ -39,8 +39,7 @@ from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.asking import tokens_of
-from halu_tasks.solvers.method_record import MethodRecord
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import MethodRecord, SampleMetadata
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import read_reference
 

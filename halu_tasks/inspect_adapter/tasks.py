@@ -28,7 +28,7 @@ from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Built, TaskReference, build, group_named, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema

@@ -24,7 +24,7 @@ from halu_tasks.scorers.metrics import estimates, mean, share_abstained, share_u
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.scorers.statistics.probability import FACT, with_probability
-from halu_tasks.solvers.method_record import MethodRecord
+from halu_tasks.solvers.records import MethodRecord
 
 _ALL_METRICS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),

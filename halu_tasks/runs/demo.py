@@ -142,7 +142,7 @@ def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[s
     """Run tasks in Inspect with the embedded models; return the figures, and the size of each task."""
     from inspect_ai import eval
 
-    from halu_tasks.solvers.sample_metadata import SampleMetadata
+    from halu_tasks.solvers.records import SampleMetadata
 
     logs = eval(
         [f"halu_tasks/{task}" for task in tasks],

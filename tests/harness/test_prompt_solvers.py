@@ -213,16 +213,6 @@ def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
     task = "refact_correction"
     wanted = _sorted(asked_in_lm_eval(task, {"halu_cot": True}))
     assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/correction", cot=True)) == wanted
-    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/chain_of_thought")) == wanted
-
-
-@pytest.mark.parametrize("task", ["refact_judgment_comparative", pytest.param("factchd", marks=pytest.mark.slow)])
-@pytest.mark.slow
-def test_a_tasks_own_worked_examples_are_those_of_lm_evals_num_fewshot(
-    task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
-) -> None:
-    wanted = _sorted(asked_in_lm_eval(task, num_fewshot=2))
-    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/few_shot", number=2)) == wanted
 
 
 @pytest.mark.slow
@@ -311,10 +301,10 @@ def test_masks_of_another_form_are_counted_and_shown_as_ours(ask: Callable[..., 
     assert "Answer: <mask> and <mask> or <mask>.\n3 Replacements expected" in asked[1]["content"]
 
 
-def test_examples_may_be_yaml_or_a_list_and_count_their_masks(ask: Callable[..., Any], tmp_path: Path) -> None:
+def test_examples_may_be_a_file_or_a_list_and_count_their_masks(ask: Callable[..., Any], tmp_path: Path) -> None:
     row = {"question": "Q1?", "answer": "<mask> is it.", "output": "This"}
-    file = tmp_path / "examples.yaml"
-    file.write_text(yaml.safe_dump([row]))
+    file = tmp_path / "examples.jsonl"
+    file.write_text(json.dumps(row))
     foreign = {"question": "Q?", "answer": "<mask> <mask>"}
     for examples in (str(file), [row]):
         (asked,) = ask(task_with(foreign), "halu_tasks/correction", examples=examples)
@@ -381,7 +371,7 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
         ("independent", {"examples": 3}, "argument examples: expected a file or a list, got 3"),
         ("independent", {"anser": "x"}, "independent has no argument 'anser' (did you mean 'answer'?)"),
         ("localization", {"returns": "words"}, "argument returns='words': expected entities or sentence"),
-        ("few_shot", {}, "few_shot needs 'examples', or 'number' for the examples of a task of this package"),
+        ("few_shot", {}, "few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N"),
         ("few_shot", {"examples": [{"output": "o"}]}, "example 1 lacks 'input', which few_shot needs; it has: output"),
         ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not an integer"),
     ],
@@ -394,13 +384,3 @@ def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments
     with pytest.raises(HaluTasksError) as raised:
         registry_create("solver", f"halu_tasks/{name}", **arguments)
     assert message in str(raised.value) and len(str(raised.value).splitlines()) == 1
-
-
-def test_worked_examples_of_a_task_need_a_sample_of_one(ask: Callable[..., Any]) -> None:
-    error = ask(task_with({"task": "mine"}), "halu_tasks/few_shot", number=2)
-    assert "sample 's0' is not of a halu_tasks task; give few_shot 'examples'" in error
-
-
-def test_more_worked_examples_than_a_task_has_is_an_error(ask: Callable[..., Any]) -> None:
-    error = ask("halu_tasks/refact_correction", "halu_tasks/few_shot", number=60)
-    assert "worked examples, fewshot=60 asks for more" in error

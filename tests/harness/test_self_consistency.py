@@ -13,7 +13,7 @@ import pytest
 
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.solvers.methods.self_consistency import winner
+from halu_tasks.solvers.opinions import winner
 from halu_tasks.tasks import build, registry, task_named
 
 pytestmark = pytest.mark.slow

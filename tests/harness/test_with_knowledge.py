@@ -13,7 +13,7 @@ import pytest
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.solvers.tools import MOST_ROUNDS
+from halu_tasks.solvers.knowledge import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
 
 pytestmark = pytest.mark.slow
@@ -304,7 +304,7 @@ def test_what_cannot_be_looked_up_in_is_told_in_one_line(
 
 
 def test_inspects_own_tools_are_known_by_name() -> None:
-    from halu_tasks.solvers.tools import tool_named
+    from halu_tasks.solvers.knowledge import tool_named
 
     assert callable(tool_named("web_search")) and callable(tool_named("inspect_ai/think"))
 

@@ -22,7 +22,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.inspect_adapter.records import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import Run, ScoredReply, Step, own_settings
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Provenance
 
 PACKAGE = "halu_tasks/"
