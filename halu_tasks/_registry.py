@@ -9,11 +9,10 @@ from halu_tasks.builders import drafting as inspect_build
 from halu_tasks.builders import optimize as inspect_optimize
 from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.inspect_adapter import figures as inspect_figures
-from halu_tasks.inspect_adapter import judges as inspect_judges
 from halu_tasks.inspect_adapter import models as inspect_models
 from halu_tasks.inspect_adapter import named_scorers as inspect_named
 from halu_tasks.inspect_adapter import scorer as inspect_scorer
-from halu_tasks.inspect_adapter.doors import register_tasks
+from halu_tasks.inspect_adapter.tasks import register_tasks
 from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
 
 # a program that scans has imported Scout before it looks for scanners; others are spared the seconds this takes
@@ -35,7 +34,6 @@ __all__ = [
     "factored_verification",
     "inspect_build",
     "inspect_figures",
-    "inspect_judges",
     "inspect_models",
     "inspect_named",
     "inspect_optimize",

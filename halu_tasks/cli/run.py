@@ -181,7 +181,7 @@ def _methods(names: Sequence[str]) -> list[RunMethod | None]:
             raise UsageError(f"method {PLAIN}: the plain prompt has no arguments")
         methods.append(method)
     if any(methods):
-        from halu_tasks.inspect_adapter.methods import check_method
+        from halu_tasks.solvers import check_method
 
         for method in filter(None, methods):
             check_method(method.name, method.arguments)

@@ -222,8 +222,6 @@ def test_a_misspelt_option_is_an_error_and_one_of_a_sister_task_is_left_to_it(
         UsageError, match=r"refact_correction has no option 'datta' \(did you mean 'data'\?\); options: data"
     ):
         run_inspect("refact_correction", "halu/oracle", {"datta": "x"})
-    with pytest.raises(UsageError, match="task factchd has no option 'subset'"):
-        run_inspect("factchd", "halu/oracle", {"subset": "single_error"})
     # so that a file of tasks can be run whole with an option of one of them
     assert run_inspect("refact_correction", "halu/oracle", {"both_orders": True}).eval.task_version == "2-A-sample"
 
