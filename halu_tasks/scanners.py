@@ -76,15 +76,7 @@ def factored_verification(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies of the models.
     """
-    verifier = FactoredVerifier(
-        how=how,
-        samples=samples,
-        temperature=temperature,
-        knowledge=knowledge,
-        top=top,
-        prompts=prompts,
-        cache=cache,
-    )
+    verifier = FactoredVerifier(how, samples, temperature, knowledge, top, prompts, cache)
 
     async def scan(transcript: Transcript, reply: TranscriptReply) -> Result:
         text = "" if knowledge is not None else _source_of(transcript, reply, source)

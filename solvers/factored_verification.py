@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import anyio
@@ -53,12 +53,13 @@ _LENGTH = 1024
 """The maximum number of tokens of a check or a critique."""
 
 
+@dataclass
 class FactoredVerifier:
     """Splits texts into claims, checks each one against a source, and multiplies their probabilities.
 
     The model role `decomposer` lists the claims and `verifier` checks them; both default to the model of the run.
 
-    Args:
+    Attributes:
         how: How the probability of a claim is estimated. `logprobs` uses the log-probabilities of a one-word reply, Yes
             or No; `reasoned` asks for reasoning with quotes that ends in Yes (1) or No (0); `samples` uses the share of
             Yes among several such replies; `auto` is `logprobs` if the model returns them and `reasoned` if not.
@@ -74,27 +75,23 @@ class FactoredVerifier:
         DataError: The knowledge does not exist, or has no file that can be read.
     """
 
-    def __init__(
-        self,
-        *,
-        how: How,
-        samples: int,
-        temperature: float,
-        knowledge: str | None,
-        top: int,
-        prompts: str | None,
-        cache: bool,
-    ) -> None:
-        if how not in ("auto", "logprobs", "reasoned", "samples"):
-            raise UsageError(f"option how={how!r} is unknown; choose auto or logprobs or reasoned or samples")
-        at_least_one(samples=samples)
-        self._how, self._cache = how, cache
-        self._draws, self._temperature = (samples, temperature) if how == "samples" else (1, 0.0)
+    how: How
+    samples: int
+    temperature: float
+    knowledge: str | None
+    top: int
+    prompts: str | None
+    cache: bool
+
+    def __post_init__(self) -> None:
+        if self.how not in ("auto", "logprobs", "reasoned", "samples"):
+            raise UsageError(f"option how={self.how!r} is unknown; choose auto or logprobs or reasoned or samples")
+        at_least_one(samples=self.samples)
         self._library = None
-        if knowledge is not None:
-            self._library = Seeker(METHOD, knowledge=knowledge, tool=None, top=top, prompts=prompts, cache=cache)
+        if self.knowledge is not None:
+            self._library = Seeker(METHOD, self.knowledge, None, self.top, self.prompts, self.cache)
         self._listing, self._word, self._reasoned = (
-            method_prompt(f"{METHOD}_{name}", METHOD, prompts) for name in ("claims", "check", "check_reasoned")
+            method_prompt(f"{METHOD}_{name}", METHOD, self.prompts) for name in ("claims", "check", "check_reasoned")
         )
         self._lock = anyio.Lock()
 
@@ -110,10 +107,10 @@ class FactoredVerifier:
             checked this is None, and the record has a reason.
         """
         async with self._lock:
-            if self._how == "auto":
-                self._how = "logprobs" if await self._gives_logprobs() else "reasoned"
+            if self.how == "auto":
+                self.how = "logprobs" if await self._gives_logprobs() else "reasoned"
         prompt = fill(self._listing, {"text": fence(text)})
-        reply = await ask(prompt, "decomposer", cache=self._cache, temperature=0.0, max_tokens=2048)
+        reply = await ask(prompt, "decomposer", cache=self.cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source) for claim in listed.claims))
         counts = {
@@ -122,7 +119,7 @@ class FactoredVerifier:
             "claims_questions": listed.questions,
         }
         claims = [list(pair) for pair in zip(listed.claims, probabilities, strict=True)]
-        record = MethodRecord(method=METHOD, counts=counts, steps={"how": self._how, "claims": claims})
+        record = MethodRecord(method=METHOD, counts=counts, steps={"how": self.how, "claims": claims})
         all_supported = combined(probabilities)
         if all_supported is None:
             return replace(record, reason=listed.reason or "no claim was answered with yes or no")
@@ -138,16 +135,11 @@ class FactoredVerifier:
         else:
             source = fence(source)
         fields = {"claim": fence(claim), "source": source}
-        if self._how == "logprobs":
+        if self.how == "logprobs":
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
-        replies = await draws(
-            fill(self._reasoned, fields),
-            "verifier",
-            self._draws,
-            cache=self._cache,
-            temperature=self._temperature,
-            max_tokens=_LENGTH,
-        )
+        number, temperature = (self.samples, self.temperature) if self.how == "samples" else (1, 0.0)
+        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH}
+        replies = await draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
@@ -159,7 +151,7 @@ class FactoredVerifier:
             "logprobs": True,
             "top_logprobs": MOST_ALTERNATIVES,
         }
-        return await ask(prompt, "verifier", cache=self._cache, **settings)
+        return await ask(prompt, "verifier", cache=self.cache, **settings)
 
     async def _gives_logprobs(self) -> bool:
         try:
@@ -212,15 +204,8 @@ def factored_verification(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    verifier = FactoredVerifier(
-        how=how,
-        samples=samples,
-        temperature=temperature,
-        knowledge=None if knowledge == GOLD else knowledge,
-        top=top,
-        prompts=prompts,
-        cache=cache,
-    )
+    passages = None if knowledge == GOLD else knowledge
+    verifier = FactoredVerifier(how, samples, temperature, passages, top, prompts, cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         subject = subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))

@@ -148,7 +148,7 @@ class Seeker:
     """
 
     def __init__(
-        self, method: str, *, knowledge: str | None, tool: str | None, top: int, prompts: str | None, cache: bool
+        self, method: str, knowledge: str | None, tool: str | None, top: int, prompts: str | None, cache: bool
     ) -> None:
         if (knowledge is None) == (tool is None):
             choices = "knowledge=PATH, knowledge=gold (the item's own evidence) or tool=NAME"
@@ -226,7 +226,7 @@ def with_knowledge(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    seeker = Seeker("with_knowledge", knowledge=knowledge, tool=tool, top=top, prompts=prompts, cache=cache)
+    seeker = Seeker("with_knowledge", knowledge, tool, top, prompts, cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         informed = await seeker.reply(state, None)

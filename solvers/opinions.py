@@ -102,7 +102,7 @@ def truth_triangulator(
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "truth_triangulator"
-    seeker = Seeker(method, knowledge=knowledge, tool=tool, top=top, prompts=prompts, cache=cache)
+    seeker = Seeker(method, knowledge, tool, top, prompts, cache)
     weighing = method_prompt("truth_triangulator_manager", method, prompts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:

@@ -64,7 +64,7 @@ class ScoreRecord:
     task: TaskReference | None = None
     scoring: str = "strict"
     method: str | None = None
-    counts: tuple[str, ...] = ()
+    counts: Sequence[str] = ()
     draft: Score | None = None
     opinions: Opinions | None = None
     group: str | None = None
@@ -75,17 +75,13 @@ class ScoreRecord:
         record = (metadata or {}).get(RECORD)
         if not isinstance(record, dict):
             return None
+        plain = ("cost", "scoring", "method", "counts", "opinions", "group")
         return cls(
             score=Score.from_json(record["score"]),
             acc=(metadata or {}).get(ACC),
-            cost=record.get("cost"),
             task=TaskReference.from_json(record) if "task" in record else None,
-            scoring=record.get("scoring", "strict"),
-            method=record.get("method"),
-            counts=tuple(record.get("counts", ())),
             draft=Score.from_json(record["draft"]) if "draft" in record else None,
-            opinions=record.get("opinions"),
-            group=record.get("group"),
+            **{name: record[name] for name in plain if name in record},
         )
 
     def as_metadata(self) -> dict[str, Any]:

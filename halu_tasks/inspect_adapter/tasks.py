@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -113,27 +112,23 @@ def named(function: Callable[..., Task]) -> Callable[..., Task]:
     return task(function)
 
 
-def register_tasks(declared: Container[str]) -> None:
+def register_tasks(declared: Set[str]) -> None:
     """Register the tasks and groups of task files, so that `inspect eval halu_tasks/NAME` finds them.
 
     Args:
         declared: The names that modules declare, which they also run as files.
     """
     tasks, groups = registry()
-    doors: dict[str, tuple[Callable[..., Task], str]] = {
-        name: (partial(inspect_task, name), task.about) for name, task in tasks.items()
-    }
-    for name, group in groups.items():
-        of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in group.members)
-        doors[name] = partial(inspect_languages if of_languages else inspect_group, name), group.about
-    for name, (create, about) in doors.items():
-        if name not in declared:
-            _register(name, create, about)
+    for name in tasks.keys() - declared:
+        _register(name, inspect_task, tasks[name].about)
+    for name in groups.keys() - declared:
+        of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in groups[name].members)
+        _register(name, inspect_languages if of_languages else inspect_group, groups[name].about)
 
 
 def _register(name: str, create: Callable[..., Task], about: str) -> None:
     def door(**options: Any) -> Task:
-        return create(**options)
+        return create(name, **options)
 
     door.__name__ = door.__qualname__ = name
     door.__doc__ = about

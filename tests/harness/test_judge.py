@@ -21,7 +21,7 @@ from item_values import check_items
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter import reply_filters
+from halu_tasks.lm_eval_adapter import task as lm_eval_task
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
 from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import build, registry
@@ -145,7 +145,7 @@ def test_failures_are_counted_never_scored_and_never_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     warnings: list[str] = []
-    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
+    monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
     nonsense = True
 
     def sometimes(request: dict[str, Any]) -> str:

@@ -186,13 +186,13 @@ def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(
 
 
 def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
-    from halu_tasks.lm_eval_adapter.item_values import logged
+    from halu_tasks.lm_eval_adapter.values import item_value
 
     item = BUILT.items[0]
     score = BUILT.task.score("strict", item, Reply("A"))
     for metric in BUILT.metrics:
         for copied in (copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
-            assert copied(logged(metric, score)).score == score
+            assert copied(item_value(metric, score)).score == score
 
 
 @pytest.mark.slow

@@ -1,0 +1,234 @@
+"""Metrics and filters of lm-eval for users' own tasks.
+
+The metrics `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict` are the named scorers
+(`scorers/benchmarks/named.py`); docs/scorers.md describes their arguments. lm-eval gives a metric the target and the
+reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters. A metric returns
+its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; the aggregation `halu_mean`
+computes both. With the argument `figures` it returns further metrics.
+
+The filters `halu_strings` and `halu_verdict` reduce a reply to its answer, for other metrics. Like lm-eval's filters
+they take and return a list of replies for each document, so that `take_first` or `majority_vote` may follow.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from lm_eval.api import registry
+from lm_eval.api.filter import Filter
+from lm_eval.filters.custom import CustomFilter
+
+from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
+from halu_tasks.lm_eval_adapter.values import ItemValue, Part, aggregate
+from halu_tasks.replies.scoring import RequestInfo, logger, task_reply_warnings
+from halu_tasks.scorers.answer import NO_ANSWER, Answer
+from halu_tasks.scorers.benchmarks.expmatch import ALPHA
+from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.strings import quotations
+from halu_tasks.scorers.registry import reading_named
+from halu_tasks.scorers.score import Score
+
+install_excepthook(*LM_EVAL)
+Pair = Sequence[Any]
+"""What lm-eval passes for one document: a list with a single reference or prediction."""
+Docs = Sequence[Mapping[str, Any]]
+
+_OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
+"""What the filters `halu_verdict` and `halu_strings` replace a reply without an answer by."""
+
+
+# --- metrics --------------------------------------------------------------------------------------
+
+
+def _metric(
+    scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = ()
+) -> Callable[..., dict[str, ItemValue]]:
+    """Return the metric of a named scorer.
+
+    Args:
+        scorer: The name of the scorer.
+        arguments: The arguments of the metric, with their defaults.
+        fields: The fields of a document that the scorer needs besides `cluster`; an argument of this name names
+            another one.
+    """
+    names = (*arguments, *fields, "cluster", "figures")
+
+    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, ItemValue]:
+        for name in given:
+            # lm-eval would catch Python's TypeError and call the metric in another way
+            if name not in names:
+                raise UsageError(f"halu_{scorer} has no argument {name!r}{did_you_mean(name, names)}")
+        own = {name: given.get(name, default) for name, default in arguments.items()}
+        keys = {name: given[name] for name in (*fields, "cluster") if name in given}
+        none_allowed = own.pop("none_allowed", False)
+        try:
+            named = NamedScorer(scorer, own, keys, none_allowed)
+        except ValueError as error:
+            raise UsageError(f"halu_{error}") from None
+        by_name, further = {metric.name: metric for metric in named.metrics()}, given.get("figures") or ()
+        if unknown := [name for name in further if name not in by_name]:
+            raise UsageError(f"halu_{scorer} has no figure {unknown[0]!r}; figures: {', '.join(by_name)}")
+        targets = {"iou": [], "exact_match": str(references[0]).splitlines()}.get(scorer, references)
+        score = _score(named, [str(entry) for entry in targets], predictions[0])
+        return _values(named, score, [by_name[name] for name in (HEADLINES[scorer], *further)])
+
+    return metric
+
+
+halu_iou = _metric("iou", {"returns": "passages"}, ("text", "spans"))
+halu_exact_match = _metric("exact_match", {})
+halu_expmatch = _metric("expmatch", {"alpha": ALPHA})
+halu_error_type = _metric("error_type", {"none_allowed": False})
+halu_verdict = _metric("verdict", {"labels": ("True", "False"), "reading": "true_false"})
+
+
+def halu_mean(values: Sequence[Any]) -> Any:
+    """Compute a `halu_…` metric, or its clustered standard error, from the values of all documents."""
+    if not values or not all(isinstance(value, ItemValue) for value in values):
+        logger.error(
+            "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
+            "each entry alone: join it, one entry on each line, as in \"{{answers | join('\\n')}}\""
+        )
+        return math.nan
+    scorer, arguments, name, part = values[0].metric
+    metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
+    if part == "value" and name == HEADLINES[scorer]:
+        outcomes = Counter(value.score.outcome for value in values)
+        for warning in task_reply_warnings(f"halu_{scorer}", outcomes, RequestInfo("lm-eval")):
+            logger.warning(warning)
+    # a document without a cluster is one
+    scores = [value.score for value in values]
+    clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]
+    return aggregate(metric, part, clustered)
+
+
+def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
+    """Score a reply, or what a filter of this package replaced it by.
+
+    The cluster is empty if the document has none.
+    """
+    if isinstance(reply, list | tuple):
+        # without the filter take_first
+        reply = reply[0]
+    document = getattr(reply, "document", None)
+    if document is None and (named.name == "iou" or "cluster" in named.fields):
+        raise UsageError(
+            f"halu_{named.name} needs the document: write '- function: halu_document' as the last filter of the task's "
+            "filter_list"
+        )
+    document = document or {}
+    outcome = _OUTCOMES.get(str(reply))
+    try:
+        sample = UserSample(str(document.get("id", "")), target, document, "document")
+        score = named.score(sample, "" if outcome else str(reply))
+    except DataError as error:
+        raise DataError(f"halu_{named.name}: {error}") from None
+    has_cluster = "cluster" in named.fields or document.get("cluster") is not None
+    return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if has_cluster else "")
+
+
+def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict[str, ItemValue]:
+    """Return the values of the headline and of further metrics, each followed by that of its standard error."""
+    values: dict[str, ItemValue] = {}
+    parts: dict[str, Part] = {"": "value", "_stderr": "stderr"}
+    for metric in metrics:
+        key = f"halu_{named.name}" if metric is metrics[0] else f"halu_{named.name}_{metric.name}"
+        # a standard error must follow its metric: lm-eval then shows it in the column Stderr. Where there is no value
+        # for a document it is NaN, and so is any mean but halu_mean
+        for suffix, part in parts.items():
+            number = metric.item(score) if metric.item and part == "value" else math.nan
+            value = values[key + suffix] = ItemValue(number)
+            value.score, value.metric = score, (named.name, json.dumps(named.arguments), metric.name, part)
+    return values
+
+
+# --- filters --------------------------------------------------------------------------------------
+
+
+class DocumentReply(str):
+    """A reply with the document that it answers."""
+
+    document: Mapping[str, Any] | None = None
+
+
+def document_filter() -> Filter:
+    """Return the filter that adds documents to their replies, for the `halu_…` metrics."""
+
+    def add(resps: Iterable[Any], docs: Docs) -> list[list[DocumentReply]]:
+        pairs = [
+            ([DocumentReply(reply) for reply in _listed(replies)], doc)
+            for replies, doc in zip(resps, docs, strict=True)
+        ]
+        for replies, doc in pairs:
+            for reply in replies:
+                reply.document = doc
+        return [replies for replies, _ in pairs]
+
+    return CustomFilter(filter_fn=add)
+
+
+def strings_filter(returns: str = "entities") -> Filter:
+    """Return the filter that reduces a reply to the strings that it lists, one on each line, or to `None`.
+
+    Args:
+        returns: What a reply is asked for: `entities` or one `sentence`.
+    """
+    units: dict[str, Unit] = {"entities": "entity", "sentence": "sentence"}
+    if returns not in units:
+        raise UsageError(f"halu_strings: returns: expected entities or sentence, got {returns!r}")
+    return _reading_filter(partial(quotations, passage="", unit=units[returns]))
+
+
+def verdict_filter(reading: str = "true_false") -> Filter:
+    """Return the filter that reduces a reply to the label that it states.
+
+    Args:
+        reading: The name of a reading in `scorers/registry.py`, as in task files.
+    """
+    try:
+        return _reading_filter(reading_named(reading))
+    except ValueError as error:
+        raise UsageError(f"halu_verdict: {error}") from None
+
+
+def _reading_filter(read: Callable[[str], Answer[Any]]) -> Filter:
+    """Return a filter that reduces replies to their answer, or to `[unparsed]`, `[abstained]` or `[empty]`."""
+
+    def reduced(reply: str) -> str:
+        answer = read(reply)
+        if answer.value is None:
+            return f"[{answer.outcome if reply.strip() else 'empty'}]"
+        # an empty list says that there are no strings
+        return "\n".join(answer.value) or "None" if isinstance(answer.value, list) else str(answer.value)
+
+    return CustomFilter(filter_fn=lambda resps, docs: [list(map(reduced, _listed(replies))) for replies in resps])
+
+
+def _listed(replies: Any) -> list[str]:
+    """Return the replies to one document as a list, also after `take_first`, which leaves a single one."""
+    return list(map(str, replies)) if isinstance(replies, list | tuple) else [str(replies)]
+
+
+def _register_defaults() -> None:
+    """Register the aggregation and the direction, for tasks that only give a metric's name."""
+    aggregations = registry.aggregation_registry
+    if "halu_mean" not in aggregations:
+        aggregations.register("halu_mean", target=halu_mean)
+    # lm-eval finds the name of an aggregation by its function, which must be loaded for that
+    aggregation = aggregations.get("halu_mean")
+    defaults = {registry.metric_agg_registry: aggregation, registry.higher_is_better_registry: True}
+    for scorer in HEADLINES:
+        for of_metrics, default in defaults.items():
+            if f"halu_{scorer}" not in of_metrics:
+                of_metrics.register(f"halu_{scorer}", target=default)
+
+
+_register_defaults()
