@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -112,16 +112,16 @@ def named(function: Callable[..., Task]) -> Callable[..., Task]:
     return task(function)
 
 
-def register_tasks(declared: Set[str]) -> None:
+def register_tasks(declared: Container[str]) -> None:
     """Register the tasks and groups of task files, so that `inspect eval halu_tasks/NAME` finds them.
 
     Args:
         declared: The names that modules declare, which they also run as files.
     """
     tasks, groups = registry()
-    for name in tasks.keys() - declared:
+    for name in (name for name in tasks if name not in declared):
         _register(name, inspect_task, tasks[name].about)
-    for name in groups.keys() - declared:
+    for name in (name for name in groups if name not in declared):
         of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in groups[name].members)
         _register(name, inspect_languages if of_languages else inspect_group, groups[name].about)
 

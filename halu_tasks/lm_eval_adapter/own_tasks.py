@@ -80,6 +80,7 @@ def _metric(
         score = _score(named, [str(entry) for entry in targets], predictions[0])
         return _values(named, score, [by_name[name] for name in (HEADLINES[scorer], *further)])
 
+    metric.__name__ = metric.__qualname__ = f"halu_{scorer}"
     return metric
 
 
