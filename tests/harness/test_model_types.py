@@ -131,7 +131,7 @@ def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Call
     assert {own.item.id: (own.reply, own.score.outcome) for own in run.answers} == expected(body)
 
 
-@pytest.mark.parametrize("body", [plain, pytest.param(vllm, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("body", [plain, vllm])
 @pytest.mark.slow
 def test_what_inspects_openai_api_models_log_is_read(
     body: Any, serve: Callable[..., Any], run_inspect: Callable[..., Any]

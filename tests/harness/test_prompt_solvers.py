@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -125,27 +122,6 @@ def test_every_solver_is_documented_with_a_command() -> None:
     assert named == {f"halu_tasks/{name}" for name in (*FORMATS, "few_shot", "chain_of_thought")} | {"my_chain.py"}
 
 
-@pytest.mark.slow
-def test_a_command_asks_a_users_own_task_over_http(documented: Path, serve: Callable[..., Any]) -> None:
-    """In a process of its own, as a user has it: the solver is found by its name, and files beside the user."""
-    server = serve(lambda request: "A is factually correct.")
-    command = "eval my_task.py --solver halu_tasks/comparative -S template=prompt.txt --model openai/gpt-4o"
-    (documented / "prompt.txt").write_text("{question}\n1. {answer_a}\n2. {answer_b}\n")
-    ended = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", *command.split(), "--display", "plain", "-M", "responses_api=false"],
-        capture_output=True, text=True, cwd=documented, timeout=120,
-        env=os.environ | {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url},
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    (request,) = server.asked
-    system, user = request["messages"]
-    assert system["content"].startswith("You check scientific answers.")
-    assert user["content"] == (
-        "Why is the sky blue?\n1. Air scatters blue light more than red light.\n"
-        "2. Air scatters red light more than blue light."
-    )
-
-
 # --- the same bytes as lm-eval --------------------------------------------------------------------
 
 
@@ -216,22 +192,6 @@ def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
 
 
 @pytest.mark.slow
-def test_the_figures_of_a_packaged_task_stay_with_its_solver(
-    run_inspect: Callable[..., Any], tmp_path: Path, here: Callable[..., Any]
-) -> None:
-    """The embedded model still knows the items, also in other words around the same question, and the log is read."""
-    from inspect_ai.solver import SolverSpec
-
-    arguments = {"system": "Compare."}
-    solver = SolverSpec("halu_tasks/comparative", arguments, arguments)
-    log = run_inspect("refact_judgment_comparative", "halu/oracle", solver=solver)
-    assert log.status == "success" and log.samples[0].messages[0].text == "Compare."
-    assert log.results.scores[0].metrics["acc"].value == 1
-    reported = here("report", log.location, "-o", tmp_path / "report")
-    assert reported.returncode == 0, reported.stderr
-
-
-@pytest.mark.slow
 def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., Any], tmp_path: Path) -> None:
     """Rows that share an original answer ask the same; each still gets its own replayed reply."""
     from inspect_ai.solver import SolverSpec
@@ -285,14 +245,6 @@ def test_braces_in_fields_and_templates_are_text(ask: Callable[..., Any]) -> Non
         task_with({"answer": '{question} {{x}} {"a": 1}'}), "halu_tasks/independent", template=template, system=""
     )
     assert asked == [{"role": "user", "content": '{"verdict": "{question} {{x}} {"a": 1}"} {}'}]
-
-
-def test_the_messages_are_set_whole(ask: Callable[..., Any]) -> None:
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
-
-    before = [ChatMessageSystem(content="OLD"), ChatMessageUser(content="OLD")]
-    (asked,) = ask(task_with(QUESTION, input=before), "halu_tasks/comparative")
-    assert [turn["role"] for turn in asked] == ["system", "user"] and "OLD" not in json.dumps(asked)
 
 
 def test_masks_of_another_form_are_counted_and_shown_as_ours(ask: Callable[..., Any]) -> None:
