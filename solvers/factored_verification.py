@@ -40,7 +40,7 @@ from halu_tasks.solvers.asking import (
     task_of,
     tokens_of,
 )
-from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_in, shown
+from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
 from halu_tasks.solvers.records import MethodRecord, SampleMetadata
 
 logger = logging.getLogger(__name__)
@@ -209,9 +209,9 @@ def factored_verification(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         subject = subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))
-        source = evidence_in(subject) if knowledge == GOLD else subject.get("source", "")
-        if source is None:
-            raise UsageError(f"{METHOD} with knowledge=gold needs evidence in each item, and there is none")
+        source = subject.get("source", "")
+        if knowledge == GOLD:
+            source = evidence_of(subject, state.sample_id, state.metadata.get("task", "the task"))
         return conclude_by_probability(state, await verifier.verify(subject["text"], source), threshold)
 
     return solve

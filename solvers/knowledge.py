@@ -61,9 +61,18 @@ def shown(findings: Sequence[Snippet]) -> str:
     return fence("\n\n".join(part.strip() for part in parts))
 
 
-def evidence_in(subject: Mapping[str, str]) -> str | None:
-    """Return the item's own evidence, even if its task does not show it; None if it has none."""
-    return subject.get("source", subject.get("evidence"))
+def evidence_of(subject: Mapping[str, str], item: object, task: object) -> str:
+    """Return an item's own evidence, even if its task does not show it.
+
+    Raises:
+        UsageError: It has none.
+    """
+    evidence = subject.get("source", subject.get("evidence"))
+    if evidence is None:
+        raise UsageError(
+            f"item {item} of {task} has no evidence, as knowledge=gold needs; name a file or folder of passages"
+        )
+    return evidence
 
 
 def informed_questions(task: Task, knowledge: str, top: int, prompts: str | None) -> Callable[[Item], str]:
@@ -89,10 +98,8 @@ def informed_questions(task: Task, knowledge: str, top: int, prompts: str | None
         subject = task.subject.of(item.fields) if task.subject else {}
         if library:
             findings = library.search(_query(subject, item.prompt), top)
-        elif (evidence := evidence_in(subject)) is None:
-            raise UsageError(f"item {item.id} of {task.name} has no evidence; name a file or folder of passages")
         else:
-            findings = _as_finding(evidence)
+            findings = _as_finding(evidence_of(subject, item.id, task.name))
         fields = {"passages": shown(findings), "question": item.prompt}
         return fill(_passages_prompt(findings, prompts), fields)
 
@@ -196,13 +203,7 @@ class Seeker:
         subject = parts_of(state) or {}
         if self._knowledge != GOLD:
             return await self.search(_query(subject, state.user_prompt.text))
-        if (evidence := evidence_in(subject)) is None:
-            task = state.metadata.get("task", "the task")
-            raise UsageError(
-                f"{self._method} with knowledge=gold needs evidence in each item, and item {state.sample_id} of {task} "
-                "has none; name knowledge=PATH or tool=NAME"
-            )
-        return _as_finding(evidence)
+        return _as_finding(evidence_of(subject, state.sample_id, state.metadata.get("task", "the task")))
 
 
 @solver

@@ -63,10 +63,7 @@ def inspect_config(config: str, **options: Any) -> Task:
     Raises:
         UsageError: The file does not exist or is invalid; the message names file and key.
     """
-    path = Path(config).expanduser()
-    if not path.is_file():
-        raise UsageError(f"config={config}: no such file in {Path.cwd()}")
-    task = task_of_file(path)
+    task = task_of_file(Path(config).expanduser())
     return _task_of(_build(task.name, task, options))
 
 
