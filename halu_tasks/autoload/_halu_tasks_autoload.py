@@ -14,12 +14,12 @@ _MODELS = {
     "halu-replay": "halu_tasks.lm_eval_adapter.models:ReplayLM",
 }
 _FILTERS = {
-    "halu_document": "halu_tasks.lm_eval_adapter.own_tasks:document_filter",
-    "halu_strings": "halu_tasks.lm_eval_adapter.own_tasks:strings_filter",
-    "halu_verdict": "halu_tasks.lm_eval_adapter.own_tasks:verdict_filter",
+    "halu_document": "halu_tasks.lm_eval_adapter.metrics:document_filter",
+    "halu_strings": "halu_tasks.lm_eval_adapter.metrics:strings_filter",
+    "halu_verdict": "halu_tasks.lm_eval_adapter.metrics:verdict_filter",
 }
 _METRICS = ("halu_error_type", "halu_exact_match", "halu_expmatch", "halu_iou", "halu_verdict")
-_METRICS_MODULE = "halu_tasks.lm_eval_adapter.own_tasks"
+_METRICS_MODULE = "halu_tasks.lm_eval_adapter.metrics"
 
 
 def _add_tasks(manager):

@@ -135,13 +135,17 @@ async def _score_sample(
         opinions=method.opinions,
         group=sample.group,
     )
-    role = "judge" if judged else "reader"
-    notes = [
+    notes = _notes(score, "judge" if judged else "reader")
+    return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
+
+
+def _notes(score: Score, role: str) -> list[str]:
+    """Describe each verdict and its reason, for people who check verdicts."""
+    return [
         f"{role}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
         + (f" ({verdict.reason})" if verdict.reason else "")
         for verdict in score.verdicts
     ]
-    return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
 
 
 def inspect_score(score: Score, value: str | float, metadata: dict[str, Any], *notes: str) -> InspectScore:

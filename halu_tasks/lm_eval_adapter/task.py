@@ -25,7 +25,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import LM_EVAL, JudgeError, UsageError, install_excepthook
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.lm_eval_adapter.values import Aggregation, item_value
+from halu_tasks.lm_eval_adapter.metrics import Aggregation, item_value
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.reference import label_warnings

@@ -93,7 +93,7 @@ def test_a_registry_takes_the_place_of_an_object_and_imports_it_when_it_is_asked
     assert lm_eval.models and lm_eval.filters
     registry = resolve(f"lm_eval.api.registry.{name}_registry")
     alias = f"halu_contract_{name}"
-    registry.register(alias, target="halu_tasks.lm_eval_adapter.own_tasks:halu_mean")
+    registry.register(alias, target="halu_tasks.lm_eval_adapter.metrics:halu_mean")
     assert alias in registry and callable(registry.get(alias))
 
 

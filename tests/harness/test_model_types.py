@@ -186,7 +186,7 @@ def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(
 
 
 def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
-    from halu_tasks.lm_eval_adapter.values import item_value
+    from halu_tasks.lm_eval_adapter.metrics import item_value
 
     item = BUILT.items[0]
     score = BUILT.task.score("strict", item, Reply("A"))

@@ -397,7 +397,7 @@ def test_what_a_metric_lacks_is_named(run_yaml: Callable[..., dict[str, Any]], m
 
 def test_figures_survive_the_way_between_processes() -> None:
     """lm-eval gathers the figures of several processes pickled."""
-    from halu_tasks.lm_eval_adapter.own_tasks import halu_mean, halu_verdict
+    from halu_tasks.lm_eval_adapter.metrics import halu_mean, halu_verdict
 
     made = [halu_verdict(["True"], [reply], figures=["f1"]) for reply in ("True", "False")]
     for name, expected in (("halu_verdict", 0.5), ("halu_verdict_stderr", 0.5), ("halu_verdict_f1", 2 / 3)):

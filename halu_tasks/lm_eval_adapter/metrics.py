@@ -1,13 +1,17 @@
-"""Metrics and filters of lm-eval for users' own tasks.
+"""Metrics in lm-eval: the values of items and what is computed of them; metrics and filters for users' own tasks.
+
+lm-eval asks a task for the value of each metric for one item. It writes that value to the sample log, and later hands
+the list of all values, and nothing else, to the metric's aggregation. Most metrics here cannot be computed from such
+values: F1, clustered standard errors and shares by tag need whole scores. So each value is a number or a string that
+looks right in the log and has the item's score as an attribute.
 
 The metrics `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict` are the named scorers
-(`scorers/benchmarks/named.py`); docs/scorers.md describes their arguments. lm-eval gives a metric the target and the
-reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters. A metric returns
-its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; the aggregation `halu_mean`
-computes both. With the argument `figures` it returns further metrics.
-
-The filters `halu_strings` and `halu_verdict` reduce a reply to its answer, for other metrics. Like lm-eval's filters
-they take and return a list of replies for each document, so that `take_first` or `majority_vote` may follow.
+(`scorers/benchmarks/named.py`) for users' own tasks; docs/scorers.md describes their arguments. lm-eval gives a metric
+the target and the reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters.
+A metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; the
+aggregation `halu_mean` computes both. With the argument `figures` it returns further metrics. The filters
+`halu_strings` and `halu_verdict` reduce a reply to its answer, for other metrics. Like lm-eval's filters they take and
+return a list of replies for each document, so that `take_first` or `majority_vote` may follow.
 """
 
 from __future__ import annotations
@@ -18,19 +22,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from lm_eval.api import registry
 from lm_eval.api.filter import Filter
 from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
-from halu_tasks.lm_eval_adapter.values import ItemValue, Part, aggregate
 from halu_tasks.replies.scoring import RequestInfo, logger, task_reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
-from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
@@ -44,8 +47,77 @@ Docs = Sequence[Mapping[str, Any]]
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
 """What the filters `halu_verdict` and `halu_strings` replace a reply without an answer by."""
 
+LONGEST_LABEL = 20
+Part = Literal["value", "stderr"]
+"""The part of an estimate that lm-eval shows: a standard error is a metric of its own."""
 
-# --- metrics --------------------------------------------------------------------------------------
+
+class ItemValue(float):
+    """The value of a metric for an item, with the item's score.
+
+    A float is written to the sample log as a number, and survives copying and pickling with its attributes.
+
+    Attributes:
+        score: The item's score.
+        metric: In a user's task, the scorer, its arguments as JSON, the metric and the part of its estimate.
+    """
+
+    score: Score
+    metric: tuple[str, str, str, Part]
+
+
+class ItemLabels(str):
+    """Target and answer of an item, for metrics that have no value for a single item, with the item's score."""
+
+    score: Score
+
+
+def item_value(metric: Metric, score: Score) -> ItemValue | ItemLabels:
+    """Return what a sample log shows of a metric for an item."""
+    number = metric.item(score) if metric.item else math.nan
+    value: ItemValue | ItemLabels = ItemValue(number)
+    if math.isnan(number):
+        answer = score.outcome if score.answer is None else _shortened(score.answer)
+        value = ItemLabels(f"{_shortened(score.target)} -> {answer}")
+    value.score = score
+    return value
+
+
+def _shortened(label: str | list[str]) -> str:
+    return label if isinstance(label, str) and len(label) < LONGEST_LABEL else "text"
+
+
+class Aggregation:
+    """Computes a metric of all items, or its standard error.
+
+    Args:
+        metric: The metric.
+        part: The part of the estimate that is returned.
+    """
+
+    def __init__(self, metric: Metric, part: Part) -> None:
+        self._metric, self._part = metric, part
+
+    def __call__(self, values: Iterable[ItemValue | ItemLabels]) -> Any:
+        """Return the part of the estimate over the items with these values."""
+        return aggregate(self._metric, self._part, (value.score for value in values))
+
+    def __repr__(self) -> str:
+        return f"halu_tasks:{self._metric.name}:{self._part}"
+
+
+def aggregate(metric: Metric, part: Part, scores: Iterable[Score]) -> Any:
+    """Return a part of a metric's estimate, with lm-eval's word for a missing standard error.
+
+    It is NaN where it is not defined, so that the mean of a group is not defined either, instead of a mean of fewer
+    tasks.
+    """
+    over_items = estimate(metric, by_cluster(scores))
+    figure = getattr(over_items, part) if over_items else math.nan
+    return "N/A" if figure is None else figure
+
+
+# --- metrics of users' tasks ----------------------------------------------------------------------
 
 
 def _metric(
@@ -151,7 +223,7 @@ def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict
     return values
 
 
-# --- filters --------------------------------------------------------------------------------------
+# --- filters of users' tasks ----------------------------------------------------------------------
 
 
 class DocumentReply(str):
