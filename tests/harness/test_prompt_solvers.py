@@ -148,11 +148,8 @@ def _sorted(asked: list[Turns]) -> list[str]:
     return sorted(json.dumps(turns, ensure_ascii=False) for turns in asked)
 
 
-@pytest.mark.parametrize(
-    ("name", "task"),
-    [pytest.param(*pair, marks=[pytest.mark.slow] if pair[0] != "comparative" else []) for pair in FORMATS.items()],
-)
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "task"), FORMATS.items())
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
@@ -166,13 +163,11 @@ def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     assert _sorted(in_inspect) == _sorted(asked_in_lm_eval(task))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        *[pytest.param(*pair, marks=pytest.mark.slow) for pair in FORMATS.items()],
-        pytest.param("localization", "refact_localization_negation", marks=pytest.mark.slow),
         ("independent", "cfaith_tf"),
+        pytest.param("localization", "refact_localization_negation", marks=pytest.mark.slow),
     ],
 )
 def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: str, ask: Callable[..., Any]) -> None:
