@@ -21,9 +21,6 @@ from typing import Any
 from halu_tasks.builders import optimize, replies
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers import answer, judge
-from halu_tasks.scorers.benchmarks import factchd, fave, halueval, published
-from halu_tasks.scorers.reading import claims, declining, questions, strings
 from halu_tasks.tasks import build, registry
 
 SIZES = (64 << 10, 1 << 20)
@@ -94,54 +91,19 @@ def shapes(size: int) -> Iterator[tuple[str, str]]:
 
 
 def readers() -> dict[str, Read]:
-    """Every reader, by module and name, with plausible arguments beside the reply."""
-    known: dict[str, Read] = {
-        "answer.strip_reasoning": answer.strip_reasoning,
-        "claims.listed_claims": claims.listed_claims,
-        "claims.checks": claims.checks,
-        "claims.supported": claims.supported,
-        "declining.declines": declining.declines,
-        "factchd.read": factchd.read,
-        "fave.read_support": fave.read_support,
-        "halueval.claims_verdict": halueval.claims_verdict,
-        "halueval.published_judgement": halueval.published_judgement,
-        "optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}."),
-        "published.entities": published.entities,
-        "published.sentence": published.sentence,
-        "published.replacements": published.replacements,
-        "strings.quotations, entity": lambda reply: strings.quotations(reply, TEXT, "entity"),
-        "strings.quotations, sentence": lambda reply: strings.quotations(reply, TEXT, "sentence"),
-        "strings.quotations, passage": lambda reply: strings.quotations(reply, TEXT, "passage"),
-        "strings.replacements": lambda reply: strings.replacements(reply, 3),
-        "strings.normalise": strings.normalise,
-        **{
-            f"questions.{name}": question
-            for name, question in vars(questions).items()
-            if isinstance(question, questions.Question)
-        },
-    }
+    """What reads replies: every task, in each mode, and the builders' readers, with plausible arguments."""
+    known: dict[str, Read] = {"optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}.")}
     arguments: dict[str, tuple[Any, ...]] = {
-        "object": ("text",),
         "objects": ("text",),
+        "object": ("text",),
         "verdicts": (2,),
         "choice": (2,),
     }
-    for module in (replies, judge, published):
-        short = module.__name__.rpartition(".")[2]
-        for name, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and (name.startswith("read_") or module is published):
-                more = arguments.get(name.removeprefix("read_"), ())
-                if not name.startswith("_") and _fits(function, len(more)):
-                    known[f"{short}.{name}"] = lambda reply, read=function, more=more: read(reply, *more)
+    for name, function in inspect.getmembers(replies, inspect.isfunction):
+        if function.__module__ == replies.__name__ and name.startswith("read_"):
+            more = arguments.get(name.removeprefix("read_"), ())
+            known[f"replies.{name}"] = lambda reply, read=function, more=more: read(reply, *more)
     return known | dict(tasks())
-
-
-def _fits(function: Callable[..., Any], more: int) -> bool:
-    try:
-        inspect.signature(function).bind("", *range(more))
-    except TypeError:
-        return False
-    return next(iter(inspect.signature(function).parameters.values())).annotation in ("str", str)
 
 
 def tasks() -> Iterator[tuple[str, Read]]:

@@ -18,6 +18,8 @@ ASIDES = ("concede", "suppose", "consequence")
 _CUTS = ("stop", "turn", "bound", "conclude", "concede", "suppose", "because")
 _APART = re.compile(r"\s*(?:$|[.,:;!–—])")
 _WORD = re.compile(r"\w")
+# "that it is not common in winter is false"
+_PREDICATE = re.compile(r"\w (?:is|are|was|were) $")
 
 
 class Clause(NamedTuple):
@@ -91,8 +93,15 @@ def stated(found: list[Clause]) -> list[Clause]:
     return [
         clause
         for clause in found
-        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "ask", "define") and not declines(clause)
+        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define")
+        if not _asks(clause) and not declines(clause)
     ]
+
+
+def _asks(clause: Clause) -> bool:
+    """Return whether a clause asks what it judges, not how something is that it judged ("true in how it …")."""
+    tokens = [token for token in clause.tokens if token.kind in ("ask", "good", "bad")]
+    return any(token.kind == "ask" and (token.label != "how" or token == tokens[0]) for token in tokens)
 
 
 def declines(clause: Clause) -> bool:
@@ -112,6 +121,7 @@ def declines(clause: Clause) -> bool:
 def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     """Yield for each word of judgment in a clause whether it speaks for the judged text, and its token."""
     negated, used, partly = False, False, False
+    negator: Token | None = None
     pending: list[tuple[bool, Token]] = []
     for token, following in zip(clause.tokens, [*clause.tokens[1:], None], strict=False):
         if token.kind == "no" and token.label == "after":
@@ -124,13 +134,17 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
         if token.kind == "good" and following and following.kind == "bad" and following.start <= token.end + 1:
             continue  # "a factual error"
         if token.kind in ("negate", "no", "cannot"):
-            negated, used = (True if used or token.label == "nor" else not negated), False
+            again = used or _is_apart(clause, negator, token) or token.label == "nor"
+            negated, used = (True if again else not negated), False
+            negator = token
         elif token.kind == "label":
             negated = negated and not used  # a new subject
         elif token.kind == "partly":
             partly = True
         elif token.kind in ("good", "bad"):
             good = token.kind == "good"
+            if negated and _PREDICATE.search(clause.text, clause.start, token.start):
+                negated = not _is_apart(clause, negator, token)
             if not clause.text[token.start].isalnum():  # a sign
                 pending.append((good, token))
                 continue
@@ -143,6 +157,16 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     if clause.has("except") and pending and all(good for good, _ in pending):
         pending = [(False, pending[-1][1])]  # "everything is right except the date"
     yield from pending
+
+
+def _is_apart(clause: Clause, negator: Token | None, token: Token) -> bool:
+    """Return whether a negator belongs to another verb ("those who have not had it are not …").
+
+    "Contains nothing that is not right" is one statement.
+    """
+    if negator is None or not _WORD.search(words_between(clause, negator.end, token.start)):
+        return False
+    return not any(other.kind == "whole" for other in clause.tokens if negator.end <= other.start < token.start)
 
 
 def judge(sentence_clauses: list[Clause]) -> Statement | None:
@@ -167,7 +191,7 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         elif len(goods) != 1:
             continue
         good, token = said[0]
-        alone = not _WORD.search(_rest(clause, token))
+        alone = not _WORD.search(words_between(clause, clause.start, token.start))
         negated_fault = good and token.kind == "bad"
         about_whole = not good or (not clause.has("part") and (negated_fault or whole or alone))
         if not about_whole:
@@ -183,11 +207,10 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
     return found
 
 
-def _rest(clause: Clause, token: Token) -> str:
-    """Return the words before a token of a clause that are not in the lexicon."""
-    words, position = "", clause.start
-    for other in clause.tokens:
-        if other.start >= token.start:
-            break
-        words, position = words + clause.text[position : other.start], other.end
-    return words + clause.text[position : token.start]
+def words_between(clause: Clause, start: int, end: int) -> str:
+    """Return the words in a part of a clause that are not in the lexicon."""
+    words, position = "", start
+    for token in clause.tokens:
+        if start <= token.start < end:
+            words, position = words + clause.text[position : token.start], token.end
+    return words + clause.text[position:end]

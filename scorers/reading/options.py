@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated
+from halu_tasks.scorers.reading.clauses import Clause, clauses, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
 _BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
 _LETTER = re.compile(
-    rf"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?!(?:{_BEHIND})\b)[a-z])"
+    r"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
+    rf"(?! (?!(?:{_BEHIND})\b)[a-z])"
     r"|(?<=\b[Aa]nswer )([A-Da-d])\b|(?<=\b[Oo]ption )([A-Da-d])\b"
+    r"|(?<=\b[A-C] and )([B-D])\b|(?<=\b[A-C] nor )([B-D])\b|(?<=\b[A-C] or )([B-D])\b"
 )
+_ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
+_WORD = re.compile(r"\w")
+# "A is wrong, while B is right" concedes nothing
+_CONTRAST = re.compile(r"\b(?:while|whereas)\s*$")
 _ALONE = re.compile(r"\W*([a-dA-D])\W*")
 
 
@@ -24,6 +31,18 @@ class OptionQuestion(Question):
         if alone := _ALONE.fullmatch(text):
             return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
         return _LETTER.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
+
+    def _of_text(self, text: str) -> Read:
+        read = super()._of_text(text)
+        tokens = [token for token in read.tokens if token.kind != "label" or not self._is_ordinal(read, token)]
+        return read._replace(tokens=tokens, clauses=clauses(tokens, read.text))
+
+    def _is_ordinal(self, read: Read, label: Token) -> bool:
+        """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""
+        if read.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
+            return False
+        is_noun = read.text[label.end + 1 : label.end + 2].isalpha() and read.next(label.end) in ("", "part")
+        return "zq" in read.text or is_noun
 
     def value(self, read: Read, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
@@ -42,7 +61,7 @@ class OptionQuestion(Question):
                 negated = not negated
             elif token.kind in ("both", "decline"):
                 named = [other.kind for other in read.behind(token.end) if other.kind in ("label", "either")]
-                together = not named or named[:3] == ["label", "either", "label"]
+                together = not named or named[:3] in (["label", "either", "label"], ["label", "label"])
                 return Value("decline", UNDECIDED, token.end) if together else None
             elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
                 return None
@@ -56,45 +75,27 @@ class OptionQuestion(Question):
             return Value("label", "" if follows == "comma" else UNDECIDED, token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
+        if negated:
+            return Value("label", self._only(set(self.labels) - {token.label}) or "", token.end)
+        is_wrong = follows == "stop" and len(behind) > 1 and behind[1].kind == "bad"  # "A: incorrect"
         for clause in read.clauses:
             if clause.start <= token.start < clause.end:
-                rated = self._ratings(clause, token.label)
-                wrong = {label for label, kind in rated if kind == "wrong"}
-                negated = negated or token.label in wrong
-        label = self._only(set(self.labels) - {token.label}) if negated else token.label
-        return Value("label", label or "", token.end)
+                until = min(
+                    (t.start for t in clause.tokens if t.kind == "label" and t.start > token.start), default=clause.end
+                )
+                is_wrong = is_wrong or any(not good for good, sign in signs(clause) if token.start < sign.start < until)
+        # the other one can be wrong too: it is inferred, or not
+        return Value("label", "" if is_wrong else token.label, token.end)
 
     def _only(self, labels: set[str]) -> str | None:
         return next(iter(labels)) if len(labels) == 1 else None
 
     def judged(self, found: list[Clause]) -> str | None:
-        """Return the option that the clauses take."""
-        return self._decide([rating for clause in stated(found) for rating in self._ratings(clause, "")])
-
-    def _declared(self, found: list[Read]) -> str | None:
-        label = super()._declared(found)
-        return label if label and label != UNDECIDED else self._called_right(found) or label
-
-    def _called_right(self, found: list[Read]) -> str | None:
-        """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
-        for read in (found[-1], found[0]) if found else ():
-            is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
-            value = None if is_aside else self.value(read)
-            good = self._rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
-            if value and good and not read.goes_on(good.end):
-                return value.label
-        return None
-
-    def _rated_right(self, read: Read, value: Value) -> Token | None:
-        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
-        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
-        return good if is_rated else None
-
-    def ends_clause(self, read: Read, value: Value) -> bool:
-        """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self._rated_right(read, value)
-        return super().ends_clause(read, value._replace(end=good.end) if good else value)
+        """Return the option that the clauses take; an empty label if they leave others than those they call wrong."""
+        contrasts = [clause for clause in found[1:] if _CONTRAST.search(clause.text, 0, clause.start)]
+        ratings = [rating for clause in [*stated(found), *contrasts] for rating in self._ratings(clause, "")]
+        wrong = {label for label, kind in ratings if kind == "wrong"}
+        return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
     def _alone(self, found: list[Read]) -> str | None:
         heads = {
@@ -143,75 +144,119 @@ class OptionQuestion(Question):
         return listed if listed != UNDECIDED else None
 
     def infer(self, found: list[Read]) -> str | None:
-        """Return the option taken last, or rated right alone, or left when the others are ruled out."""
+        """Return the option taken last, or rated right alone, or left when the others are ruled out.
+
+        What follows the last marker of a verdict counts alone, if it rates any.
+        """
+        markers = [number for number, read in enumerate(found) if any(map(_is_marker, read.tokens))]
+        ratings = (markers and self._rate(found[markers[-1] :])) or self._rate(found)
+        own = {label for label, kind in ratings if kind == "own"}
+        if len(own) == 1 and not {label for label, kind in ratings if kind in ("right", "pick")} - own:
+            return own.pop()
+        if not ratings and len(found) == 1:
+            named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
+            return self._only(set(self.labels) & set(named))
+        wrong = {label for label, kind in ratings if kind == "wrong"}
+        label = self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
+        is_open = wrong and not any(kind == "pick" or (label in wrong and kind != "wrong") for label, kind in ratings)
+        return label or (self._only(set(self.labels) - wrong) if is_open else None)
+
+    def _rate(self, found: list[Read]) -> list[tuple[str, str]]:
+        """Return the options that sentences rate, each with `pick`, `own`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
         for number, read in enumerate(found):
-            clauses = stated(read.clauses)
-            stating = set(map(id, clauses))
-            concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in clauses)
+            statements = stated(read.clauses)
+            stating = set(map(id, statements))
+            concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
             heading = ""
             alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
             at_end = concludes or number in (0, len(found) - 1)
-            if at_end and any(clause.has("both") and clause.has("good", "bad") for clause in clauses):
+            ties = at_end and any(map(self._is_tie, statements))
+            if ties:
                 ratings.append(("", "pick"))
             for clause in read.clauses:
                 named = [token.label for token in clause.tokens if token.kind == "label"]
                 if id(clause) in stating:
-                    rated = self._ratings(clause, subject)
+                    known = {label for label, _ in ratings}
+                    rated = [
+                        (label, kind) for label, kind in self._ratings(clause, subject) if named or label not in known
+                    ]
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]
-                    better = "pick" if concludes else "own" if alone else "right"
+                    takes = concludes or (ties and clause.opener == "turn")
+                    better = "pick" if takes else "own" if alone else "right"
                     ratings += [(label, better if kind == "right" else kind) for label, kind in rated]
                 goods = {good for good, _ in signs(clause)}
                 heading = "" if named or len(goods) != 1 else "right" if goods == {True} else "wrong"
                 if named or clause.has("both"):
                     subject = named[-1] if len(set(named)) == 1 else ""
-        if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
-            return own.pop()
-        if not ratings and len(found) == 1:
-            named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
-            return self._only(set(self.labels) & set(named))
-        return self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
+        return ratings
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
+        """Return the option taken last; if none is taken, the only one called right."""
         picks = [label for label, kind in ratings if kind == "pick"]
         if picks:
             return picks[-1] or None
-        right = {label for label, kind in ratings if kind == "right"}
-        wrong = {label for label, kind in ratings if kind == "wrong"}
-        left = set(self.labels) - wrong if wrong else set()
-        return self._only(right) or self._only(right - wrong) or self._only(left)
+        right, wrong = ({label for label, kind in ratings if kind == which} for which in ("right", "wrong"))
+        return self._only(right - wrong)
+
+    def _named(self, clause: Clause) -> list[tuple[int, str]]:
+        """Return the options that a clause names, each with its place; none if it names all of them together."""
+        named = [token for token in clause.tokens if token.kind == "label" and token.label in self.labels]
+        together: set[int] = set()
+        for token, following in itertools.pairwise(named):
+            between = {t.kind for t in clause.tokens if token.end <= t.start < following.start}
+            joins = {"either"} <= between <= {"either", "filler", "both", "comma"}
+            if joins and not _WORD.search(words_between(clause, token.end, following.start)):
+                together |= {token.start, following.start}
+        if {token.label for token in named if token.start in together} != set(self.labels):
+            together = set()
+        return [(token.start, token.label) for token in named if token.start not in together]
+
+    def _is_tie(self, clause: Clause) -> bool:
+        """Return whether a clause says the same of several options."""
+        names_some = any(token.kind == "label" for token in clause.tokens) and not self._named(clause)
+        rates = clause.has("good", "bad", "better")
+        return (clause.has("both") and (rates or names_some)) or (names_some and rates)
 
     def _ratings(self, clause: Clause, subject: str) -> list[tuple[str, str]]:
         """Return the options that a clause rates, each with `pick`, `right` or `wrong`."""
         tokens = clause.tokens
-        labels = [
-            (token.start, token.label) for token in tokens if token.kind == "label" and token.label in self.labels
-        ]
-        if not labels and not (subject and clause.has("whole", "good", "bad")):
+        labels = self._named(clause)
+        if (clause.has("both") and len(labels) != 1) or (not labels and (not subject or clause.has("label"))):
             return []
         found: list[tuple[str, str]] = []
         than = next((t.start for t in tokens if t.kind == "than" and any(start < t.start for start, _ in labels)), None)
-        judged = [(token.start, "right" if good else "wrong") for good, token in signs(clause)]
+        said = list(signs(clause))
+        if (
+            not labels
+            and said
+            and not clause.has("whole")
+            and _WORD.search(words_between(clause, clause.start, said[0][1].start))
+        ):
+            return []  # something else is right or wrong
+        judged = [(token.start, "right" if good else "wrong") for good, token in said]
         negated = False
         for token in tokens:
             if token.kind in ("negate", "no", "cannot"):
                 negated = not negated
-            elif token.kind in ("better", "worse"):
+            elif token.kind in ("better", "worse") and labels:
                 judged.append((token.start, "pick" if (token.kind == "better") != negated else "wrong"))
             elif token.kind == "label":
                 negated = False
             elif token.kind == "pick":
-                behind = [label for start, label in labels if start >= token.end]
-                label = behind[0] if behind else labels[-1][1] if labels else None
-                if label:
-                    found.append((label, "wrong" if negated else "pick"))
-        if clause.has("both") and len(labels) != 1:
-            return []
+                behind = [(start, label) for start, label in labels if start >= token.end]
+                if behind:
+                    denied = any(t.kind in ("negate", "no") and token.end <= t.start < behind[0][0] for t in tokens)
+                    found.append((behind[0][1], "wrong" if negated != denied else "pick"))
+                elif labels and token.label != "before":
+                    found.append((labels[-1][1], "wrong" if negated else "pick"))
+        judged.sort()
         others = [token.start for token in tokens if token.kind == "other"]
         usable = [(start, label) for start, label in labels if than is None or start < than]
-        if than is not None and usable and not judged and not found:
+        compares = than is not None and (others or len(usable) < len(labels))
+        if compares and usable and not judged and not found:
             found.append((usable[-1][1], "pick"))
         pairs = len(judged) == len(usable) > 1
         for number, (place, kind) in enumerate(judged):
@@ -240,3 +285,7 @@ class OptionQuestion(Question):
         for label, kind in found:
             first.setdefault(label, kind)
         return list(first.items())
+
+
+def _is_marker(token: Token) -> bool:
+    return token.kind == "declare" and not token.label

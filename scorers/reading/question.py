@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs
+from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs, stated
 from halu_tasks.scorers.reading.fields import objects
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
@@ -240,6 +240,8 @@ class Question:
                     fallback = None
                     continue
                 value = self._labelled(token, negated != self._turned(read, token), partly)
+                if token.kind in ("good", "bad") and self._is_mixed(read, token):
+                    return value._replace(label=UNDECIDED)
                 if value.label == UNDECIDED and read.goes_on(value.end):
                     return value._replace(label="")  # "partly true, but with an error"
                 return self._unless_either(read, value)
@@ -260,6 +262,16 @@ class Question:
             if token.kind == "no" and token.label == "after":
                 return True
         return False
+
+    def _is_mixed(self, read: Read, judged: Token) -> bool:
+        """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
+        turns = [clause for clause in read.clauses if clause.opener == "turn" and clause.start > judged.end]
+        words = {label.casefold() for label in self.labels}
+        opposites = [
+            token for clause in stated(turns) for good, token in signs(clause) if good != (judged.kind == "good")
+        ]
+        names_label = read.text[judged.start : judged.end] in words
+        return any(not names_label or read.text[t.start : t.end] in words for t in opposites)
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         if token.kind == "yes":
@@ -359,7 +371,8 @@ class Question:
 
     def _unless_concluded(self, behind: list[Read], label: str) -> str:
         """Return a declared label; that of a conclusion behind it if it decides nothing."""
-        if label != UNDECIDED or not any(token.kind == "conclude" for read in behind[-2:] for token in read.tokens):
+        last = {token.kind for read in behind[-2:] for token in read.tokens}
+        if label != UNDECIDED or not last & {"conclude", "pick", "better"}:
             return label
         return self._concluded(behind)[1] or self.infer(behind) or label
 
@@ -370,12 +383,15 @@ class Question:
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
-                    states = value and value.kind in ("good", "bad", "label") and value.label not in _NONE
-                    if value and states and self.ends_clause(read, value):
+                    if value is None or value.kind not in ("good", "bad", "label", "decline"):
+                        continue
+                    if value.label not in _NONE and self._ends_clause(read, value):
                         return index, value.label
+                    if value.kind in ("label", "decline"):
+                        return index, self.judged([clause for clause in read.clauses if clause.end > token.end]) or ""
         return -1, ""
 
-    def ends_clause(self, read: Read, value: Value) -> bool:
+    def _ends_clause(self, read: Read, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
         return read.next(value.end) in _ENDS or not read.goes_on(value.end)
 
@@ -398,7 +414,8 @@ class Question:
         is_title = read.starts_line and _TITLE.match(read.text, marker.end) and is_first
         if any(map(declines, rest)):
             return UNDECIDED
-        return self.judged(rest) or (UNDECIDED if is_title else None)
+        label = self.judged(rest)
+        return UNDECIDED if label is None and is_title else label
 
     def _topic(self, found: list[Read]) -> str | None:
         """Return the label of the last line "topic: yes", or of a last question and its answer."""
@@ -414,7 +431,7 @@ class Question:
         return None
 
     def judged(self, found: list[Clause]) -> str | None:
-        """Return the label of what the clauses state; None if they state none."""
+        """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
         statement = judge(found)
         return None if statement is None else self._of_good(statement.good)
 
@@ -472,7 +489,7 @@ class Question:
                 said.append((label, False))
                 continue
             statement = judge(read.clauses)
-            if statement is None or (statement.good and read.is_item):
+            if statement is None or (statement.good and read.is_item and not statement.concludes):
                 continue
             at_end = number < 2 or number >= len(found) - 2 or statement.concludes
             names_text = any(token.kind == "whole" and token.label for token in read.tokens)
