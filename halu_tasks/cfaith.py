@@ -17,7 +17,6 @@ The judged task, and the group that includes it, also take:
     judge: The judge's model, unless there is a model role `grader` (`--model-role grader=…`).
     judge_base_url: The address of the judge's server.
     judge_max_failures: The share of replies without a verdict above which the run fails.
-    judge_batch: Ask the judge in batches, at a lower price.
     judge_max_cost, judge_price: Dollars that judges may cost, and the judge's price of a million input and output
         tokens, such as `2.50/10`.
     reference: A table of better labels of judged replies, by which the rate is corrected.

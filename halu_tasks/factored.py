@@ -14,7 +14,7 @@ Arguments of `fave`:
     data: A file, a folder, or `sample`; by default, the pinned source.
     fewshot, prompts: As for every task.
     judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
-    judge_batch, judge_max_cost, judge_price: How the judge is asked, and what it may cost.
+    judge_max_cost, judge_price: What the judge may cost, and its price.
     reference: A table of better labels of judged replies, by which the rate is corrected.
     assume: `precision:0.7`, the share of reported hallucinations that are real, for adjusted figures (2/3 by default);
         or, without labels, the judge's errors, such as `sensitivity:0.8-0.9,specificity:0.95`.

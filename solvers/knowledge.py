@@ -31,8 +31,7 @@ from inspect_ai.util import registry_create
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
-from halu_tasks.knowledge.index import Knowledge, open_knowledge
-from halu_tasks.knowledge.passages import Snippet, named_files
+from halu_tasks.knowledge import Knowledge, Snippet, named_files, open_knowledge
 from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.asking import ask, at_least_one, checked, conclude, decoding_for, last_question, method_prompt
 from halu_tasks.solvers.records import MethodRecord, parts_of

@@ -2,8 +2,7 @@
 
 This many replies are judged at several numbers of concurrent questions. Prints, as the server saw it, the time from the
 first question to the last verdict, divided by the ideal (the delay of each round of concurrent questions), and the
-processor time of a verdict; then the same for Inspect alone, which only generates replies to the same prompts. The
-difference between the two is this package's share. Then `halu-tasks score` judges the replies, again, and once more
+processor time of a verdict. Then `halu-tasks score` judges the replies, again, and once more
 after SIGKILL halfway: prints the questions of the second run, and those asked twice, which were on their way when the
 run was killed. No network; a few minutes; on an idle machine.
 """
@@ -23,7 +22,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -112,7 +110,7 @@ def judge(url: str, data: Path, cache: Path, connections: int, pipe: Connection)
     os.environ |= {"OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(cache)}
     from halu_tasks.core.options import Options
     from halu_tasks.judging import judge as module
-    from halu_tasks.judging.blocking import judge_now, reach_now
+    from halu_tasks.judging.judge import judge_now, reach_now
     from halu_tasks.tasks import build
 
     module.CONNECTIONS = connections
@@ -125,39 +123,6 @@ def judge(url: str, data: Path, cache: Path, connections: int, pipe: Connection)
     began = time.process_time()
     judge_now(options, built.task.judged, replies, lambda: None)
     pipe.send(time.process_time() - began)
-
-
-def generate(url: str, data: Path, cache: Path, connections: int, pipe: Connection) -> None:
-    """Ask the same questions through Inspect alone, and send the processor time that this took, without the start."""
-    os.environ |= {"OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(cache)}
-    from inspect_ai.model import get_model
-
-    from halu_tasks.core.options import Options
-    from halu_tasks.judging.judge import SETTINGS, Judge
-    from halu_tasks.tasks import build
-
-    built = build("cfaith_gen", Options(data=str(data)))
-    assert built.task.judged
-    settings = SETTINGS.model_copy(update={"max_connections": connections})
-    model = get_model("openai/gpt-4o", base_url=url, config=settings)
-    judge = Judge(model, built.task.judged)
-    prompts = iter(
-        judge._text(fields)
-        for number, item in enumerate(built.items)
-        for fields in built.task.judged.questions(item, f"回答 {number}")
-    )
-
-    async def work() -> None:
-        for prompt in prompts:
-            await model.generate(prompt, config=judge._schema)
-
-    async def run() -> None:
-        await model.generate("Reply with the single word: ready")
-        began = time.process_time()
-        await asyncio.gather(*(work() for _ in range(connections)))
-        pipe.send(time.process_time() - began)
-
-    asyncio.run(run())
 
 
 class Bench:
@@ -187,11 +152,11 @@ class Bench:
             for n, item in enumerate(build("cfaith_gen", Options(data=str(self.data))).items):
                 file.write(json.dumps({"id": item.id, "output": f"回答 {n}"}) + "\n")
 
-    def ask(self, target: Callable[..., None], connections: int) -> tuple[Seen, float]:
-        """Run `judge` or `generate` in a new process; return what the server saw, and the processor time in seconds."""
+    def ask(self, connections: int) -> tuple[Seen, float]:
+        """Run `judge` in a new process; return what the server saw, and the processor time in seconds."""
         ours, other = Pipe()
-        cache = self.folder / f"{target.__name__}{connections}"
-        process = Process(target=target, args=(self.url, self.data, cache, connections, other))
+        cache = self.folder / f"judge{connections}"
+        process = Process(target=judge, args=(self.url, self.data, cache, connections, other))
         process.start()
         spent: float = ours.recv()
         process.join()
@@ -221,15 +186,13 @@ def main() -> None:
     bench = Bench(number)
     try:
         for connections in (2, 4, 8, 16, 64):
-            for target, name in ((judge, "verdicts"), (generate, "replies, Inspect alone")):
-                seen, spent = bench.ask(target, connections)
-                ideal = math.ceil(seen.questions / connections) * DELAY
-                print(
-                    f"{seen.questions} {name}, {connections} at once: {seen.seconds:.2f} s, "
-                    f"{seen.seconds / ideal:.2f} times the ideal; "
-                    f"{spent / number * 1000:.1f} ms of processor time each",
-                    flush=True,
-                )
+            seen, spent = bench.ask(connections)
+            ideal = math.ceil(seen.questions / connections) * DELAY
+            print(
+                f"{seen.questions} verdicts, {connections} at once: {seen.seconds:.2f} s, {seen.seconds / ideal:.2f} "
+                f"times the ideal; {spent / number * 1000:.1f} ms of processor time each",
+                flush=True,
+            )
         os.wait4(bench.start("first").pid, 0)
         bench.seen()
         os.wait4(bench.start("first").pid, 0)

@@ -3,8 +3,8 @@
 Replies are scored from shards of JSON Lines, each run in a process of its own: several epochs of the same items, and
 data of one's own with as many items as replies. For each number of replies are printed the wall and the processor
 time, the largest memory of a process, and the time per reply as a ratio to that of the smallest number; then the ratio
-of one worker to two, and whether 1, 7 and 64 shards in another order give the same figures, to the last bit. Ratios of
-wall times need an otherwise idle machine; the load is printed. With the default numbers it takes about half an hour.
+of one worker to two. Ratios of wall times need an otherwise idle machine; the load is printed. With the default numbers
+it takes about half an hour.
 """
 
 from __future__ import annotations
@@ -53,22 +53,12 @@ def grow_data(folder: Path, items: int) -> None:
 def replies(data: Path, epochs: int, seed: int = 0) -> Iterator[str]:
     """A line for each reply, in the order of the data."""
     draw = random.Random(seed)
-    with (data / "refact_multi_error.jsonl").open() as file:
-        ids = (
-            [f"{json.loads(line)['sample_id']}/{which}" for line in file for which in ("original", "confabulated")]
-            if epochs > 1
-            else None
-        )
-    if ids:
-        for epoch in range(1, epochs + 1):
-            for id in ids:
-                yield json.dumps({"id": id, "epoch": epoch, "output": REPLIES[draw.randrange(4)]})
-        return
-    with (data / "refact_multi_error.jsonl").open() as file:
-        for line in file:
-            for which in ("original", "confabulated"):
-                id = f"{json.loads(line)['sample_id']}/{which}"
-                yield json.dumps({"id": id, "output": REPLIES[draw.randrange(4)]})
+    for epoch in range(1, epochs + 1):
+        with (data / "refact_multi_error.jsonl").open() as file:
+            for line in file:
+                for which in ("original", "confabulated"):
+                    id = f"{json.loads(line)['sample_id']}/{which}"
+                    yield json.dumps({"id": id, "epoch": epoch, "output": REPLIES[draw.randrange(4)]})
 
 
 def write_shards(lines: Iterator[str], folder: Path, shards: int) -> None:
@@ -124,27 +114,12 @@ def measure_workers(number: int, folder: Path) -> None:
     print(f"one worker to two: {one.wall / two.wall:.2f}, same figures: {one.figures == two.figures}", flush=True)
 
 
-def measure_shards(number: int, folder: Path) -> None:
-    data = folder / "data-shards"
-    grow_data(data, ITEMS)
-    lines = list(replies(data, number // ITEMS))
-    figures = set()
-    for shards in (1, 7, 64):
-        random.Random(shards).shuffle(lines)
-        predictions = folder / f"shards-{shards}"
-        write_shards(iter(lines), predictions, shards)
-        figures.add(score(data, predictions).figures)
-    print(
-        f"{number:,} replies in 1, 7 and 64 shards, in another order: {'same' if len(figures) == 1 else 'OTHER'} bits"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure halu-tasks score.")
     parser.add_argument("--numbers", type=int, nargs="+", default=[1_000_000, 10_000_000], metavar="N")
-    parser.add_argument("--only", nargs="+", choices=["epochs", "own", "workers", "shards"])
+    parser.add_argument("--only", nargs="+", choices=["epochs", "own", "workers"])
     arguments = parser.parse_args()
-    chosen = arguments.only or ["epochs", "own", "workers", "shards"]
+    chosen = arguments.only or ["epochs", "own", "workers"]
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{'':<24} {'replies':>12} {'wall':>11} {'processor':>11} {'memory':>11} {'a reply':>11} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as name:
@@ -155,8 +130,6 @@ def main() -> None:
             measure("items of one's own", arguments.numbers, folder, own=True)
         if "workers" in chosen:
             measure_workers(arguments.numbers[0], folder)
-        if "shards" in chosen:
-            measure_shards(arguments.numbers[0], folder)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,7 @@ from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks import registry, source_named
-from halu_tasks.text.figures import format_estimate
-from halu_tasks.text.markdown import code_block, escaped
+from halu_tasks.text.figures import code_block, escaped, format_estimate
 
 QUALITY, CARD = "quality.json", "README.md"
 """Files in a dataset's folder."""

@@ -12,7 +12,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, require_text
-from halu_tasks.text.language import language_of
+from halu_tasks.text.folding import language_of
 
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")

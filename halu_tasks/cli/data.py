@@ -60,7 +60,7 @@ def fetch(sources: Names = ()) -> int:
     Args:
         sources: names of sources (default: all that have an address)
     """
-    from halu_tasks.data.download import fetch as download
+    from halu_tasks.data.cache import fetch as download
 
     return _each_file(_named(sources), lambda source, name: f"fetched {download(source, name)}")
 

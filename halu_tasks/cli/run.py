@@ -196,7 +196,7 @@ def _runs(
     options: Options,
 ) -> list[ModelRun]:
     """Return the runs of models with methods, in folders that may be taken."""
-    from halu_tasks.judging.shared_budget import budget_variables
+    from halu_tasks.judging.stores import budget_variables
     from halu_tasks.runs.run import ModelRun
 
     changed = {k: list(v) if isinstance(v, tuple) else v for k, v in options.changed().items()}

@@ -14,8 +14,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
-    from halu_tasks.replies.agreement import AgreementRequest
-    from halu_tasks.replies.score_file import ScoredFile
+    from halu_tasks.replies.score_file import ScoredFile, ScoreRequest
 
 _FIRST = 3
 """How many replies are looked for in another file to tell raters from shards."""
@@ -44,43 +43,38 @@ def score(
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
         predictions: rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more
-            files, folders of them, or addresses such as s3://bucket/folder
+            files, or folders of them
         options: which items, and how replies are scored
         id_field: the field or column that contains the item's id
         output_field: the field or column that contains the reply
         partial: only score the ids in the file; of several raters, those in every file
         gold: measure agreement, also with the gold labels
         model: the model that gave the replies, for a report
-        details: write how each item was read and scored; to Parquet files in a new folder if OUT ends in a slash
+        details: write how each item was read and scored, as JSON Lines
         work_folder: keep finished parts in FOLDER; the same command continues there if it was interrupted
         executor: where the work is done
         json: print one JSON object instead of a table
     """
     options = of_task(task, options)
-    if gold or _of_raters(predictions, id_field, output_field):
-        from halu_tasks.replies.agreement import AgreementRequest
-
-        paths = [Path(path) for path in predictions]
-        request = AgreementRequest(
-            predictions=paths, id_field=id_field, output_field=output_field, gold=gold, partial=partial
-        )
-        return _agree(task, options, request, json=json)
     from halu_tasks.replies.score_file import ScoreRequest, score_file
 
+    request = ScoreRequest(
+        predictions=tuple(predictions),
+        id_field=id_field,
+        output_field=output_field,
+        partial=partial,
+        model=model,
+        details=details,
+    )
+    if gold or _of_raters(predictions, id_field, output_field):
+        return _agree(task, options, request, gold=gold, json=json)
     if executor.executor != "local" and work_folder is None:
         raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
     divided = executor != ExecutorOptions()
     scored = score_file(
         task,
         options,
-        ScoreRequest(
-            predictions=tuple(predictions),
-            id_field=id_field,
-            output_field=output_field,
-            partial=partial,
-            model=model,
-            details=details,
-        ),
+        request,
         executor=executor.create(),
         folder=work_folder,
         report=progress if divided else lambda line: None,
@@ -96,11 +90,11 @@ def score(
 
 def _of_raters(predictions: Sequence[str], id_field: str, output_field: str) -> bool:
     """Return whether files contain replies to the same items: the first ones of a file are in the next one, too."""
-    from halu_tasks.replies.predictions import Fields, prediction_rows
+    from halu_tasks.replies.predictions import prediction_rows
 
     if len(predictions) < 2 or not all(Path(path).is_file() for path in predictions):
         return False
-    one, other = (prediction_rows(Path(path), Fields(id_field, output_field)) for path in predictions[:2])
+    one, other = (prediction_rows(Path(path), id_field, output_field) for path in predictions[:2])
     missing = {(row.id, row.epoch) for row in islice(one, _FIRST)}
     for row in other if missing else ():
         missing.discard((row.id, row.epoch))
@@ -125,16 +119,16 @@ def _figures(scored: ScoredFile) -> str:
     return f"{head}\n\n{estimates_table('metric', scored.estimates)}{references}{note}"
 
 
-def _agree(task: str, options: Options, request: AgreementRequest, *, json: bool) -> int:
+def _agree(task: str, options: Options, request: ScoreRequest, *, gold: bool, json: bool) -> int:
     """Measure how far files agree, and print it; return the exit status."""
     from halu_tasks.replies.agreement import measure_agreement
 
-    agreement = measure_agreement(task, options, request)
-    for path, count in agreement.missing.items():
+    figures, missing = measure_agreement(task, options, request, gold=gold)
+    for path, count in missing.items():
         if count:
             warn(
-                f"{path}: {count} of {agreement.items} items have no reply, and so no label; --partial compares only "
+                f"{path}: {count} of {figures['n']} items have no reply, and so no label; --partial compares only "
                 "the ids that are in every file"
             )
-    print_record(agreement.as_json(), as_json=json)
-    return EXIT_PARTIAL if any(agreement.missing.values()) else 0
+    print_record(figures, as_json=json)
+    return EXIT_PARTIAL if any(missing.values()) else 0

@@ -198,8 +198,6 @@ def items(
     options: ItemOptions,
     limit: Count | None = None,
     json: bool = False,
-    parquet: Annotated[Path | None, "FOLDER"] = None,
-    shard_size: Count = 10_000,
 ) -> None:
     """Print the items of a task, for models that run elsewhere.
 
@@ -208,12 +206,9 @@ def items(
         options: which items, and how they are asked
         limit: only the first N items
         json: print JSON Lines instead of text
-        parquet: write the items to Parquet files of this new folder instead
-        shard_size: the number of items in each of these files
     """
     from dataclasses import replace
 
-    from halu_tasks.data.parquet import write_shards
     from halu_tasks.tasks import build, task_named
 
     built = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
@@ -222,10 +217,6 @@ def items(
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
         for item in islice(built.stream(), limit)
     )
-    if parquet:
-        number = write_shards(parquet, rows, shard_size, "items")
-        print(f"wrote {number:,} items to {parquet}")
-        return
     for row in rows:
         print(json_line(row) if json else _text(row))
 

@@ -14,7 +14,6 @@ EXTRAS = {
     "knowledge": ("bm25s",),
     "nli": ("torch", "transformers"),
     "openai": ("openai",),
-    "s3": ("s3fs",),
     "scout": ("inspect_scout",),
     "xlsx": ("openpyxl",),
 }

@@ -311,7 +311,6 @@ class DataOptions:
     )
     data_split: str | None = option(None, "the split of a dataset in the Hub's layout", metavar="SPLIT")
     data_config: str | None = option(None, "the configuration of a dataset that has several", metavar="CONFIG")
-    data_streaming: bool = option(False, "read a dataset of the Hub without storing it")
     columns: tuple[str, ...] = option(
         (), "columns of the data whose names differ from the fields, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
     )
@@ -347,9 +346,6 @@ class JudgeOptions:
     judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
     judge_max_failures: Share = option(
         0.05, "the share of questions that the judge may leave without a verdict before the run stops"
-    )
-    judge_batch: bool = option(
-        False, "ask the judge in the batch mode of its provider: cheaper, but verdicts may take hours"
     )
     judge_max_cost: Dollars | None = option(
         None, "the maximum cost of the judge in dollars; the run stops before it costs more"

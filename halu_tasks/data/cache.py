@@ -1,19 +1,27 @@
-"""Where downloads are kept, and whether a file is the published one."""
+"""Published files in the cache: downloaded once, with retries, verified, and safe for concurrent processes.
+
+Files on the Hub are downloaded by the Hub's own client, and are in its cache. What a download needs is imported when
+there is one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.data.hub import SCHEME, HubAddress, cached
+from halu_tasks.core.files import atomic_path
+from halu_tasks.data import hub
+from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, HubAddress
 from halu_tasks.data.sources import Source
 
-HOW_TO_NAME = (
-    "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
-    "(halu-tasks) or HALU_TASKS_DATA=PATH, or use the word sample instead of PATH for the packaged sample"
-)
+_ADVICE = "name a copy with --data PATH (docs/local-data.md), or --data sample to try the task"
+_ATTEMPTS = 3
+_PATIENCE = 15
+"""Seconds within which the publisher's server must say how large a file is."""
 
 
 def cache_folder() -> Path:
@@ -29,15 +37,13 @@ def cached_path(source: Source, name: str) -> Path:
 
 
 def cached_file(source: Source, name: str) -> Path | None:
-    """Return the path of a published file; None if it has not been downloaded.
-
-    Files of the Hub are in the Hub's own cache.
-    """
+    """Return the path of a published file; None if it has not been downloaded."""
     url = source.file(name).url or ""
     if url.startswith(SCHEME):
-        return cached(HubAddress.parse(url))
+        return hub.cached(HubAddress.parse(url))
     path = cached_path(source, name)
-    return path if path.is_file() else None
+    # what somebody put there without an address is not what was published
+    return path if url and path.is_file() else None
 
 
 def sha256_of(path: Path) -> str:
@@ -75,3 +81,92 @@ def verify(source: Source, name: str, path: Path) -> str:
             f"(halu-tasks data fetch {source.name})"
         )
     return sha256
+
+
+def fetch(source: Source, name: str) -> Path:
+    """Download a data file into the cache, unless it is already there.
+
+    Returns:
+        Its path.
+
+    Raises:
+        DataError: There is no address to download it from, no network or no access; its checksum is not the published
+            one; or the cache cannot be written.
+    """
+    url = source.file(name).url
+    if url is None:
+        raise DataError(
+            f"{source.title}: {name} cannot be downloaded automatically, as no pinned address is known; download it "
+            f"manually from {source.homepage} and {HOW_TO_NAME}"
+        )
+    if url.startswith(SCHEME):
+        path = hub.download(HubAddress.parse(url), gated=source.gated)
+        verify(source, name, path)
+        return path
+    from filelock import FileLock
+
+    path = cached_path(source, name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock"):
+            if not path.is_file():
+                with atomic_path(path) as partial:
+                    _download(source.title, url, partial)
+                    verify(source, name, partial)
+    except OSError as error:
+        raise DataError(
+            f"{source.title}: cannot write {error.filename or path} ({error.strerror or error}); "
+            "name another folder with HALU_TASKS_CACHE=PATH"
+        ) from None
+    verify(source, name, path)
+    return path
+
+
+def _download(title: str, url: str, target: Path) -> None:
+    import httpx
+    from tqdm import tqdm
+
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
+                reply.raise_for_status()
+                size = int(reply.headers.get("Content-Length", 0)) or None
+                with (
+                    target.open("wb") as file,
+                    tqdm(total=size, unit="B", unit_scale=True, desc=f"{title} {url.rpartition('/')[2]}") as bar,
+                ):
+                    for part in reply.iter_bytes():
+                        bar.update(file.write(part))
+            return
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            status = error.response.status_code if isinstance(error, httpx.HTTPStatusError) else None
+            permanent = isinstance(error, httpx.InvalidURL) or (status and status < 500 and status != 429)
+            if permanent or attempt == _ATTEMPTS:
+                raise DataError(f"{title}: cannot download {url} ({_reason(error)}); {HOW_TO_NAME}") from None
+            time.sleep(attempt)
+
+
+def remote_size(source: Source, name: str) -> int | None:
+    """Ask for the size of a published file, in bytes; None if the server does not say.
+
+    Raises:
+        DataError: The file has no address, or the server cannot be reached or refuses it.
+    """
+    url = source.file(name).url
+    if url is None:
+        raise DataError(f"{name} has no pinned address; download it manually from {source.homepage}, and {_ADVICE}")
+    if url.startswith(SCHEME):
+        return hub.size_of(HubAddress.parse(url), _ADVICE, _PATIENCE, gated=source.gated)
+    import httpx
+
+    try:
+        reply = httpx.head(url, follow_redirects=True, timeout=_PATIENCE, headers={"Accept-Encoding": "identity"})
+        reply.raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise DataError(f"{urlsplit(url).netloc} cannot be reached ({_reason(error)}); {_ADVICE}") from None
+    size = reply.headers.get("Content-Length")
+    return int(size) if size else None
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

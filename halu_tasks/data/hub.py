@@ -1,20 +1,30 @@
-"""Datasets on the Hugging Face Hub: their addresses, and downloads by the Hub's own client.
+"""Datasets on the Hugging Face Hub, folders in its layout, and Parquet files, which `datasets` loads.
 
-The client brings its cache (`HF_HOME`), tokens (`HF_TOKEN`), `HF_ENDPOINT` and `HF_HUB_OFFLINE`.
+The Hub's client brings its cache (`HF_HOME`), tokens (`HF_TOKEN`), `HF_ENDPOINT` and `HF_HUB_OFFLINE`. Both libraries
+take seconds to import, so they are imported when they are needed.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError, did_you_mean
+from halu_tasks.core.options import Options
+from halu_tasks.data.rows import Row
 
+HOW_TO_NAME = (
+    "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
+    "(halu-tasks) or HALU_TASKS_DATA=PATH, or use the word sample instead of PATH for the packaged sample"
+)
 SCHEME = "hf://"
+PARQUET = ".parquet"
 _HUB = "https://huggingface.co/datasets"
 _ADDRESS = re.compile(
     rf"{SCHEME}(?:datasets/)?(?P<repository>[^/@]+/[^/@]+)(?:@(?P<revision>refs/(?:convert|pr)/[^/]+|[^/]+))?"
@@ -52,17 +62,22 @@ class HubAddress(NamedTuple):
         return f"{SCHEME}{self.repository}{revision}{f'/{self.path}' if self.path else ''}"
 
     @property
+    def of_file(self) -> dict[str, Any]:
+        """The arguments of functions of the Hub's client that are about a file."""
+        names = {"repo_id": self.repository, "filename": self.path, "revision": self.revision}
+        return {**names, "repo_type": "dataset"}
+
+    @property
     def homepage(self) -> str:
         """The address of the dataset's page."""
         return f"{_HUB}/{self.repository}"
 
 
-def download(address: HubAddress, advice: str, *, gated: bool = False) -> Path:
+def download(address: HubAddress, *, gated: bool = False) -> Path:
     """Download a file into the Hub's cache, unless it is already there.
 
     Args:
         address: The file.
-        advice: What to do instead, for error messages.
         gated: Whether access to the dataset is known to need a token.
 
     Returns:
@@ -73,34 +88,41 @@ def download(address: HubAddress, advice: str, *, gated: bool = False) -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    assert address.path
-    with hub_errors(address, advice, gated=gated):
-        return Path(hf_hub_download(address.repository, address.path, repo_type="dataset", revision=address.revision))
+    with hub_errors(address, gated=gated):
+        return Path(hf_hub_download(**address.of_file))
 
 
 def cached(address: HubAddress) -> Path | None:
     """Return the path of a file in the Hub's cache; None if it has not been downloaded."""
     from huggingface_hub import try_to_load_from_cache
 
-    assert address.path
-    path = try_to_load_from_cache(address.repository, address.path, repo_type="dataset", revision=address.revision)
+    path = try_to_load_from_cache(**address.of_file)
     return Path(path) if isinstance(path, str) else None
 
 
-def commit_of(address: HubAddress, advice: str) -> str:
-    """Ask the Hub for the commit that a revision stands for.
+def size_of(address: HubAddress, advice: str, timeout: int, *, gated: bool) -> int | None:
+    """Ask for the size of a file, in bytes.
+
+    Args:
+        address: The file.
+        advice: What to do instead, for error messages.
+        timeout: Seconds within which the Hub must answer.
+        gated: Whether access to the dataset is known to need a token.
 
     Raises:
-        DataError: There is no network or no access, or no such dataset or revision.
+        DataError: There is no network or no access, or no such file.
     """
-    from huggingface_hub import HfApi
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    with hub_errors(address, advice):
-        return str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
+    with hub_errors(address, advice, gated=gated):
+        if os.environ.get("HF_HUB_OFFLINE") in ("1", "true", "True"):
+            # this call of the client ignores the setting
+            raise DataError(f"{address}: HF_HUB_OFFLINE is set; unset it, or {advice}")
+        return get_hf_file_metadata(hf_hub_url(**address.of_file), timeout=timeout).size
 
 
 @contextmanager
-def hub_errors(address: HubAddress, advice: str, *, gated: bool = False) -> Iterator[None]:
+def hub_errors(address: HubAddress, advice: str = HOW_TO_NAME, *, gated: bool = False) -> Iterator[None]:
     """Turn the errors of the Hub's client into errors of one line.
 
     Args:
@@ -113,39 +135,168 @@ def hub_errors(address: HubAddress, advice: str, *, gated: bool = False) -> Iter
 
     try:
         yield
-    except (errors.HfHubHTTPError, DatasetNotFoundError) as error:
+    except DataError:
+        raise
+    except Exception as error:
         refused = isinstance(error, errors.HfHubHTTPError) and error.response.status_code in (401, 403)
         # datasets drops the cause of its error, so only the message says that the dataset is gated
         if isinstance(error, errors.GatedRepoError) or "gated dataset" in str(error) or (gated and refused):
             how = f"accept the terms at {address.homepage} and set HF_TOKEN to a token of that account"
             raise DataError(f"{address} is gated; {how}, or {advice}") from None
-        if isinstance(error, errors.RevisionNotFoundError | errors.EntryNotFoundError):
-            missing = "such file" if isinstance(error, errors.EntryNotFoundError) else f"revision {address.revision!r}"
-            raise DataError(f"{address}: the dataset has no {missing}; see {address.homepage}") from None
+        if isinstance(error, errors.RevisionNotFoundError):
+            raise DataError(f"{address}: the dataset has no revision {address.revision!r}") from None
         if refused or isinstance(error, errors.RepositoryNotFoundError | DatasetNotFoundError):
             reason = "no such dataset on the Hub, or no access to it; if it is private, set HF_TOKEN to a token for it"
             raise DataError(f"{address}: {reason}") from None
-        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {advice}") from None
-    except OSError as error:
-        # errors of the Hub are above, so one with a file is of its cache
-        if error.filename is not None and not isinstance(error, errors.LocalEntryNotFoundError):
-            written = f"cannot write {error.filename} ({error.strerror}); name another folder with HF_HOME=PATH"
-            raise DataError(f"{address}: {written}") from None
-        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
-    except Exception as error:
         # releases of the client use different HTTP libraries
-        if not any(kind.__name__ in ("HTTPError", "ConnectionError") for kind in type(error).__mro__):
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if names.isdisjoint(("OSError", "HTTPError", "ConnectionError", "HfHubHTTPError")):
             raise
-        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
+        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {advice}") from None
 
 
 def _reason(error: BaseException) -> str:
     """Return the first line of an error's root cause."""
     from huggingface_hub.errors import OfflineModeIsEnabled
 
-    while error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, OfflineModeIsEnabled):
+    cause = _cause(error)
+    if isinstance(cause, OfflineModeIsEnabled):
         return "HF_HUB_OFFLINE is set"
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return next(iter(str(cause).strip().splitlines()), type(cause).__name__)
+
+
+def _cause(error: BaseException) -> BaseException:
+    return _cause(error.__cause__) if error.__cause__ else error
+
+
+# --- datasets ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Rows of one split.
+
+    Attributes:
+        name: How messages and records name it.
+        path: What `datasets.load_dataset` loads: a dataset on the Hub, a folder, or a format.
+        split: The split.
+        revision: The commit of a dataset on the Hub.
+        config: The configuration, if there are several.
+        files: The files, or a pattern of files; None for those that the layout gives.
+    """
+
+    name: str
+    path: str
+    split: str
+    revision: str | None = None
+    config: str | None = None
+    files: str | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def rows(self, *, nulls: bool = False) -> Iterator[tuple[int, Row]]:
+        """Read (number from 1, row) of each row.
+
+        Args:
+            nulls: Keep the fields of a row that are null; `datasets` adds these where a row lacks a field.
+
+        Raises:
+            DataError: The rows cannot be loaded.
+        """
+        from datasets import disable_progress_bars, load_dataset
+
+        disable_progress_bars()
+        with _one_line(self.name):
+            loaded: Any = load_dataset(split=self.split, streaming=self.revision is None, **self._arguments)
+            columns = loaded.features or {}
+            labels = {name: names for name, column in columns.items() if (names := getattr(column, "names", None))}
+            for number, row in enumerate(loaded, 1):
+                kept = row.items() if nulls else [pair for pair in row.items() if pair[1] is not None]
+                yield number, {name: _plain(value, labels.get(name)) for name, value in kept}
+
+    @property
+    def layout(self) -> dict[str, list[str]]:
+        """The files of each split, as the layout gives them."""
+        from datasets import load_dataset_builder
+
+        with _one_line(self.name):
+            files: Any = load_dataset_builder(**self._arguments).config.data_files
+            return {str(split): [str(file) for file in own] for split, own in files.items()}
+
+    @property
+    def _arguments(self) -> dict[str, Any]:
+        return {"path": self.path, "name": self.config, "revision": self.revision, "data_files": self.files}
+
+
+def file_dataset(path: Path) -> Dataset:
+    """Return the rows of a Parquet file."""
+    return Dataset(name=str(path), path="parquet", files=str(path), split="train")
+
+
+def named_dataset(named: str, options: Options) -> Dataset:
+    """Return the rows of one split: the one that is named, or the only one there is.
+
+    Args:
+        named: The address of a dataset on the Hub, `hf://USER/NAME@REVISION`, which is pinned to the commit that its
+            revision stands for now; or a folder in the Hub's layout.
+        options: Options that choose configuration and split.
+
+    Raises:
+        DataError: The dataset does not exist or cannot be accessed.
+        UsageError: The split does not exist, or none is named and there are several.
+    """
+    dataset = Dataset(name=named, path=named, config=options.data_config, split=options.data_split or "")
+    if named.startswith(SCHEME):
+        from huggingface_hub import HfApi
+
+        address = HubAddress.parse(named)
+        with hub_errors(address):
+            commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
+        name = str(address._replace(revision=commit))
+        dataset = replace(dataset, name=name, path=address.repository, revision=commit, files=address.path)
+    splits = list(dataset.layout)
+    if dataset.split and dataset.split not in splits:
+        close = did_you_mean(dataset.split, splits)
+        raise UsageError(f"{dataset}: no split {dataset.split!r}{close}; splits: {', '.join(splits)}")
+    if not dataset.split and len(splits) > 1:
+        raise UsageError(f"{dataset}: has the splits {', '.join(splits)}; choose one with the option data_split")
+    split = dataset.split or splits[0]
+    config = f"{dataset.config}/" if dataset.config else ""
+    return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split)
+
+
+def is_dataset_folder(folder: Path, options: Options) -> bool:
+    """Return whether a folder is to be loaded by its layout: a split is named, or it contains Parquet files."""
+    named = bool(options.data_split or options.data_config)
+    return named or any(next(folder.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
+
+
+def _plain(value: Any, names: list[str] | None = None) -> Any:
+    """Return a value as JSON has it: a label by its name, objects without their nulls."""
+    if names is not None and isinstance(value, int):
+        return names[value]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return value
+
+
+@contextmanager
+def _one_line(name: str) -> Iterator[None]:
+    """Turn errors of `datasets` into errors of one line.
+
+    Args:
+        name: What is loaded.
+    """
+    from datasets.exceptions import DatasetsError
+
+    of_hub = hub_errors(HubAddress.parse(name.partition(" ")[0])) if name.startswith(SCHEME) else nullcontext()
+    try:
+        with of_hub:
+            yield
+    except DataError:
+        raise
+    except (DatasetsError, ValueError, OSError, TypeError) as error:
+        raise DataError(f"{name}: cannot be loaded ({' '.join(str(_cause(error)).split())})") from None

@@ -15,16 +15,15 @@ from typing import Literal
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
-from halu_tasks.data.cache import HOW_TO_NAME, cached_file, sha256_of, verify
-from halu_tasks.data.hub import SCHEME
-from halu_tasks.data.loading import (
+from halu_tasks.data.cache import cached_file, fetch, sha256_of, verify
+from halu_tasks.data.hub import (
+    HOW_TO_NAME,
     PARQUET,
+    SCHEME,
     Dataset,
-    checksum,
     file_dataset,
-    folder_dataset,
-    hub_dataset,
     is_dataset_folder,
+    named_dataset,
 )
 from halu_tasks.data.sources import Source
 
@@ -79,46 +78,33 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     """
     named = options.data or os.environ.get("HALU_TASKS_DATA")
     if named and named.startswith(SCHEME):
-        return _user_dataset(hub_dataset(named, options), options)
+        return _user_data(named_dataset(named, options), options)
     if named and named != "sample":
         return _named_data(source, name, Path(named).expanduser(), options)
-    _refuse(options, "data_split", "data_config", "columns", "data_streaming")
+    _refuse(options, "data_split", "data_config", "columns")
     if named:
         path = SAMPLE / source.name / name
         if not path.is_file():
             raise DataError(f"{source.title}: the packaged sample has no {name}")
         return Located(path, "sample", sha256_of(path))
-    if source.file(name).url is None or not cached_file(source, name):
-        from halu_tasks.data.download import fetch
-
-        fetch(source, name)
-    pinned = cached(source, name)
-    assert pinned
-    return pinned
-
-
-def cached(source: Source, name: str) -> Located | None:
-    """Return a published file that has been downloaded; None if it has not been.
-
-    Raises:
-        DataError: Its checksum is not the published one.
-    """
-    path = cached_file(source, name)
-    if path is None:
-        return None
+    path = cached_file(source, name) or fetch(source, name)
     return Located(path, "pinned", verify(source, name, path))
 
 
 def _named_data(source: Source, name: str, named: Path, options: Options) -> Located:
     """Locate data that the user named as a file or folder."""
-    _refuse(options, "data_streaming")
-    _check_exists(source, named)
+    try:
+        named.stat()
+    except OSError as error:
+        # the file does not exist, or no file can have this name
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
     if named.is_dir() and not in_folder(source, name, named) and is_dataset_folder(named, options):
-        return _user_dataset(folder_dataset(named, options), options)
+        return _user_data(named_dataset(str(named), options), options)
     _refuse(options, "data_split", "data_config")
     path = _named_file(source, name, named)
     if path.suffix == PARQUET:
-        return Located(file_dataset(path), "local", _with_columns(sha256_of(path), options), options.column_names)
+        return _user_data(file_dataset(path), options)
     return _user_file(source, name, path, options)
 
 
@@ -128,8 +114,16 @@ def _user_file(source: Source, name: str, path: Path, options: Options) -> Locat
     return Located(path, kind, _with_columns(sha256, options), options.column_names)
 
 
-def _user_dataset(dataset: Dataset, options: Options) -> Located:
-    return Located(dataset, "local", _with_columns(checksum(dataset), options), options.column_names)
+def _user_data(dataset: Dataset, options: Options) -> Located:
+    """Locate a dataset, whose checksum is that of its files, or of the commit on the Hub, which determines them."""
+    parts = [dataset.config or "", dataset.split]
+    if dataset.revision:
+        sha256 = stable_hash(dataset.path, dataset.revision, dataset.files or "", *parts)
+    elif dataset.files:
+        sha256 = sha256_of(Path(dataset.files))
+    else:
+        sha256 = stable_hash(*(sha256_of(Path(file)) for file in dataset.layout[dataset.split]), *parts)
+    return Located(dataset, "local", _with_columns(sha256, options), options.column_names)
 
 
 def _with_columns(sha256: str, options: Options) -> str:
@@ -141,20 +135,8 @@ def _refuse(options: Options, *names: str) -> None:
     """Raise UsageError if an option is set that does not apply to the data."""
     for name in names:
         if name in options.changed():
-            kinds = "a dataset of the Hub (hf://USER/NAME)"
-            if name != "data_streaming":
-                kinds += " or a folder in its layout" if name != "columns" else ", a folder or a file of your own"
-            raise UsageError(f"option {name}: only for {kinds}")
-
-
-def _check_exists(source: Source, named: Path) -> None:
-    """Raise DataError if there is no file or folder of a name."""
-    try:
-        named.stat()
-    except OSError as error:
-        # the file does not exist, or no file can have this name
-        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
+            kinds = " or a folder in its layout" if name != "columns" else ", a folder or a file of your own"
+            raise UsageError(f"option {name}: only for a dataset of the Hub (hf://USER/NAME){kinds}")
 
 
 def _named_file(source: Source, name: str, named: Path) -> Path:
@@ -221,7 +203,7 @@ def find_beside(source: Source, name: str, options: Options, *, fetch: bool = Tr
     """
     named = options.data or os.environ.get("HALU_TASKS_DATA")
     if named is None:
-        return locate(source, name) if fetch else cached(source, name)
+        return locate(source, name) if fetch or cached_file(source, name) else None
     if is_sample(options.data) or named.startswith(SCHEME):
         return None
     path = in_folder(source, name, Path(named).expanduser())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-_HUB = "https://huggingface.co/datasets"
+_HUB = "https://huggingface.co/datasets/"
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,27 @@ class Source:
     Attributes:
         name: The source's name, which its folders have, too.
         title: The benchmark's name.
-        homepage: The address of its repository.
+        files: The published files.
+        homepage: The address of its repository, or where people find the data.
         licence: The licence of the data.
         revision: The commit that addresses are pinned to; `main` means that there is no pin and files may change.
-        files: The published files.
         gated: Whether the terms must be accepted on the hub and a token is needed.
         paper: Where the benchmark is published: authors, venue, arXiv number.
     """
 
     name: str
     title: str
-    homepage: str
-    licence: str
-    revision: str
     files: tuple[SourceFile, ...]
+    homepage: str = ""
+    licence: str = "not stated"
+    revision: str = "main"
     gated: bool = False
     paper: str = ""
 
     @property
     def hub_dataset(self) -> str | None:
         """The dataset of the Hub that it is, `OWNER/NAME`; None if it is published elsewhere."""
-        prefix = f"{_HUB}/"
-        return self.homepage.removeprefix(prefix) if self.homepage.startswith(prefix) else None
+        return self.homepage.removeprefix(_HUB) if self.homepage.startswith(_HUB) else None
 
     def file(self, name: str) -> SourceFile:
         """Return the published file of this name."""
@@ -73,43 +72,24 @@ class Source:
 
     @classmethod
     def from_keys(
-        cls,
-        name: str,
-        *,
-        title: str,
-        files: Mapping[str, Mapping[str, Any] | None],
-        homepage: str = "",
-        licence: str = "not stated",
-        revision: str = "main",
-        address: str | None = None,
-        gated: bool = False,
-        paper: str = "",
+        cls, name: str, *, files: Mapping[str, Mapping[str, Any] | None], address: str | None = None, **keys: Any
     ) -> Source:
         """Declare a source as `sources.yaml` and task files do.
 
         Args:
-            name: The source's name, which its folders have, too.
-            title: The benchmark's name.
+            name: The source's name.
             files: The files by name, each with some of the attributes of `SourceFile`.
-            homepage: Where people find the data.
-            licence: The licence of the data.
-            revision: The commit or version that is pinned.
             address: What comes before the name in the address of a file, with `{revision}`; None if there is none.
-            gated: Whether the terms must be accepted on the hub and a token is needed.
-            paper: Where the benchmark is published: authors, venue, arXiv number.
+            **keys: Further attributes.
         """
-        base = None if address is None else address.replace("{revision}", revision)
-        published = tuple(
-            SourceFile(
-                file,
-                (facts or {}).get("url") or (base and base + file),
-                (facts or {}).get("sha256"),
-                tuple((facts or {}).get("also", ())),
-                tuple((facts or {}).get("extracts", ())),
-            )
-            for file, facts in files.items()
-        )
-        return cls(name, title, homepage, licence, revision, published, gated, paper)
+        source = cls(name, files=(), **keys)
+        base = address and address.replace("{revision}", source.revision)
+        published = []
+        for file, facts in files.items():
+            given: dict[str, Any] = {key: fact for key, fact in (facts or {}).items() if fact is not None}
+            given |= {key: tuple(given[key]) for key in ("also", "extracts") if key in given}
+            published.append(SourceFile(file, **{"url": base and base + file, **given}))
+        return replace(source, files=tuple(published))
 
 
 _KEYS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))

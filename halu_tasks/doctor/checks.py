@@ -14,10 +14,9 @@ from shutil import disk_usage
 
 from halu_tasks.core.errors import HaluTasksError
 from halu_tasks.core.options import Options
-from halu_tasks.data.cache import cache_folder, cached_file, verify
+from halu_tasks.data.cache import cache_folder, cached_file, remote_size, verify
 from halu_tasks.data.hub import SCHEME
 from halu_tasks.data.locate import is_sample, locate
-from halu_tasks.data.remote import remote_size
 from halu_tasks.data.sources import Source
 from halu_tasks.doctor.check import Check, failed
 from halu_tasks.doctor.model import check_model
@@ -159,7 +158,7 @@ def check_judge(tasks: Sequence[Task], options: Options) -> Iterator[Check]:
         found = f"{', '.join(judged)}: the headline needs a judge; without one there is only {without}"
         yield Check("judge", "warning", found, "--judge MODEL (docs/judges.md)")
         return
-    from halu_tasks.judging.blocking import reach_now
+    from halu_tasks.judging.judge import reach_now
 
     try:
         reach_now(options, next(iter(judged.values())))

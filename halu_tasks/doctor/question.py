@@ -114,8 +114,7 @@ def _ask_in_lm_eval(model: HarnessModel) -> ProbeReply:
     from lm_eval.api.registry import get_model
     from lm_eval.models.api_models import JsonChatStr
 
-    from halu_tasks.judging.failures import status_of
-    from halu_tasks.judging.reaching import PATIENCE, PROBE, model_error
+    from halu_tasks.judging.reaching import PATIENCE, PROBE, model_error, status_of
 
     arguments = {"timeout": PATIENCE, **model.arguments}
     question: Any = JsonChatStr(json.dumps([{"role": "user", "content": PROBE}]))

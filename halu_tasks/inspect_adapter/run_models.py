@@ -19,8 +19,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.core.credentials import in_address, public
 from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted, UsageError
-from halu_tasks.judging.failures import log_retries
-from halu_tasks.judging.reaching import reach
+from halu_tasks.judging.reaching import log_retries, reach
 
 _OS_ERROR = re.compile(r"^(?:OS|Permission|FileNotFound)Error\(\d+, ['\"](.*?)['\"]")
 _LEAST_FREE = 1 << 20

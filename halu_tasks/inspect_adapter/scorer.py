@@ -24,8 +24,7 @@ from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
-from halu_tasks.judging.blocking import open_judge
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import Judge, open_judge
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (

@@ -20,8 +20,7 @@ from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.figures import RECORD
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score, judge_ready
-from halu_tasks.judging.failures import describe_error, status_of
-from halu_tasks.judging.reaching import reach_active
+from halu_tasks.judging.reaching import describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge

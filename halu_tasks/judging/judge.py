@@ -9,33 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
-from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema, collect
 
-from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
+from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JudgeOptions
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.budget import dollars, open_budget, price_of
-from halu_tasks.judging.failures import describe_error, log_retries, status_of, unanswered
-from halu_tasks.judging.verdict_store import VerdictStore
+from halu_tasks.judging.reaching import describe_error, log_retries, run_blocking, status_of, unanswered
+from halu_tasks.judging.stores import VerdictStore, dollars, open_budget, price_of
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 CONNECTIONS = 64
-_PENDING_IN_BATCHES = 10_000
-"""Maximum number of questions that wait for batches, to bound memory."""
-_BATCH_PROVIDERS = ("anthropic", "google", "grok", "openai", "together")
-"""The providers for which Inspect has a `Batcher`; others ignore `GenerateConfig.batch`."""
 _TRIES = 2
 """How often a question is asked before a reply without a verdict counts as a failure."""
 _MIN_FAILURES = 10
@@ -46,23 +44,7 @@ SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
 """The settings of a judge, unless its model has its own."""
-# an attempt lasts as long as its batch
-BATCH_SETTINGS = GenerateConfig(temperature=0.0, max_tokens=1024, max_retries=3, batch=True)
-"""The settings of a judge that is asked in batches."""
 DEFAULTS = JudgeOptions()
-
-
-class _Pending:
-    """A question that is being asked.
-
-    Attributes:
-        settled: Set when its call has ended.
-        verdict: The verdict; None until the call has ended, or if it was not completed.
-    """
-
-    def __init__(self) -> None:
-        self.settled = anyio.Event()
-        self.verdict: Verdict | None = None
 
 
 class Judge:
@@ -76,7 +58,7 @@ class Judge:
         costs: The file in which costs are recorded, as in `open_budget`.
 
     Raises:
-        UsageError: The model's provider has no batch mode, or its price is not known although its cost is limited.
+        UsageError: The model's price is not known although its cost is limited.
         BudgetError: The file of the costs cannot be opened.
     """
 
@@ -89,51 +71,35 @@ class Judge:
         costs: Path | None = None,
     ) -> None:
         self.name = str(model)
-        self.batch = options.judge_batch or bool(model.config.batch)
-        if self.batch and self.name.partition("/")[0] not in _BATCH_PROVIDERS:
-            raise UsageError(
-                f"judge {self.name}: Inspect has no batch mode for this provider; leave judge_batch out, or name a "
-                f"judge of {', '.join(_BATCH_PROVIDERS)}"
-            )
         self.budget, options = open_budget(options, costs)
         self._price = price_of(model, options.judge_price) if self.budget else None
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
-        self.model.config = (BATCH_SETTINGS if self.batch else SETTINGS).merge(model.config)
-        if self.batch:
-            _forget_tracebacks(self.model.api)
+        # an attempt lasts as long as its batch, which the more questions share, the better
+        in_batches = {"max_connections": None, "attempt_timeout": None} if model.config.batch else {}
+        self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config)
         self.max_failures = options.judge_max_failures
         self._asked = self._failed = 0
-        self._pending: dict[str, _Pending] = {}
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
-        # settings of a run, which Inspect prefers to those of its judge, do not fit batches, nor what is reserved
-        self._call = GenerateConfig(
-            max_connections=_PENDING_IN_BATCHES if self.batch else None,
-            max_retries=self.model.config.max_retries if self.budget else None,
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._failures: dict[str, Verdict] = {}
+        # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
+        self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
+        schema = JSONSchema.model_validate(judging.read.schema)
+        asked_for = ResponseSchema(
+            name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
         )
-        self._schema = self._call.model_copy(update={"response_schema": self._response_schema()})
+        self._schema = self._call.model_copy(update={"response_schema": asked_for})
         # None until the judge has answered a question with a response schema
         self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
-        self._identity = self._identify()
+        # what a verdict depends on besides the question: the model, its address and its settings
+        operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
+        settings = self.model.config.model_copy(update=dict.fromkeys(operational)).model_dump_json(exclude_none=True)
+        self._identity = "\0".join([self.name, str(self.model.api.base_url or ""), settings])
         if self.budget:
             log_retries()
-
-    def _response_schema(self) -> ResponseSchema:
-        judging = self._judging
-        return ResponseSchema(
-            name=judging.prompt,
-            description="The reason, then the verdict",
-            json_schema=JSONSchema.model_validate(judging.read.schema),
-            strict=True,
-        )
-
-    def _identify(self) -> str:
-        """Return what a verdict depends on besides the question: the model, its address and its settings."""
-        operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
-        settings = self.model.config.model_copy(update=dict.fromkeys(operational))
-        return "\0".join([self.name, str(self.model.api.base_url or ""), settings.model_dump_json(exclude_none=True)])
 
     async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
         """Judge one reply.
@@ -148,10 +114,8 @@ class Judge:
         """
         verdicts = await collect(*(self._verdict(fields) for fields in self._judging.questions(item, reply)))
         self._asked += len(verdicts)
-        failures = [verdict for verdict in verdicts if verdict.label == FAILED]
-        self._failed += len(failures)
-        if self._failed >= _MIN_FAILURES and self._failed > self.max_failures * self._asked:
-            raise self._too_many(self._failed, self._asked, failures[-1].reason if failures else "")
+        if self._failed >= _MIN_FAILURES:
+            self._check_failures(verdicts, self._asked)
         return verdicts
 
     async def of_replies(
@@ -173,27 +137,30 @@ class Judge:
         questions = [fields for reply_questions in by_reply for fields in reply_questions]
         verdicts: list[Verdict | None] = [None] * len(questions)
         numbered = iter(enumerate(questions))
-        failed = 0
 
         async def ask(remaining: Iterator[tuple[int, Mapping[str, str]]]) -> None:
-            nonlocal failed
             for number, fields in remaining:
-                verdict = await self._verdict(fields)
-                failed += verdict.label == FAILED
-                if failed > self.max_failures * len(questions):
-                    raise self._too_many(failed, len(questions), verdict.reason)
-                verdicts[number] = verdict
+                verdicts[number] = verdict = await self._verdict(fields)
+                self._check_failures([verdict], len(questions))
                 each()
 
-        workers = _PENDING_IN_BATCHES if self.batch else CONNECTIONS
         try:
-            await asyncio.gather(*(ask(numbered) for _ in range(min(workers, len(questions)))))
+            await asyncio.gather(*(ask(numbered) for _ in range(min(CONNECTIONS, len(questions)))))
         except BudgetError as error:
             unknown = [fields for fields, verdict in zip(questions, verdicts, strict=True) if verdict is None]
             left = sum(self._cached(key) is None for key in {self._key(self._text(fields)) for fields in unknown})
             raise self._out_of_budget(error, left, len(questions)) from None
         given = (verdict for verdict in verdicts if verdict)
         return [[next(given) for _ in reply_questions] for reply_questions in by_reply]
+
+    def _check_failures(self, verdicts: Sequence[Verdict], of: int) -> None:
+        """Raise JudgeError if more than the allowed share of questions have failed, with the last of some verdicts."""
+        if self._failed > self.max_failures * of:
+            reason = next((verdict.reason for verdict in reversed(verdicts) if verdict.label == FAILED), "")
+            raise JudgeError(
+                f"judge {self.name} gave no verdict on {self._failed} of {of} questions (allowed: "
+                f"{self.max_failures:.0%}, judge_max_failures); last failure: {reason}; verdicts so far are cached"
+            )
 
     def _out_of_budget(self, error: BudgetError, left: int, of: int) -> BudgetError:
         """Return the error with how many questions are left, and what these may cost."""
@@ -206,28 +173,19 @@ class Judge:
         )
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
-        verdict = await self._shared(self._text(fields))
-        return verdict._replace(about=fields.get("about", ""))
-
-    async def _shared(self, text: str) -> Verdict:
         """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
+        text = self._text(fields)
         key = self._key(text)
-        while (verdict := self._cached(key)) is None and (pending := self._pending.get(key)):
-            await pending.settled.wait()
-            # None if the call was cancelled or the budget is spent: then this one asks
-            if pending.verdict:
-                return pending.verdict
-        if verdict:
-            return verdict
-        pending = self._pending[key] = _Pending()
-        try:
-            pending.verdict = verdict = await self._ask(text)
-            if verdict.label != FAILED:
-                self._store.put(key, verdict)
-            return verdict
-        finally:
-            del self._pending[key]
-            pending.settled.set()
+        verdict = self._cached(key)
+        if verdict is None:
+            async with self._locks.setdefault(key, anyio.Lock()):
+                verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
+                if verdict.label == FAILED:
+                    self._failures[key] = verdict
+                else:
+                    self._store.put(key, verdict)
+        self._failed += verdict.label == FAILED
+        return verdict._replace(about=fields.get("about", ""))
 
     def _text(self, fields: Mapping[str, str]) -> str:
         return fill(self._prompt["user"], fields)
@@ -261,22 +219,23 @@ class Judge:
 
         Some providers ignore the schema; those that reject it are asked without.
         """
+        refusal = ""
         if self._takes_schema is not False:
             try:
                 output = await self._paid(text, self._schema)
+                self._takes_schema = True
+                return output
             except BudgetError:
                 raise
             except Exception as error:
                 if self._takes_schema:
                     raise
-                output = await self._paid(text, self._call)
-                if self._takes_schema is None:
-                    logger.info("asking judge %s without a response schema: %s", self.name, describe_error(error))
-                    self._takes_schema = False
-                return output
-            self._takes_schema = True
-            return output
-        return await self._paid(text, self._call)
+                refusal = describe_error(error)
+        output = await self._paid(text, self._call)
+        if self._takes_schema is None:
+            logger.info("asking judge %s without a response schema: %s", self.name, refusal)
+            self._takes_schema = False
+        return output
 
     async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput:
         """Call the judge within its budget, if it has one."""
@@ -285,7 +244,8 @@ class Judge:
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
         attempt = self._price.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
-        reservation = await self.budget.reserve(attempt * (1 + (settings.max_retries or 0)))
+        most = attempt * (1 + (settings.max_retries or 0))
+        await self.budget.reserve(most)
         failed = unanswered.set([])
         cost = attempt
         try:
@@ -297,14 +257,8 @@ class Judge:
             cost = 0.0 if status_of(error) else attempt
             raise
         finally:
-            self.budget.settle(reservation, cost + attempt * len(unanswered.get() or ()))
+            self.budget.settle(most, cost + attempt * len(unanswered.get() or ()))
             unanswered.reset(failed)
-
-    def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:
-        return JudgeError(
-            f"judge {self.name} gave no verdict on {failed} of {of} questions (allowed: {self.max_failures:.0%}, "
-            f"judge_max_failures); last failure: {reason}; verdicts so far are cached"
-        )
 
     async def reach(self) -> None:
         """Ask the judge a trivial question, unless there is no room for it in the budget.
@@ -322,31 +276,69 @@ class Judge:
             raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
 
 
-def _forget_tracebacks(api: ModelAPI) -> None:
-    """Let a model raise and return errors without the traceback that they have from other calls.
+# --- judges by their names --------------------------------------------------------------------------
 
-    The calls of a batch that fails share one error. Inspect formats the traceback of each of them, to which each adds
-    its own: without this, a failed batch of thousands of questions takes hours.
+
+def open_judge(options: JudgeOptions, judging: JudgeSpec, costs: Path | None = None) -> Judge:
+    """Create the judge that the options name.
+
+    Args:
+        options: Name the judge, and how it is asked.
+        judging: What to ask about a reply.
+        costs: The file in which costs are recorded, as in `open_budget`.
+
+    Raises:
+        JudgeError: The model does not exist, or its client is not installed.
+        UsageError: The model has no price, although its cost is limited.
     """
-    generate = api.generate
-    if getattr(generate, "forgets_tracebacks", False):
-        return
-
-    async def forgetful(*args: Any, **kwargs: Any) -> Any:
-        try:
-            result = await generate(*args, **kwargs)
-        except Exception as error:
-            _forget_traceback(error)
-            raise
-        if isinstance(result, tuple) and isinstance(result[0], Exception):
-            _forget_traceback(result[0])
-        return result
-
-    forgetful.forgets_tracebacks = True  # type: ignore[attr-defined]
-    api.generate = forgetful  # type: ignore[method-assign]
+    return Judge(_open_model(str(options.judge), options.judge_base_url), judging, options, costs=costs)
 
 
-def _forget_traceback(error: BaseException | None) -> None:
-    while error:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
+def _open_model(name: str, address: str | None) -> Model:
+    # clients insist on a key, which self-hosted servers often do not need; no provider's key goes to another's address
+    provider, _, rest = name.partition("/")
+    provider = rest.partition("/")[0] if provider == "openai-api" else provider
+    key = os.environ.get(f"{provider.replace('-', '_').upper()}_API_KEY", "none") if address else None
+    # compatible servers have chat completions, but rarely the newer responses API
+    settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
+    try:
+        return get_model(name, base_url=address, api_key=key, memoize=False, **settings)
+    except Exception as error:
+        raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
+
+
+def judge_now(
+    options: JudgeOptions,
+    judging: JudgeSpec,
+    replies: Sequence[tuple[Item, str]],
+    each: Callable[[], object],
+    costs: Path | None = None,
+) -> list[list[Verdict]]:
+    """Judge replies from outside an event loop, or inside another one's; see `Judge.of_replies`.
+
+    Args:
+        options: Name the judge and its settings.
+        judging: What to ask about a reply.
+        replies: Items with the replies to them.
+        each: Called after each question.
+        costs: The file in which costs are recorded, as in `open_budget`.
+    """
+    return _run_with_judge(options, judging, lambda judge: judge.of_replies(replies, each), costs)
+
+
+def reach_now(options: JudgeOptions, judging: JudgeSpec, costs: Path | None = None) -> None:
+    """Check from outside an event loop that the judge answers; see `Judge.reach` and `open_budget`."""
+    _run_with_judge(options, judging, Judge.reach, costs)
+
+
+def _run_with_judge(
+    options: JudgeOptions, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None
+) -> T:
+    """Open the judge in a new event loop, and call `act` with it."""
+
+    async def run() -> T:
+        judge = open_judge(options, judging, costs)
+        async with judge.model:
+            return await act(judge)
+
+    return run_blocking(run)

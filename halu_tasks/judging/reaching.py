@@ -1,42 +1,66 @@
-"""Checking that models answer before work begins."""
+"""Calls of models that fail: a short question before work begins, errors in one line, and a line about retries."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
-from contextvars import Context
+import re
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from contextvars import Context, ContextVar
+from importlib.util import find_spec
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
+from anyio.from_thread import start_blocking_portal
+from inspect_ai.hooks import Hooks, ModelRetry, hooks
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
+from inspect_ai.util import display_type
 from tenacity import RetryError
 
+from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, ModelError
-from halu_tasks.judging.blocking import run_blocking
-from halu_tasks.judging.failures import describe_error, last_error, log_retries, probing, requested_path, status_of
+
+T = TypeVar("T")
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
 _TOKENS = 64
+_LONGEST = 300
+"""Maximum number of characters of the description of an error."""
+_MARKUP = re.compile(r"\[/?[a-z]+\]")
 
 _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
 """Providers whose models run in this process."""
 _STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
 """Providers that start a server, which takes minutes, unless an address is named."""
-
 _OPENAI = "api.openai.com"
 
 _reached: set[tuple[str, str]] = set()
 """Models that have answered in this process, by name and address."""
 
 
+def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine in a new event loop, whether or not one is already running, as in a notebook.
+
+    On Ctrl-C, pending questions are cancelled; answered ones are cached.
+    """
+    # uvloop is not available for Windows; only a speed-up
+    with start_blocking_portal(backend_options={"use_uvloop": find_spec("uvloop") is not None}) as portal:
+        # a new context hides the transcript and the usage of a sample
+        return Context().run(portal.call, run)
+
+
+# --- a question before work begins ------------------------------------------------------------------
+
+
 def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None = None) -> None:
     """Ask each model a short question, unless it runs in this process or has answered before.
 
-    For callers outside an event loop, or inside another one's. The models are copied, since connections belong to a
-    loop.
+    For callers outside an event loop, or inside another one's.
 
     Args:
         models: The models to ask.
@@ -46,17 +70,16 @@ def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None =
     Raises:
         ModelError: A model does not answer; the message says why and what to do.
     """
-    served = {_identity(model): model for model in models if _served(model)}
-    copies = [copy for key, model in served.items() if again or key not in _reached if (copy := _copy(model))]
-    if copies:
-        run_blocking(lambda: _reach_all(copies, timeout))
+    for key, model in {_identity(model): model for model in models if has_server(*_identity(model))}.items():
+        if (again or key not in _reached) and (copy := _copy(model)):
+            probe(copy, GenerateConfig(timeout=timeout))
 
 
 def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput | None:
     """Ask a model a short question, wherever it runs, and return its reply.
 
     Args:
-        model: The model.
+        model: The model. It is copied, if its provider can be, since connections belong to an event loop.
         settings: Settings of the call, such as `logprobs`.
 
     Returns:
@@ -65,15 +88,21 @@ def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput |
     Raises:
         ModelError: The model does not answer; the message says why and what to do.
     """
-    replies: list[ModelOutput | None] = []
 
-    async def ask() -> None:
-        copy = _copy(model) or model
-        async with copy:
-            replies.append(await _reach(copy, settings=settings))
+    async def ask() -> ModelOutput | None:
+        async with _copy(model) or model as own:
+            return await _reach(own, settings)
 
-    run_blocking(ask)
-    return replies[0]
+    return run_blocking(ask)
+
+
+def _copy(model: Model) -> Model | None:
+    """Create the same model with its own connections; None if the provider cannot."""
+    arguments = {name: getattr(model.api, name, None) for name in ("base_url", "api_key")}
+    try:
+        return get_model(str(model), config=model.config, memoize=False, **{**arguments, **model.model_args})
+    except Exception:
+        return None
 
 
 def reach_active() -> None:
@@ -113,33 +142,12 @@ async def reach_here(model: Model) -> None:
         except HaluTasksError as error:
             errors.append(error)
 
-    if _served(model):
+    if has_server(*_identity(model)):
         async with anyio.create_task_group() as group:
             # transcript and usage are context variables, so a new context hides them
             Context().run(group.start_soon, ask)
     if errors:
         raise errors[0]
-
-
-def exhausted(error: BaseException) -> bool:
-    """Whether a call failed for good, after retries."""
-    return isinstance(error, RetryError)
-
-
-def address_of(model: Model) -> str:
-    """Return the address that a model is served at, without credentials; empty if unknown."""
-    url = str(getattr(model.api, "base_url", None) or "")
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
-
-
-def _identity(model: Model) -> tuple[str, str]:
-    return str(model), address_of(model)
-
-
-def _served(model: Model) -> bool:
-    """Return whether the model has a server that is already running."""
-    return has_server(str(model), address_of(model))
 
 
 def has_server(model: str, address: str | None) -> bool:
@@ -155,53 +163,71 @@ def has_server(model: str, address: str | None) -> bool:
     return provider not in _IN_PROCESS
 
 
-def _copy(model: Model) -> Model | None:
-    """Create the same model with its own connections; None if the provider cannot."""
-    arguments = {name: getattr(model.api, name, None) for name in ("base_url", "api_key")}
+def _identity(model: Model) -> tuple[str, str]:
+    """Return a model's name and the address that it is served at, without credentials; empty if unknown."""
+    url = str(getattr(model.api, "base_url", None) or "")
+    parts = urlsplit(url)
+    return str(model), parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
+
+
+async def _reach(model: Model, settings: GenerateConfig | None = None) -> ModelOutput | None:
+    """Return the reply to the probe; None if the server is overloaded."""
+    _probing.set(True)
+    settings = settings or GenerateConfig()
+    patience = max(PATIENCE, settings.timeout or model.config.timeout or 0)
+    limits = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
+    config = settings.merge(limits)
+    reply = None
     try:
-        return get_model(str(model), config=model.config, memoize=False, **{**arguments, **model.model_args})
-    except Exception:
-        return None
-
-
-async def _reach_all(models: Iterable[Model], timeout: int | None) -> None:
-    for model in models:
-        async with model:
-            await _reach(model, timeout)
-
-
-async def _reach(
-    model: Model, timeout: int | None = None, settings: GenerateConfig | None = None
-) -> ModelOutput | None:
-    probing.set(True)
-    patience = max(PATIENCE, timeout or model.config.timeout or 0)
-    config = GenerateConfig(
-        max_tokens=_TOKENS, max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False
-    )
-    try:
-        reply = await _generate(model, config.merge(settings or GenerateConfig()))
+        try:
+            reply = await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
+        except Exception as error:
+            if status_of(error) not in (400, 422):
+                raise
+            # reasoning models reject a token limit that is too low
+            reply = await model.generate(PROBE, config=config)
     except Exception as error:
-        _reached.discard(_identity(model))
-        # servers repeat the key that they reject
-        key = getattr(model.api, "api_key", None)
-        raise model_error(str(model), address_of(model), last_error(error), patience, key) from None
+        if status_of(error) != 429:
+            _reached.discard(_identity(model))
+            # servers repeat the key that they reject
+            key = getattr(model.api, "api_key", None)
+            raise model_error(*_identity(model), last_error(error), patience, key) from None
     _reached.add(_identity(model))
     return reply
 
 
-async def _generate(model: Model, config: GenerateConfig) -> ModelOutput | None:
-    """Return the reply to the probe; None if the server is overloaded."""
-    try:
-        return await model.generate(PROBE, config=config)
-    except Exception as error:
-        status = status_of(error)
-        if status in (400, 422):
-            # reasoning models reject a token limit that is too low
-            return await model.generate(PROBE, config=config.model_copy(update={"max_tokens": None}))
-        if status != 429:
-            raise
-        # 429: the server is there, but overloaded
-        return None
+# --- errors -----------------------------------------------------------------------------------------
+
+
+def exhausted(error: BaseException) -> bool:
+    """Whether a call failed for good, after retries."""
+    return isinstance(error, RetryError)
+
+
+def last_error(error: BaseException) -> BaseException:
+    """Return the error of the last attempt of a call that was retried, which says more than that it was retried."""
+    return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
+
+
+def describe_error(error: BaseException, secret: str | None = None) -> str:
+    """Return the type and the message of an error in one line, without credentials.
+
+    Args:
+        error: The error of a model call.
+        secret: An API key that the message may repeat.
+    """
+    error = last_error(error)
+    text = " ".join(_MARKUP.sub("", str(error)).split())
+    if secret:
+        text = text.replace(secret, "…")
+    return redacted(f"{type(error).__name__}: {text}")[:_LONGEST]
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of the last attempt of a call that failed, if it had one."""
+    error = last_error(error)
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
 
 
 def model_error(
@@ -237,19 +263,70 @@ def model_error(
 def _not_found(model: str, address: str, why: str, error: BaseException) -> ModelError:
     """Return the error of a request that a server answered with 404: no such model, or no such path."""
     name = model.partition("/")[2] or model
-    path = requested_path(error)
-    server = urlsplit(address.removesuffix("/chat/completions"))
+    request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
+    path = urlsplit(str(getattr(request, "url", "") or "")).path
+    server, where, also = urlsplit(address.removesuffix("/chat/completions")), "the address", ""
     if server.netloc and not server.path.strip("/"):
-        corrected = f"{server.scheme}://{server.netloc}/v1"
-        where = f"the address, which usually ends with /v1: {corrected}"
-    else:
-        where = "the address"
+        where = f"the address, which usually ends with /v1: {server.scheme}://{server.netloc}/v1"
+        also = f"; correct {where}"
     # a server that has the path says which model it does not have
     if model.startswith("openai/") and server.hostname != _OPENAI and path.endswith("/responses") and name not in why:
-        also = "" if where == "the address" else f"; correct {where}"
         return ModelError(
             f"the server at {address} has no Responses API (404 for {path}), by which Inspect asks {model}; name the "
             f"model openai-api/local/{name}, with its key in LOCAL_API_KEY ('none' if it needs none){also}"
         )
     place = f" at {address}" if address else ""
     return ModelError(f"model {model} was not found{place} ({why}); correct its name or {where}")
+
+
+# --- retries ----------------------------------------------------------------------------------------
+
+_probing = ContextVar("probing", default=False)
+"""Whether the current call only checks that a model answers; its retries are not reported."""
+
+unanswered: ContextVar[list[ModelRetry] | None] = ContextVar("unanswered", default=None)
+"""Collects the attempts of the current call that failed without an HTTP status: a provider may charge for these."""
+
+_INTERVAL = 30.0
+"""Seconds between two lines."""
+_SHOWS_RETRIES = ("full", "rich")
+"""Inspect displays that show retries themselves, and that printed lines would break."""
+
+_reports: list[type[Hooks]] = []
+
+
+def log_retries() -> None:
+    """Start reporting calls that are retried: Inspect retries them many times, and for a long time reports nothing.
+
+    Call it after a model was created. By then, Inspect has announced the hooks that it knows; otherwise it would
+    announce this one before every run of everybody who installs the package.
+    """
+    if not _reports:
+        _reports.append(hooks(name="heartbeat", description="reports calls that are retried")(RetryReport))
+
+
+class RetryReport(Hooks):
+    """Reports on standard error that calls are retried, at most every half minute."""
+
+    def __init__(self) -> None:
+        self._reported = -_INTERVAL
+        self._retries = 0
+
+    async def on_model_retry(self, data: ModelRetry) -> None:
+        """Report a retry, unless Inspect's display shows it."""
+        failed = unanswered.get()
+        if failed is not None and data.status_code is None:
+            failed.append(data)
+        if _probing.get() or (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES):
+            return
+        self._retries += 1
+        if time.monotonic() - self._reported < _INTERVAL:
+            return
+        self._reported = time.monotonic()
+        why = f"HTTP {data.status_code}" if data.status_code else data.exception_type or "no reply"
+        print(
+            f"halu-tasks: calls to {data.model_name} fail ({why}) and are retried; retries so far: {self._retries}, "
+            f"this one in {max(data.wait_time, 1):,.0f} seconds (limit them with --max-retries and --timeout)",
+            file=sys.stderr,
+            flush=True,
+        )

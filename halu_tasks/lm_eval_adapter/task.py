@@ -245,12 +245,12 @@ class HaluTask(ConfigurableTask):
         self._scored = False
 
     def _keep_replies(self) -> str | None:
-        """Save the replies to this task; return its name, with the reason if that fails, and None without replies."""
+        """Save the replies to this task; return its name with the file, and None without replies."""
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
         if not replies or self._built.asks_for_probability:
             return None
-        kept = keep_replies(self._built, replies)
-        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.message})"
+        path = keep_replies(self._built, replies)
+        return f"{self._built.task.name} ({path or 'could not be saved'})"
 
 
 def _build(config: Mapping[str, Any]) -> Built:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.replies.predictions import Prediction, check_predictions, read_predictions
+from halu_tasks.replies.predictions import PredictionRow, read_predictions
 from halu_tasks.tasks import Built, Provenance, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
@@ -36,22 +37,7 @@ def provenance_of(kind: str, provenance: Provenance) -> Provenance:
     return provenance.without_prompt() if kind == "replay" else provenance
 
 
-class Known(NamedTuple):
-    """An item that embedded models can reply to, with its task."""
-
-    built: Built
-    item: Item
-
-    @property
-    def task(self) -> Task:
-        """The task."""
-        return self.built.task
-
-
 _loaded: dict[str, Built] = {}
-_new: list[Built] = []
-_by_prompt: dict[str, list[Known]] = {}
-_lengths: list[int] = []
 
 
 def remember(built: Built) -> None:
@@ -59,8 +45,9 @@ def remember(built: Built) -> None:
 
     They replace the items that the task was registered with before.
     """
+    _loaded.pop(built.task.name, None)
     _loaded[built.task.name] = built
-    _new.append(built)
+    _by_prompt.cache_clear()
 
 
 def loaded(task: str) -> Built | None:
@@ -68,8 +55,18 @@ def loaded(task: str) -> Built | None:
     return _loaded.get(task)
 
 
-def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
-    """Find the item with this prompt.
+@cache
+def _by_prompt() -> tuple[dict[str, list[tuple[Built, Item]]], list[int]]:
+    """Return the items by prompt, and the different lengths of prompts, the longest first."""
+    items: dict[str, list[tuple[Built, Item]]] = {}
+    for built in _loaded.values():
+        for item in built.items:
+            items.setdefault(item.prompt, []).append((built, item))
+    return items, sorted(set(map(len, items)), reverse=True)
+
+
+def find(prompt: str, id: str | None = None, task: str | None = None) -> tuple[Built, Item]:
+    """Find the item with this prompt, and its task.
 
     Args:
         prompt: The item's prompt, possibly after a system message or worked examples.
@@ -79,23 +76,15 @@ def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
     Raises:
         UsageError: No task that is loaded in this process has such an item.
     """
-    while _new:
-        built = _new.pop(0)
-        for item in built.items:
-            others = _by_prompt.get(item.prompt, [])
-            kept = [known for known in others if (known.task.name, known.item.id) != (built.task.name, item.id)]
-            _by_prompt[item.prompt] = [*kept, Known(built, item)]
-        _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
-    candidates = _by_prompt.get(prompt)
-    if candidates is None:
-        tails = (prompt[-length:] for length in _lengths if length <= len(prompt))
-        candidates = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
+    items, lengths = _by_prompt()
+    ends = (prompt[-length:] for length in lengths if length <= len(prompt))
+    candidates = items.get(prompt) or next((items[end] for end in ends if end in items), None)
     if not candidates:
         raise UsageError(
             f"the embedded models answer only items of halu-tasks; this prompt belongs to none: {prompt[-80:]!r}"
         )
     # if nothing else decides, the task that was loaded last
-    return max(reversed(candidates), key=lambda known: (known.item.id == id, known.task.name == task))
+    return max(reversed(candidates), key=lambda known: (known[1].id == id, known[0].task.name == task))
 
 
 @dataclass
@@ -111,7 +100,7 @@ class Embedded:
     predictions: str | None = None
 
     def __post_init__(self) -> None:
-        self._read: dict[str, dict[str, Prediction]] = {}
+        self._read: dict[str, dict[str, PredictionRow]] = {}
         if self.kind == "replay":
             if not self.predictions:
                 raise UsageError(
@@ -157,7 +146,7 @@ class Embedded:
         Returns:
             The probability, from 0 to 1; None if the model's reply has none.
         """
-        choices = find(prompt, id, task_name).task.choices
+        choices = find(prompt, id, task_name)[0].task.choices
         probability = self.reply(prompt, id, task_name).probability
         if choices is None or choice not in choices:
             raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {task_name}")
@@ -165,7 +154,7 @@ class Embedded:
             return None
         return probability if choice == choices[0] else 1 - probability
 
-    def _predictions(self, task: Task) -> dict[str, Prediction]:
+    def _predictions(self, task: Task) -> dict[str, PredictionRow]:
         """Read the predictions for a task, with the same checks as `halu-tasks score`."""
         if task.name not in self._read:
             source = Path(str(self.predictions)).expanduser()
@@ -178,10 +167,5 @@ class Embedded:
                     f"predictions {source} has the replies to one task, but {tasks} are run; name a folder with a file "
                     "TASK.jsonl for each"
                 )
-            predictions = read_predictions(path)
-            check_predictions(path, predictions, _loaded[task.name])
-            self._read[task.name] = predictions
+            self._read[task.name] = read_predictions(path, built=_loaded[task.name])
         return self._read[task.name]
-
-
-__all__ = ["KINDS", "Embedded", "Kind", "Known", "Reply", "find", "remember"]

@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import Options
-from halu_tasks.data.parquet import parquet_rows
-from halu_tasks.data.rows import Row, json_lines
-from halu_tasks.data.shards import File
-from halu_tasks.data.tables import WORKBOOK, table_lines
+from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
 from halu_tasks.tasks import Built, Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
-_OPTIONAL = ("target", "probability", "epoch", "claim")
+_OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": int, "claim": str}
+"""Further columns, with the types that the cells of a table are converted to."""
 _LAST_EPOCH = 1_000_000
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
 
-class Prediction(NamedTuple):
-    """A reply, and its line in the file."""
+_SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
+"""The files that are read from a folder; a file that is named may have any name."""
 
-    reply: Reply
-    line: int
+
+def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
+
+    Subfolders are read, too. Files and folders of a folder whose names begin with a dot or an underscore are left out,
+    as Spark and Hive do.
+
+    Raises:
+        DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
+    """
+    shards = []
+    for path in (path for place in map(Path, paths) for path in (_readable(place) if place.is_dir() else [place])):
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}") from None
+        shards.append((str(path), f"{stat.st_size}-{stat.st_mtime_ns}"))
+    return shards
+
+
+def _readable(folder: Path) -> list[Path]:
+    """Return the files of a folder that are not hidden, of which each must be readable."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    shown = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
+    if not shown:
+        raise DataError(f"{folder}: contains no files")
+    for name in shown:
+        if not name.lower().endswith(_SUFFIXES):
+            kinds = ", ".join(_SUFFIXES[:5])
+            raise DataError(f"{folder}: contains {name}, which is not {kinds}; name the files instead")
+    return [folder / name for name in shown]
 
 
 class PredictionRow(NamedTuple):
@@ -44,22 +72,7 @@ class PredictionRow(NamedTuple):
     line: int
 
 
-class Fields(NamedTuple):
-    """The names of the fields of predictions.
-
-    Attributes:
-        id: The field of the ids.
-        output: The field of the replies.
-    """
-
-    id: str = ID_FIELD
-    output: str = OUTPUT_FIELD
-
-
-DEFAULT_FIELDS = Fields()
-
-
-def prediction_rows(file: File, fields: Fields = DEFAULT_FIELDS) -> Iterator[PredictionRow]:
+def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> Iterator[PredictionRow]:
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
     Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each
@@ -67,52 +80,103 @@ def prediction_rows(file: File, fields: Fields = DEFAULT_FIELDS) -> Iterator[Pre
 
     Args:
         file: The file.
-        fields: The names of its fields.
+        id_field: The field or column of the ids.
+        output_field: The field or column of the replies.
 
     Raises:
         DataError: A row is malformed.
     """
-    with_claims: set[tuple[object, object]] = set()
-    for line, row in _rows(file, fields):
-        id, output, target = row.get(fields.id), row.get(fields.output), row.get("target")
-        if not isinstance(id, str) or not isinstance(output, str):
-            expected = f'{{"{fields.id}": string, "{fields.output}": string}}'
-            hint = "" if {*fields} <= row.keys() else _OTHER_NAMES
-            raise DataError(f"{file}:{line}: expected {expected}, found {_fields(row)}{hint}")
+    with_claims: set[tuple[str, str]] = set()
+    for line, row in _rows(file, id_field, output_field):
+        try:
+            id, epoch, reply = _prediction(row, id_field, output_field)
+        except ValueError as error:
+            raise DataError(f"{file}:{line}: {error}") from None
         if row.get("claim"):
-            if (id, output) in with_claims:
+            if (id, reply.text) in with_claims:
                 continue
-            with_claims.add((id, output))
-        if target is not None and not isinstance(target, str):
-            raise DataError(f"{file}:{line}: target is {type(target).__name__}, expected a string")
-        probability, epoch = row.get("probability"), row.get("epoch")
-        if probability is not None and not _is_probability(probability):
-            raise DataError(f"{file}:{line}: probability is {probability!r}, expected a number from 0 to 1")
-        if epoch is None:
-            epoch = 1
-        elif not isinstance(epoch, int) or isinstance(epoch, bool) or not 1 <= epoch <= _LAST_EPOCH:
-            raise DataError(f"{file}:{line}: epoch is {epoch!r}, expected an integer from 1 to {_LAST_EPOCH:,}")
-        yield PredictionRow(id, epoch, Reply(output, target, probability), line)
+            with_claims.add((id, reply.text))
+        yield PredictionRow(id, epoch, reply, line)
 
 
-def read_predictions(path: File, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> dict[str, Prediction]:
+def _prediction(row: Row, id_field: str, output_field: str) -> tuple[str, int, Reply]:
+    """Return the id, the epoch and the reply of a row.
+
+    Raises:
+        ValueError: A field is missing or has a wrong value; the message says which.
+    """
+    id, output, target = row.get(id_field), row.get(output_field), row.get("target")
+    if not isinstance(id, str) or not isinstance(output, str):
+        found = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
+        hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
+        raise ValueError(f'expected {{"{id_field}": string, "{output_field}": string}}, found {found}{hint}')
+    if target is not None and not isinstance(target, str):
+        raise ValueError(f"target is {type(target).__name__}, expected a string")
+    probability, epoch = row.get("probability"), row.get("epoch")
+    if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
+        raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
+    if epoch is not None and not (_is_number(epoch, int) and 1 <= epoch <= _LAST_EPOCH):
+        raise ValueError(f"epoch is {epoch!r}, expected an integer from 1 to {_LAST_EPOCH:,}")
+    return id, epoch or 1, Reply(output, target, probability)
+
+
+def _is_number(value: object, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
+    name = file.name.lower().removesuffix(".gz")
+    if name.endswith((".csv", WORKBOOK)):
+        return _table_rows(file, id_field, output_field)
+    if name.endswith(".parquet"):
+        return parquet_rows(file, (id_field, output_field, *_OPTIONAL))
+    return json_lines(file)
+
+
+def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
+    """Read the rows of a table; an empty cell of an optional column counts as missing."""
+    try:
+        for number, cells in table_lines(file, {id_field: (), output_field: ()}):
+            row: Row = {id_field: cells[id_field], output_field: cells[output_field]}
+            for column, cell in cells.items():
+                name, value = column.casefold(), cell.strip()
+                if name in _OPTIONAL and name not in row and value:
+                    row[name] = value
+                    with suppress(ValueError):
+                        row[name] = _OPTIONAL[name](value)
+            yield number, row
+    except DataError as error:
+        raise DataError(f"{error}{_OTHER_NAMES if 'is missing' in str(error) else ''}") from None
+
+
+def read_predictions(
+    path: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, built: Built | None = None
+) -> dict[str, PredictionRow]:
     """Read predictions by id from a file with one reply to each item.
 
     Args:
         path: The file.
         id_field: The field or column of the ids.
         output_field: The field or column of the replies.
+        built: The task whose items the replies are to, if that is known.
 
     Raises:
-        DataError: A row is malformed, an id is repeated, or the file contains no predictions.
+        DataError: A row is malformed or does not fit the task, an id is repeated or no item has it, or the file
+            contains no predictions.
     """
-    predictions: dict[str, Prediction] = {}
-    for id, _, reply, line in prediction_rows(path, Fields(id_field, output_field)):
-        if id in predictions:
-            raise DataError(f"{path}:{line}: duplicate id {id!r} (first in line {predictions[id].line})")
-        predictions[id] = Prediction(reply, line)
+    predictions: dict[str, PredictionRow] = {}
+    for row in prediction_rows(path, id_field, output_field):
+        if row.id in predictions:
+            raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {predictions[row.id].line})")
+        predictions[row.id] = row
+        if built:
+            check_reply(built, f"{path}:{row.line}", row.reply)
     if not predictions:
         raise no_predictions(path)
+    known = {item.id for item in built.items} if built else predictions.keys()
+    if unknown := [id for id in predictions if id not in known]:
+        assert built
+        raise unknown_id(f"{path}:{predictions[unknown[0]].line}", unknown[0], len(unknown), built.task)
     return predictions
 
 
@@ -121,113 +185,24 @@ def no_predictions(file: object) -> DataError:
     return DataError(f"{file}: contains no predictions")
 
 
-def _rows(file: File, fields: Fields) -> Iterator[tuple[int, Row]]:
-    name = file.name.lower().removesuffix(".gz")
-    if name.endswith((".csv", WORKBOOK)):
-        return _table_rows(file, fields)
-    if name.endswith(".parquet"):
-        return parquet_rows(file, (*fields, *_OPTIONAL))
-    return json_lines(file)
-
-
-def _table_rows(file: File, fields: Fields) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a table; an empty cell of an optional column counts as missing."""
-    try:
-        for number, cells in table_lines(file, {fields.id: (), fields.output: ()}):
-            row: Row = {fields.id: cells[fields.id], fields.output: cells[fields.output]}
-            for column, cell in cells.items():
-                name = column.casefold()
-                if name in _OPTIONAL and name not in row and cell.strip():
-                    row[name] = _CELLS[name](cell.strip())
-            yield number, row
-    except DataError as error:
-        raise DataError(f"{error}{_OTHER_NAMES if 'is missing' in str(error) else ''}") from None
-
-
-def _as_number(cell: str) -> float | str:
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
-
-
-_CELLS: Mapping[str, Callable[[str], Any]] = {
-    "target": str,
-    "probability": _as_number,
-    "claim": str,
-    "epoch": lambda cell: int(cell) if cell.isdecimal() else cell,
-}
-
-
-def _is_probability(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def _fields(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
-
-
-class ReplyCheck:
-    """Checks that a task can use the targets and probabilities of replies.
+def check_reply(built: Built, place: str, reply: Reply) -> None:
+    """Check that a task can use the target and the probability of a reply.
 
     Args:
-        task: The task.
-        options: The options that it was built with.
-    """
-
-    def __init__(self, task: Task, options: Options) -> None:
-        self._task = task.name
-        self._labels = () if options.both_orders else task.labels
-        self._takes_probability = task.choices is not None
-        none = (
-            "none, as the id gives the order" if task.labels else f"none, as the answers of {task.name} have no order"
-        )
-        self._allowed = " or ".join(self._labels) or none
-
-    def checked(self, file: object, rows: Iterable[PredictionRow]) -> Iterator[PredictionRow]:
-        """Check the rows of a file as they are read.
-
-        Raises:
-            DataError: The target or the probability of a row does not fit the task.
-        """
-        for row in rows:
-            self(file, row.line, row.reply)
-            yield row
-
-    def __call__(self, file: object, line: int, reply: Reply) -> None:
-        """Check a reply.
-
-        Args:
-            file: The file that it was read from.
-            line: Its line.
-            reply: The reply.
-
-        Raises:
-            DataError: The target or the probability does not fit the task.
-        """
-        if reply.target is not None and reply.target not in self._labels:
-            raise DataError(f"{file}:{line}: target is {reply.target!r}, expected {self._allowed}")
-        if reply.probability is not None and not self._takes_probability:
-            raise DataError(f"{file}:{line}: {self._task} does not use probabilities; leave it out")
-
-
-def check_predictions(path: File, predictions: Mapping[str, Prediction], built: Built) -> None:
-    """Check that a task can use the predictions of a file.
-
-    Args:
-        path: The file.
-        predictions: Its predictions by id.
         built: The task.
+        place: The file and the line, for error messages.
+        reply: The reply.
 
     Raises:
-        DataError: A target or a probability does not fit the task, or no item has an id.
+        DataError: The target or the probability does not fit the task.
     """
-    check = ReplyCheck(built.task, built.options)
-    for prediction in predictions.values():
-        check(path, prediction.line, prediction.reply)
-    known = {item.id for item in built.items}
-    if unknown := [id for id in predictions if id not in known]:
-        raise unknown_id(f"{path}:{predictions[unknown[0]].line}", unknown[0], len(unknown), built.task)
+    task = built.task
+    labels = () if built.options.both_orders else task.labels
+    if reply.target is not None and reply.target not in labels:
+        why = "the id gives the order" if task.labels else f"the answers of {task.name} have no order"
+        raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
+    if reply.probability is not None and task.choices is None:
+        raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
 
 
 def unknown_id(place: str, id: str, number: int, task: Task) -> DataError:

@@ -1,46 +1,62 @@
 """Scoring files of predictions, of which there may be thousands.
 
-The files are divided into parts. Each part is scored by itself, in any process on any machine that sees the folder of
-the run (`start`, `parts.jobs`, `finish`), and reduced to a short record of each reply. These are then brought together
-by cluster, summed up for each metric, and the metrics are computed from the sums. No step needs all replies, or all
-items, in memory, except for metrics that compare items across clusters. Sums are exact, so that the figures do not
-depend on how replies are divided into files and parts, nor on their order.
+The files are divided into parts, which are scored by themselves (`parts`). The records that they leave are then brought
+together, some groups of clusters at a time, and summed up for each metric; the metrics are computed from the sums. No
+step needs all replies, or all items, in memory, except for metrics that compare items across clusters. Sums are exact,
+so that the figures do not depend on how replies are divided into files and parts, nor on their order.
 """
 
 from __future__ import annotations
 
-import shutil
+import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow
+from pyarrow import parquet
+
 from halu_tasks import __version__
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.credentials import redacted
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_write, atomic_write_text
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
-from halu_tasks.data.shards import Shard, is_remote, shards_at
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.executors.local import LocalExecutor
-from halu_tasks.replies.parts.items import BUCKETS, write_items
-from halu_tasks.replies.parts.jobs import ScoreParts, SumByCluster
-from halu_tasks.replies.parts.plan import MOST_PARTS, ScorePlan, ScoreRun, Work, open_run
-from halu_tasks.replies.parts.records import DifferentScores, check_writable, read_records, write_details
-from halu_tasks.replies.parts.score_part import first_unknown, read_facts
-from halu_tasks.replies.parts.tabulate import Tables, all_metrics
-from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
+from halu_tasks.replies.parts import (
+    BUCKETS,
+    NO_FILE,
+    ItemStore,
+    ScoredReplies,
+    ScoreParts,
+    batches,
+    forget,
+    read_records,
+    write_items,
+)
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, shards_at
 from halu_tasks.replies.reference import check_reference, label_warnings, uncorrected_note
 from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.exact import ExactSums
+from halu_tasks.scorers.tables import ClusteredScores, MetricTable, metric_table
 from halu_tasks.tasks import Built, build
 
+_MOST_PARTS = 64
+"""The number of parts that files are divided into, at most."""
 _TABLE = 100_000
-"""The number of replies of a table of sums, which is in memory as a whole."""
+"""The number of replies that are summed up at a time."""
 ONE_PROCESS = LocalExecutor()
 
 
@@ -49,12 +65,12 @@ class ScoreRequest:
     """What to score.
 
     Attributes:
-        predictions: The files with the replies, or folders of them; paths, or addresses of fsspec.
+        predictions: The files with the replies, or folders of them.
         id_field: The field of the ids.
         output_field: The field of the replies.
         partial: Score only the items in the files; otherwise, missing ones count as empty replies.
         model: The name of the model that gave the replies.
-        details: The file to write each item's score to, or a folder if it ends in a slash.
+        details: The file to write each item's score to.
     """
 
     predictions: Sequence[str]
@@ -65,14 +81,14 @@ class ScoreRequest:
     details: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScoredFile:
     """Predictions with their figures.
 
     Attributes:
         request: What was scored.
         built: The task.
-        shards: The files.
+        files: The files.
         items: The number of items of the task.
         scored_items: The number of items that were scored, each once for all epochs.
         number: The number of scores, those of missing replies included.
@@ -86,7 +102,7 @@ class ScoredFile:
 
     request: ScoreRequest
     built: Built
-    shards: Sequence[Shard]
+    files: Sequence[str]
     items: int
     scored_items: int
     number: int
@@ -112,15 +128,24 @@ class ScoredFile:
             "run": self._run(),
         }
 
+    def missing_warning(self) -> str:
+        """Return the warning of missing replies."""
+        where = self.files[0] if len(self.files) == 1 else f"the {len(self.files):,} files"
+        have = "items have no prediction"
+        if self.epochs > 1:
+            have = f"predictions ({self.scored_items:,} items, {self.epochs} epochs) are missing"
+        advice = "count as empty replies; --partial scores only the ids in the file"
+        return f"{self.missing:,} of {self.number:,} {have} in {where} and {advice}"
+
     def _run(self) -> dict[str, Any]:
         """Return what is known of the run; how the model was asked is not."""
         built, request = self.built, self.request
         names = {*DATA_OPTIONS, *built.task.task_options}
-        files = [(shard.address, _checksum(shard)) for shard in self.shards]
+        files, sums = self.files, [sha256_of(Path(path)) for path in self.files]
         return {
             "model": request.model,
-            "predictions": files[0][0] if len(files) == 1 else [address for address, _ in files],
-            "predictions_sha256": files[0][1] if len(files) == 1 else [checksum for _, checksum in files],
+            "predictions": files[0] if len(files) == 1 else files,
+            "predictions_sha256": sums[0] if len(sums) == 1 else sums,
             "id_field": request.id_field,
             "output_field": request.output_field,
             "partial": request.partial,
@@ -131,11 +156,6 @@ class ScoredFile:
             "package": __version__,
             "halu_tasks": built.provenance_of(self.items).without_prompt().as_json(),
         }
-
-
-def _checksum(shard: Shard) -> str:
-    """Return the sha256 of a local file; for a remote one, which would be read again, the version that it states."""
-    return shard.version if is_remote(shard.address) else sha256_of(Path(shard.address))
 
 
 def score_file(
@@ -168,144 +188,225 @@ def score_file(
         with tempfile.TemporaryDirectory(prefix="halu-score-") as temporary:
             own = Path(temporary)
             return score_file(task, options, request, executor=executor, folder=own, report=report)
-    plan = start(task, options, request, folder)
-    try:
-        executor.run(ScoreParts(folder, plan.parts), report)
-        return finish(folder, request, executor=executor, report=report)
-    finally:
-        open_run.cache_clear()
-
-
-def start(task: str, options: Options, request: ScoreRequest, folder: Path, parts: int | None = None) -> ScorePlan:
-    """Check what is to be scored, and write the plan and the items to a folder, or continue there.
-
-    Args:
-        task: The task's name, or the path of a task file.
-        options: The task's options.
-        request: What to score.
-        folder: The folder.
-        parts: The number of parts; by default one for each file, up to `MOST_PARTS`.
-
-    Raises:
-        UsageError: An option is about judges, and the task has none, or the folder is of another run.
-        DataError: The data or the labels are damaged, a file is missing, or the details cannot be written.
-        JudgeError: The judge does not answer.
-    """
     built = build(task, options)
     check_reference(built)
     if request.details:
-        check_writable(request.details)
+        _check_writable(Path(request.details))
     shards = tuple(shards_at(request.predictions))
     # a judge is asked by one process, whose limits on calls and failures then hold for all
-    usual = 1 if built.task.judged and options.judge else min(len(shards), MOST_PARTS)
-    plan = ScorePlan(
+    parts = 1 if built.task.judged and options.judge else min(len(shards), _MOST_PARTS)
+    job = ScoreParts(
+        folder=folder,
         task=task,
         options=options,
-        version=built.version,
         data=built.located.sha256,
         shards=shards,
-        fields=Fields(request.id_field, request.output_field),
-        partial=request.partial,
-        details=request.details,
-        parts=parts or usual,
+        fields=(request.id_field, request.output_field),
+        parts=parts,
     )
-    open_run.cache_clear()
-    work = Work(folder)
-    plan = work.start(plan)
-    _remove_outdated(work, plan)
-    prepare_judge(built, work.judge_costs)
-    write_items(built, work.items)
-    return plan
+    _check_plan(job, built, request)
+    try:
+        prepare_judge(built, job.costs)
+        write_items(built, job.items)
+        executor.run(job, report)
+        return _figures(job, built, request)
+    finally:
+        forget()
 
 
-def _remove_outdated(work: Work, plan: ScorePlan) -> None:
-    """Remove parts whose files have changed since, and what was made of them."""
-    finished = [rank for rank in range(plan.parts) if work.part(rank).exists()]
-    for rank in finished:
-        if read_facts(work, rank).shards != plan.of_part(rank):
-            shutil.rmtree(work.table(0).parent, ignore_errors=True)
-            shutil.rmtree(work.part(rank))
+def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
+    """Write what is scored to the folder of the run, or check that it is what the folder has.
 
-
-def finish(
-    folder: Path, request: ScoreRequest, *, executor: Executor = ONE_PROCESS, report: Report = lambda line: None
-) -> ScoredFile:
-    """Compute the figures of a run whose parts are finished.
-
-    Args:
-        folder: The folder of the run.
-        request: What was scored.
-        executor: What runs the tables of sums.
-        report: Called with lines about the progress.
+    Files that have changed are scored again.
 
     Raises:
-        DataError: A part is not finished, an id is unknown or repeated, or the details cannot be written.
+        UsageError: The folder is of other replies, another task or other options.
+        DataError: The folder cannot be written, or the plan is damaged.
     """
-    run = open_run(folder)
-    work, plan = run.work, run.plan
-    if unfinished := [rank for rank in range(plan.parts) if not work.part(rank).exists()]:
-        raise DataError(f"{folder}: {len(unfinished)} of {plan.parts} parts are not finished")
-    parts = [read_facts(work, rank) for rank in range(plan.parts)]
-    if error := first_unknown(run, parts):
-        raise error
-    epochs = tuple(sorted(set().union(*(part.epochs for part in parts))))
-    replies = sum(part.replies for part in parts)
-    number = min(max(replies, len(run.items) * len(epochs)) // _TABLE + 1, BUCKETS)
-    executor.run(SumByCluster(folder, number, epochs), report)
-    tables = Tables(work, number)
-    if repeated := [facts.repeated for facts in tables.facts if facts.repeated]:
-        raise DataError(min(repeated)[1])
-    if request.details:
-        write_details([*work.records(plan.parts), *tables.records()], request.details, epochs=epochs != (1,))
-    return _scored(run, request, tables, sum((part.outcomes for part in parts), Counter[Outcome]()), len(epochs))
+    plan = {
+        "task": job.task,
+        "options": {name: redacted(str(value)) for name, value in job.options.without_costs().changed().items()},
+        "version": built.version,
+        "data": job.data,
+        "files": [path for path, _ in job.shards],
+        "fields": [*job.fields],
+        "partial": request.partial,
+        "package": __version__,
+    }
+    path = job.folder / "plan.json"
+    if path.is_file():
+        before = read_json_object(path)
+        for name, value in plan.items():
+            if value != before.get(name):
+                raise UsageError(f"{job.folder}: continues another run, whose {name} differ; use another folder")
+        return
+    job.folder.mkdir(parents=True, exist_ok=True)
+    atomic_write_text(path, json.dumps(plan, indent=1) + "\n", "plan")
 
 
-def _scored(
-    run: ScoreRun, request: ScoreRequest, tables: Tables, outcomes: Counter[Outcome], epochs: int
-) -> ScoredFile:
-    built, shards = run.built, run.plan.shards
-    items, number, missing = (
-        sum(getattr(facts, name) for facts in tables.facts) for name in ("items", "replies", "missing")
-    )
-    figures = [_estimate(metric, each, tables) for each, metric in enumerate(all_metrics(built))]
-    metrics = built.all_metrics
-    references, after = {}, len(metrics)
-    for reply, fixed in built.scoring.reference_replies.items():
-        values = zip(fixed, figures[after : after + len(fixed)], strict=True)
-        references[reply] = {metric.name: figure.value for metric, figure in values if figure}
-        after += len(fixed)
+# --- figures ----------------------------------------------------------------------------------------
+
+
+def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile:
+    """Compute the figures of a run whose parts are finished."""
+    files = [job.records(part) for part in range(job.parts)]
+    number = sum(parquet.read_metadata(file).num_rows for file in files)
+    epochs = sorted(read_records(files, columns=["epoch"])["epoch"].unique().to_pylist())
+    items = ItemStore(job.items)
+    tables = min(max(number, len(items) * len(epochs)) // _TABLE + 1, BUCKETS)
+    ranges = [range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables) for n in range(tables)]
+    if not request.partial:
+        files.append(job.folder / "missing.parquet")
+        with ScoredReplies(files[-1], built, job.costs) as missing:
+            for batch in batches(_without_reply(items, files[:-1], ranges, epochs)):
+                missing.add(batch)
+
+    references = built.scoring.reference_replies
+    metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in built.all_metrics]
+    metrics += [(reply, metric) for reply, own in references.items() for metric in own]
+    parts: list[list[MetricTable | Columns]] = [[] for _ in metrics]
+    counts, outcomes = Counter[str](), Counter[Outcome]()
     judged: list[Score] = []
-    if built.task.judged:
-        scores, kinds = DifferentScores.of(read_records([*run.work.records(run.plan.parts), *tables.records()]))
-        judged = [scores[kind] for kind in kinds]
+    repeated: list[tuple[tuple[int, int], str]] = []
+    for buckets in ranges:
+        if not len(records := read_records(files, buckets)):
+            continue
+        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
+        item, epoch, shard = (records[name].to_numpy() for name in ("item", "epoch", "shard"))
+        counts.update(items=len(np.unique(item)), number=len(records), missing=int((shard == NO_FILE).sum()))
+        outcomes.update(records["outcome"].filter(pyarrow.array(shard != NO_FILE)).to_pylist())
+        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
+            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
+        clusters = _clusters(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
+        if built.task.judged:
+            judged += [clusters.scores[kind] for kind in clusters.kind]
+        for (_, metric), own in zip(metrics, parts, strict=True):
+            own.append(_part(metric, clusters))
+    if repeated:
+        raise DataError(min(repeated)[1])
+
+    if request.details:
+        _write_details(files, Path(request.details), epochs=len(epochs) > 1)
+    figures = {
+        (reply, metric.name): figure
+        for (reply, metric), own in zip(metrics, parts, strict=True)
+        if (figure := _estimate(metric, own))
+    }
     warnings = task_reply_warnings(built.task.name, outcomes, RequestInfo())
     warnings += task_failure_warnings(built.task, built.options.scoring, judged)
     warnings += label_warnings(built.task, built.reference, judged)
-    if missing:
-        where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"
-        have = "items have no prediction"
-        if epochs > 1:
-            have = f"predictions ({items:,} items, {epochs} epochs) are missing"
-        advice = "count as empty replies; --partial scores only the ids in the file"
-        warnings.insert(0, f"{missing:,} of {number:,} {have} in {where} and {advice}")
-    return ScoredFile(
+    scored = ScoredFile(
         request=request,
         built=built,
-        shards=shards,
-        items=len(run.items),
-        scored_items=items,
-        number=number,
-        missing=missing,
-        epochs=epochs,
-        estimates={m.name: figure for m, figure in zip(metrics, figures, strict=False) if figure is not None},
-        references=references,
+        files=[path for path, _ in job.shards],
+        items=len(items),
+        scored_items=counts["items"],
+        number=counts["number"],
+        missing=counts["missing"],
+        epochs=len(epochs),
+        estimates={name: figure for (reply, name), figure in figures.items() if reply is None},
+        references={
+            reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
+            for reply in references
+        },
         warnings=warnings,
         note=uncorrected_note(built.task, judged),
     )
+    warnings[:0] = [scored.missing_warning()] if scored.missing else []
+    return scored
 
 
-def _estimate(metric: Metric, number: int, tables: Tables) -> Estimate | None:
-    """Estimate a metric from its tables, in two passes over their rows."""
-    if not metric.has_sums:
-        return estimate(metric, tables.items(number))
-    return estimate_of_sums(metric, tables.total(number).values(), lambda: tables.chunks(number))
+def _without_reply(
+    items: ItemStore, files: Sequence[Path], ranges: Sequence[range], epochs: Sequence[int]
+) -> Iterator[tuple[Any, int, PredictionRow]]:
+    """Return an empty reply of each item to each epoch in which it has none."""
+    for buckets in ranges:
+        records = read_records(files, buckets, ["item", "epoch"])
+        replied = set(zip(*(records[name].to_pylist() for name in ("item", "epoch")), strict=True))
+        for stored in items.of_buckets(buckets):
+            for epoch in epochs:
+                if (stored.number, epoch) not in replied:
+                    yield stored, NO_FILE, PredictionRow(stored.item.id, epoch, Reply(""), 0)
+
+
+def _clusters(records: pyarrow.Table, *, needs_ids: bool) -> ClusteredScores:
+    """Return the scores of records that are ordered by cluster."""
+    scores = records["score"].combine_chunks()
+    row = np.zeros(len(records), dtype=np.int64)
+    if needs_ids:
+        row = np.unique([json.loads(id).rpartition("/")[0] for id in records["id"].to_pylist()], return_inverse=True)[1]
+    cluster = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return ClusteredScores(
+        [Score.from_json(json.loads(text)) for text in scores.dictionary.to_pylist()],
+        scores.indices.to_numpy().astype(np.int64),
+        row,
+        np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]]),
+    )
+
+
+def _part(metric: Metric, clusters: ClusteredScores) -> MetricTable | Columns:
+    """Return the sums of a metric over clusters, or the columns of one that compares items across clusters."""
+    if metric.has_sums:
+        return metric_table(metric, clusters)
+    columns = clusters.columns()
+    known = {name: columns[name] for name in metric.columns}
+    return Columns(known.__getitem__, columns.cluster, columns.clusters)
+
+
+def _repeated(job: ScoreParts, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[tuple[int, int], str]:
+    """Return the place of a reply whose item has another reply in the same epoch, and the error."""
+    path, other = (job.shards[record["shard"]][0] for record in (second, first))
+    in_epoch = f" in epoch {second['epoch']}" if second["epoch"] != 1 else ""
+    in_file = "" if path == other else f" of {other}"
+    what = f"duplicate id {json.loads(second['id'])!r}{in_epoch} (first in line {first['line']}{in_file})"
+    return (second["shard"], second["line"]), f"{path}:{second['line']}: {what}"
+
+
+def _estimate(metric: Metric, parts: Sequence[MetricTable | Columns]) -> Estimate | None:
+    """Estimate a metric from its sums, or from its columns."""
+    tables = [part for part in parts if isinstance(part, MetricTable)]
+    if tables:
+        total = ExactSums([0] * len(tables[0].total.units))
+        for table in tables:
+            total.add(table.total)
+        return estimate_of_sums(metric, total.values(), lambda: (table.rows for table in tables))
+    columns = [part for part in parts if isinstance(part, Columns)]
+    before = np.cumsum([0, *(part.clusters for part in columns)])
+    cluster = np.concatenate([part.cluster + first for part, first in zip(columns, before, strict=False)])
+    together = Columns(lambda name: np.concatenate([part[name] for part in columns]), cluster, int(before[-1]))
+    return estimate(metric, together)
+
+
+# --- details ----------------------------------------------------------------------------------------
+
+
+def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
+    """Write how each reply was read and scored as JSON Lines, in the order of the data.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    records = pyarrow.concat_tables([parquet.read_table(file) for file in files])
+    with atomic_write(path, "details") as file:
+        for batch in records.sort_by([("item", "ascending"), ("epoch", "ascending")]).to_batches(10_000):
+            for record in batch.to_pylist():
+                score = json.loads(record["score"])
+                detail = {"epoch": record["epoch"]} if epochs else {}
+                detail |= {"id": json.loads(record["id"])}
+                detail |= {name: score[name] for name in ("answer", "outcome", "target")}
+                detail |= {"scores": score["facts"], "reason": json.loads(record["reason"])}
+                detail |= {"verdicts": score["verdicts"]} if "verdicts" in score else {}
+                file.write(json.dumps(detail) + "\n")
+
+
+def _check_writable(path: Path) -> None:
+    """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        if path.is_dir():
+            raise DataError(f"details {path}: is a folder; name a file in it")
+        if path.is_file() or not path.exists():
+            partial.touch()
+            partial.unlink()
+    except OSError as error:
+        raise DataError(f"details {path}: {error.strerror or error}") from None

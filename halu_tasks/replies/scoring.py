@@ -8,8 +8,8 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, JudgeError
+from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
 from halu_tasks.data.cache import cache_folder
@@ -33,17 +34,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NO_JUDGE = (
-    "{task}: no judge was named, so {headline} is missing and only metrics without a judge, such as {unjudged}, are "
-    "reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), --model-role grader=openai/gpt-4o "
-    "(Inspect) or --judge openai/gpt-4o (halu-tasks)"
-)
-
 
 def no_judge(task: Task) -> str:
     """Return the warning for a judged task that is run without a judge."""
     assert task.judged
-    return NO_JUDGE.format(task=task.name, headline=task.headline, unjudged=task.judged.unjudged)
+    return (
+        f"{task.name}: no judge was named, so {task.headline} is missing and only metrics without a judge, such as "
+        f"{task.judged.unjudged}, are reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), "
+        "--model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
+    )
 
 
 def prepare_judge(built: Built, costs: Path | None = None) -> None:
@@ -57,7 +56,7 @@ def prepare_judge(built: Built, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
-    from halu_tasks.judging.blocking import reach_now
+    from halu_tasks.judging.judge import reach_now
 
     if built.reader:
         reach_now(built.options.for_reader, built.reader, costs)
@@ -68,16 +67,12 @@ def prepare_judge(built: Built, costs: Path | None = None) -> None:
         logger.warning(no_judge(built.task))
 
 
-def score_replies(
-    built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None, costs: Path | None = None
-) -> list[Score]:
-    """Score replies, asking the judge if the task needs one.
+def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
+    """Score replies, asking the judge if the task needs one, and save the replies if that fails.
 
     Args:
         built: The task.
         replies: Items with their replies.
-        folder: Where the run's results are written, if that is known.
-        costs: The file in which the costs of judges are recorded; None if the environment may name one.
 
     Returns:
         The scores, in the order of `replies`.
@@ -86,12 +81,36 @@ def score_replies(
         JudgeError: The judge failed on more than the allowed share of questions, or would cost more than is allowed.
             The replies are then saved to a file that the message names, and can be scored again.
     """
-    mode = built.options.scoring
+    try:
+        return scores_of(built, replies)
+    except BaseException as error:
+        if not (built.task.judged or built.reader):
+            raise
+        path = keep_replies(built, replies)
+        kept = f"the replies are saved in {path}" if path else "the replies could not be saved"
+        if not isinstance(error, JudgeError):
+            logger.error("judging was interrupted; %s", kept)
+            raise
+        how = f", score them with: {score_command(built, path)}" if path else ""
+        raise JudgeError(f"{error}; {kept}{how}") from None
+
+
+def scores_of(built: Built, replies: Sequence[tuple[Item, Reply]], costs: Path | None = None) -> list[Score]:
+    """Score replies as `score_replies` does, without saving them.
+
+    Args:
+        built: The task.
+        replies: Items with their replies.
+        costs: The file in which the costs of judges are recorded; None if the environment may name one.
+
+    Raises:
+        JudgeError: The judge failed on more than the allowed share of questions, or would cost more than is allowed.
+    """
+    mode, judged = built.options.scoring, built.task.judged
     judgements: Sequence[Sequence[Verdict] | None] = [None] * len(replies)
-    if built.task.judged and built.options.judge:
+    if judged and built.options.judge:
         texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-        with _keeping(built, replies, folder):
-            judgements = _judge(built, built.options, built.task.judged, texts, costs)
+        judgements = _verdicts(built.options, judged, texts, f"judging {built.task.name}", costs)
     scores = [
         with_known_errors(built, built.task.score(mode, item, reply, verdicts))
         for (item, reply), verdicts in zip(replies, judgements, strict=True)
@@ -99,37 +118,22 @@ def score_replies(
     if built.reader:
         unsure = [number for number, score in enumerate(scores) if score.outcome in UNSURE]
         texts = [(replies[number][0], replies[number][1].text) for number in unsure]
-        with _keeping(built, replies, folder):
-            readings = _judge(built, built.options.for_reader, built.reader, texts, costs)
+        doing = f"reading replies to {built.task.name}"
+        readings = _verdicts(built.options.for_reader, built.reader, texts, doing, costs)
         for number, reading in zip(unsure, readings, strict=True):
             scores[number] = replace(scores[number], verdicts=reading)
     return scores
 
 
-def _judge(
-    built: Built, options: JudgeOptions, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], costs: Path | None
+def _verdicts(
+    options: JudgeOptions, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], doing: str, costs: Path | None
 ) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
-    from halu_tasks.judging.blocking import judge_now
+    from halu_tasks.judging.judge import judge_now
 
-    doing = "judging" if spec is built.task.judged else "reading replies to"
-    with tqdm(total=len(texts), desc=f"{doing} {built.task.name}") as bar:
+    with tqdm(total=len(texts), desc=doing) as bar:
         return judge_now(options, spec, texts, bar.update, costs)
-
-
-@contextmanager
-def _keeping(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None) -> Iterator[None]:
-    """Save the replies if a judge fails, and say where."""
-    try:
-        yield
-    except JudgeError as error:
-        kept = keep_replies(built, replies, folder)
-        how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
-        raise JudgeError(f"{error}; {kept.message}{how}") from None
-    except BaseException:
-        logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).message)
-        raise
 
 
 MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
@@ -307,74 +311,37 @@ def score_command(built: Built, predictions: Path) -> str:
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 
 
-class Kept(NamedTuple):
-    """Where replies were saved.
-
-    Attributes:
-        path: The file; None if they could not be saved.
-        message: A clause for the log that says where they are, or why they could not be saved.
-    """
-
-    path: Path | None
-    message: str
-
-
-_process_folders: dict[Path, Path] = {}
+_folders: dict[Path, Path] = {}
 """This process's own folder in each folder of saved replies."""
 
 
-def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> Kept:
-    """Save replies as `<task>.jsonl` in a new folder, which can be replayed.
+def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Path | None:
+    """Save replies as `<task>.jsonl` in a new folder, which can be replayed; nothing is overwritten.
 
-    The folder is created in the cache or, if that is not writable, in `folder` or in the temporary directory. Nothing
-    is overwritten, and no error is raised; `Kept.message` says what went wrong.
+    The folder is created in the cache or, if that cannot be written, in the temporary directory.
 
     Args:
         built: The task.
         replies: Items with their replies.
-        folder: Where the run's results are written, if that is known.
+
+    Returns:
+        The file; None if neither can be written.
     """
-    rows = []
-    for item, reply in replies:
-        probability = {} if reply.probability is None else {"probability": reply.probability}
-        rows.append(json.dumps({"id": item.id, "output": reply.text, **probability}) + "\n")
-    failures: list[str] = []
-    places: list[Callable[[], Path]] = [lambda: cache_folder() / "kept", lambda: Path(tempfile.gettempdir())]
-    if folder:
-        places.insert(1, lambda: folder)
-    for place in places:
-        try:
-            path = _write_new(place(), f"{built.task.name}.jsonl", rows)
-        except (OSError, HaluTasksError) as error:
-            failures.append(" ".join(str(error).split()))
-        else:
-            reason = f" (not in the cache: {failures[0]})" if failures else ""
-            return Kept(path, f"the replies are saved in {path}{reason}")
-    return Kept(None, f"the replies could not be saved: {'; '.join(failures)}")
-
-
-def _write_new(parent: Path, name: str, rows: Sequence[str]) -> Path:
-    """Write a new file in this process's folder below `parent`.
-
-    Raises:
-        OSError: It cannot be written completely; nothing is left behind.
-    """
-    folder = _process_folders.get(parent)
-    if folder is None or (folder / name).exists() or not folder.is_dir():
-        parent.mkdir(parents=True, exist_ok=True)
-        # process ids repeat, in containers all the time
-        folder = Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d')}-{os.getpid()}-", dir=parent))
-    path = folder / name
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.writelines(rows)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        # an incomplete file would look like a complete one
-        with suppress(OSError):
-            path.unlink()
-            folder.rmdir()
-        raise
-    _process_folders[parent] = folder
-    return path
+    for parent in (cache_folder() / "kept", Path(tempfile.gettempdir())):
+        with suppress(OSError, HaluTasksError):
+            path = _folders.get(parent, parent) / f"{built.task.name}.jsonl"
+            if parent not in _folders or path.exists():
+                parent.mkdir(parents=True, exist_ok=True)
+                # process ids repeat, in containers all the time
+                prefix = f"{time.strftime('%Y%m%d')}-{os.getpid()}-"
+                _folders[parent] = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+                path = _folders[parent] / path.name
+            # an incomplete file would look like a complete one
+            with atomic_write(path) as file:
+                for item, reply in replies:
+                    probability = {} if reply.probability is None else {"probability": reply.probability}
+                    file.write(json.dumps({"id": item.id, "output": reply.text, **probability}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            return path
+    return None

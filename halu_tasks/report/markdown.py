@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from halu_tasks.report.cells import Cell, Head, leaderboard
 from halu_tasks.report.records import EntryPair, Report, ReportColumn
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
-from halu_tasks.text.markdown import escaped, table
+from halu_tasks.text.figures import NONE, escaped, format_estimate, format_needed, format_p_value, table
 
 PAIRS_HEAD = (
     *("task", "first", "second", "first − second (this pair alone)", "adjusted p (all pairs)"),

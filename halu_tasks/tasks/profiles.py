@@ -25,8 +25,7 @@ from halu_tasks.tasks.build import build
 from halu_tasks.tasks.derived import task_named
 from halu_tasks.tasks.registry import registry, sources
 from halu_tasks.tasks.task import Task
-from halu_tasks.text.language import language_of
-from halu_tasks.text.tokens import SPACELESS
+from halu_tasks.text.folding import SPACELESS, language_of
 
 _SAMPLED = 200
 """The number of rows whose language is identified."""

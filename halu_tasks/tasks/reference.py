@@ -9,8 +9,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.data.rows import Row, json_lines
-from halu_tasks.data.tables import WORKBOOK, table_lines
+from halu_tasks.data.rows import WORKBOOK, Row, json_lines, table_lines
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, squeezed
 from halu_tasks.tasks.task import Task

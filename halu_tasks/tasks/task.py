@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, next_question
-from halu_tasks.data.loading import Dataset
+from halu_tasks.data.hub import Dataset
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
-from halu_tasks.data.rows import Row, json_lines, read_rows
+from halu_tasks.data.rows import Row, json_lines, read_rows, table_lines, table_rows
 from halu_tasks.data.sources import Source
-from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, Label

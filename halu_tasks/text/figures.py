@@ -1,8 +1,10 @@
-"""Formatting figures, their intervals and p values, for terminals, Markdown and pages."""
+"""Formatting figures, their intervals and p values, and untrusted strings as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 NONE = "–"
@@ -82,3 +84,36 @@ def format_needed(items: int, low: int, high: int | None) -> str:
         high: The upper end; None if there is no bound.
     """
     return f"{items:,} [{low:,}, {'no bound' if high is None else f'{high:,}'}]"
+
+
+# --- Markdown, in which nothing is rendered as markup ------------------------------------------------
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a table whose cells are Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def escaped(value: object) -> str:
+    """Escape Markdown and HTML in a value and put it on one line."""
+    visible = "".join(
+        " "
+        if char.isspace()
+        else "\N{REPLACEMENT CHARACTER}"
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs")
+        else char
+        for char in str(value)
+    )
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(visible.split()))
+
+
+def code_block(text: str, language: str = "") -> str:
+    """Put a string in a code block whose fence it cannot close; control characters are replaced."""
+    shown = "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" else char
+        for char in text.replace("\r\n", "\n")
+    )
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{shown.rstrip()}\n{fence}"

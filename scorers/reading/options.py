@@ -118,27 +118,8 @@ class OptionQuestion(Question):
         return not is_rated and "¦" not in read.text and super().begins(read, value)
 
     def _each(self, found: list[Read]) -> str | None:
-        """Return the option that a table with a column for each option marks as the only one without a fault."""
-        columns: dict[int, str] = {}
-        faulty: set[str] = set()
-        for read in found:
-            width = read.text.count("¦") + 1
-            row: list[list[Token]] = [[] for _ in range(width)]
-            for token in read.tokens:
-                row[read.text.count("¦", 0, token.start)].append(token)
-            labels = {number: token.label for number, cell in enumerate(row) for token in cell if token.kind == "label"}
-            if width == 1:
-                columns = {}
-            elif len(labels) == len(set(labels.values())) > 1:
-                columns = labels
-            elif columns:
-                shift = max(columns) + 1 - width  # an empty first cell of the heading is not there
-                fault = "yes" if any(token.kind == "bad" for token in row[0]) else "no"
-                cells = {label: row[number - shift] for number, label in columns.items() if 0 <= number - shift < width}
-                faulty |= {label for label, cell in cells.items() if {"bad", fault} & {token.kind for token in cell}}
-        if faulty:
-            return self._only(set(self.labels) - faulty)
-        if any(token.kind == "declare" for read in found for token in read.tokens):
+        # a table with a column for each option is not read
+        if any("¦" in read.text or any(token.kind == "declare" for token in read.tokens) for read in found):
             return None
         listed = super()._each(found)
         return listed if listed != UNDECIDED else None
@@ -166,6 +147,8 @@ class OptionQuestion(Question):
         ratings: list[tuple[str, str]] = []
         subject = ""
         for number, read in enumerate(found):
+            if read.text.count("¦") > 1 and not any(token.kind == "label" for token in read.tokens):
+                continue  # a row of a table says which by its column
             statements = stated(read.clauses)
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
@@ -246,10 +229,10 @@ class OptionQuestion(Question):
             elif token.kind == "label":
                 negated = False
             elif token.kind == "pick":
-                behind = [(start, label) for start, label in labels if start >= token.end]
-                if behind:
-                    denied = any(t.kind in ("negate", "no") and token.end <= t.start < behind[0][0] for t in tokens)
-                    found.append((behind[0][1], "wrong" if negated != denied else "pick"))
+                taken = next(((start, label) for start, label in labels if start >= token.end), None)
+                if taken:
+                    denied = any(t.kind in ("negate", "no") and token.end <= t.start < taken[0] for t in tokens)
+                    found.append((taken[1], "wrong" if negated != denied else "pick"))
                 elif labels and token.label != "before":
                     found.append((labels[-1][1], "wrong" if negated else "pick"))
         judged.sort()

@@ -154,7 +154,8 @@ class Question:
             if answer.value:
                 return answer
         answer = self._read(found)
-        return Answer(None, "declines", abstained=True) if answer.value is None and _declined(found) else answer
+        is_open = answer.value is None or answer.inferred
+        return Answer(None, "declines", abstained=True) if is_open and _declined(found) else answer
 
     def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
@@ -514,7 +515,12 @@ class Question:
 
 
 def _declined(found: list[Read]) -> bool:
-    return any(declines(clause) for read in found for clause in read.clauses)
+    """Return whether the author declines, and does not turn from it ("I am not sure, but B is closer")."""
+    return any(
+        declines(clause) and not any(other.opener == "turn" for other in read.clauses[number + 1 :])
+        for read in found
+        for number, clause in enumerate(read.clauses)
+    )
 
 
 def _is_supposed(read: Read, marker: Token) -> bool:

@@ -16,8 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.data.cache import HOW_TO_NAME, cached_path
-from halu_tasks.data.download import fetch
+from halu_tasks.data.cache import HOW_TO_NAME, cached_path, fetch
 from halu_tasks.data.locate import locate
 from halu_tasks.data.sources import Source, SourceFile
 
@@ -93,12 +92,14 @@ def server() -> Iterator[Server]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between attempts, not taken."""
     taken: list[float] = []
-    monkeypatch.setattr("halu_tasks.data.download.time", SimpleNamespace(sleep=taken.append))
+    monkeypatch.setattr("halu_tasks.data.cache.time", SimpleNamespace(sleep=taken.append))
     return taken
 
 
 def source(address: str, sha256: str | None = SUM) -> Source:
-    return Source("toy", "Toy", "https://example.org", "MIT", "rev", (SourceFile(NAME, f"{address}/x/{NAME}", sha256),))
+    return Source(
+        "toy", "Toy", (SourceFile(NAME, f"{address}/x/{NAME}", sha256),), "https://example.org", revision="rev"
+    )
 
 
 def left_in(folder: Path) -> set[str]:
@@ -132,29 +133,17 @@ def test_a_redirect_is_followed(server: Server) -> None:
     assert server.paths == [f"/x/{NAME}", "/elsewhere"]
 
 
-def test_a_server_that_fails_twice_is_asked_a_third_time(server: Server, waits: list[float]) -> None:
-    server.acts = [status(500), status(503), body()]
+@pytest.mark.parametrize(
+    "acts", [[status(500), status(503)], [body(sent=70_000), body(sent=10)]], ids=["errors", "cut connections"]
+)
+def test_a_server_that_fails_twice_is_asked_a_third_time(acts: list[Act], server: Server, waits: list[float]) -> None:
+    server.acts = [*acts, body()]
     assert fetch(source(server.url), NAME).read_bytes() == BODY
     assert len(server.asked) == 3
     assert waits == sorted(waits) and len(waits) == 2
 
 
-def test_a_cut_connection_is_tried_again_from_the_start(server: Server, waits: list[float]) -> None:
-    server.acts = [body(sent=70_000), body(sent=10), body()]
-    assert fetch(source(server.url), NAME).read_bytes() == BODY
-
-
 # --- what is not kept ---------------------------------------------------------------------------
-
-
-def test_a_file_that_is_always_cut_leaves_nothing(server: Server, waits: list[float], halu_cache: Path) -> None:
-    server.acts = [body(sent=70_000)]
-    # without a published sum, so that only the length can tell
-    toy = source(server.url, None)
-    with pytest.raises(DataError, match=r"Toy: cannot download .*; name a local copy with halu_data=PATH"):
-        fetch(toy, NAME)
-    assert len(server.asked) == 3
-    assert left_in(halu_cache) == set()
 
 
 def test_another_checksum_is_named_with_both_sums_and_never_used(server: Server, halu_cache: Path) -> None:
@@ -169,23 +158,26 @@ def test_another_checksum_is_named_with_both_sums_and_never_used(server: Server,
     assert len(server.asked) == 2
 
 
-def test_a_server_that_always_fails_is_named(server: Server, waits: list[float], halu_cache: Path) -> None:
-    server.acts = [status(502)]
+@pytest.mark.parametrize(
+    ("act", "asked", "reason"),
+    [
+        (status(502), 3, "502"),
+        # without a published sum, only the length can tell
+        (body(sent=70_000), 3, ""),
+        (status(404), 1, "Client error '404"),
+        (status(403), 1, "Client error '403"),
+    ],
+)
+def test_a_file_that_does_not_come_is_named_and_leaves_nothing(
+    act: Act, asked: int, reason: str, server: Server, waits: list[float], halu_cache: Path
+) -> None:
+    server.acts = [act]
     with pytest.raises(DataError) as raised:
-        fetch(source(server.url), NAME)
-    assert len(server.asked) == 3 and left_in(halu_cache) == set()
+        fetch(source(server.url, None), NAME)
+    assert len(server.asked) == asked and left_in(halu_cache) == set()
     message = str(raised.value)
-    assert f"Toy: cannot download {server.url}/x/{NAME} (" in message and "502" in message
-    assert "--data PATH" in message and len(message.splitlines()) == 1
-
-
-@pytest.mark.parametrize("code", [404, 410, 401, 403])
-def test_what_is_not_there_is_asked_for_once(code: int, server: Server, waits: list[float], halu_cache: Path) -> None:
-    server.acts = [status(code)]
-    with pytest.raises(DataError, match=f"Toy: cannot download .* \\(Client error '{code}") as raised:
-        fetch(source(server.url), NAME)
-    assert len(server.asked) == 1 and waits == [] and left_in(halu_cache) == set()
-    assert "gated" not in str(raised.value)
+    assert f"Toy: cannot download {server.url}/x/{NAME} (" in message and reason in message
+    assert "--data PATH" in message and "gated" not in message and len(message.splitlines()) == 1
 
 
 def test_no_network_says_how_to_do_without(waits: list[float]) -> None:
@@ -218,10 +210,10 @@ def test_a_cache_that_cannot_be_written_is_named(
 
 FETCH = """
 import sys
-from halu_tasks.data.download import fetch
+from halu_tasks.data.cache import fetch
 from halu_tasks.data.sources import Source, SourceFile
 name, url, sha256 = sys.argv[1:]
-print(fetch(Source("toy", "Toy", "home", "MIT", "rev", (SourceFile(name, url, sha256),)), name))
+print(fetch(Source("toy", "Toy", (SourceFile(name, url, sha256),), revision="rev"), name))
 """
 
 

@@ -17,7 +17,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.data.tables import table_lines
+from halu_tasks.data.rows import table_lines
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry

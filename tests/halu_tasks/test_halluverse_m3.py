@@ -21,8 +21,8 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.rows import table_lines
 from halu_tasks.data.sources import SOURCES
-from halu_tasks.data.tables import table_lines
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry

@@ -174,7 +174,6 @@ def test_harnesses_pass_columns_as_a_string_or_a_list() -> None:
     [
         ("sample", {"columns": ("a:b",)}, "option columns: only for a dataset of the Hub"),
         ("sample", {"data_split": "test"}, "option data_split: only for a dataset of the Hub"),
-        (str(SAMPLE), {"data_streaming": True}, "option data_streaming: only for a dataset of the Hub"),
         (str(SAMPLE), {"data_split": "test"}, "option data_split: only for a dataset of the Hub"),
     ],
 )
@@ -191,7 +190,7 @@ def test_datasets_is_imported_only_for_what_it_loads(cli: Here) -> None:
     imported = {"PYTHONPROFILEIMPORTTIME": "1"}
     for words in (["list"], ["items", "refact_correction", "--data", "sample"], ["--help"]):
         modules = [line.rpartition("|")[2].strip() for line in cli(*words, env=imported).stderr.splitlines()]
-        assert "argparse" in modules and "datasets" not in modules
+        assert "click" in modules and "datasets" not in modules
 
 
 # --- statistics -----------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ from halu_tasks.doctor.checks import TESTED
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OWN = {"halu_tasks", "_halu_tasks_autoload"}
-THROUGH_OTHERS = {"s3fs", "lm-eval", "openpyxl"}
-"""Imported by fsspec and by pandas, and needed for the models of lm-eval's own extras."""
+THROUGH_OTHERS = {"lm-eval", "openpyxl"}
+"""Imported by pandas, and needed for the models of lm-eval's own extras."""
 
 
 def distributions(requirements: list[str]) -> set[str]:

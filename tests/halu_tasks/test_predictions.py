@@ -30,9 +30,9 @@ def test_outputs_and_targets_by_id_with_their_lines(tmp_path: Path) -> None:
         '{"id": "c", "output": "z", "target": null, "probability": 0.25}',
     )
     assert read_predictions(path) == {
-        "a": (Reply("A"), 1),
-        "b": (Reply("", target="B"), 3),
-        "c": (Reply("z", probability=0.25), 4),
+        "a": ("a", 1, Reply("A"), 1),
+        "b": ("b", 1, Reply("", target="B"), 3),
+        "c": ("c", 1, Reply("z", probability=0.25), 4),
     }
 
 

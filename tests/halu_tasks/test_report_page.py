@@ -21,7 +21,7 @@ from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, p_value, plain, rank, segments
 from halu_tasks.results.entry import Entry, different_settings, labels_of, possible_duplicates, short_names
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.text.markdown import escaped
+from halu_tasks.text.figures import escaped
 
 
 def test_a_text_is_escaped_before_pictures_are_put_in() -> None:

@@ -31,7 +31,7 @@ from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.yaml_files import task_configs
-from halu_tasks.text.markdown import escaped
+from halu_tasks.text.figures import escaped
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"

@@ -6,13 +6,10 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +21,9 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.executors.local import LocalExecutor
+from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
-from halu_tasks.replies.parts import score_part
-from halu_tasks.replies.parts.items import write_items
-from halu_tasks.replies.parts.jobs import ScoreParts
-from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, start
+from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, score_file
 from halu_tasks.results.readers.predictions import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
@@ -109,7 +104,7 @@ def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_parquet_shards_and_details(tmp_path: Path) -> None:
+def test_parquet_shards_in_subfolders_and_two_processes(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -120,20 +115,14 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
     (folder / "_SUCCESS").touch()
     for number in range(3):
         parquet.write_table(pyarrow.Table.from_pylist(rows[number::3]), folder / f"{number}.parquet")
-    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", executor=LocalExecutor(2))
-    assert bits(found) == bits(whole)
-    written = [row for path in sorted((tmp_path / "details").iterdir()) for row in parquet.read_table(path).to_pylist()]
-    assert sorted((row["id"], row["epoch"]) for row in written) == sorted((row["id"], row["epoch"]) for row in rows)
-    right = [json.loads(row["scores"])["correct"] for row in written]
-    assert sum(right) / len(right) == found.estimates["acc"].value
-    with pytest.raises(DataError, match="exists already"):
-        scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/")
+    assert bits(scored(INDEPENDENT, folder.parent, executor=LocalExecutor(2))) == bits(whole)
 
 
-@pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
-def test_a_file_without_replies_is_named(suffix: str, workers: int, partial: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "workers"),
+    [("jsonl", 1), ("jsonl.gz", 1), ("parquet", 1), pytest.param("jsonl", 2, marks=pytest.mark.slow)],
+)
+def test_a_file_without_replies_is_named(suffix: str, workers: int, tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -144,23 +133,8 @@ def test_a_file_without_replies_is_named(suffix: str, workers: int, partial: boo
         columns = pyarrow.schema([("id", pyarrow.string()), ("output", pyarrow.string())])
         parquet.write_table(columns.empty_table(), empty)
     with pytest.raises(DataError) as raised:
-        scored(INDEPENDENT, folder, partial=partial, executor=LocalExecutor(workers))
+        scored(INDEPENDENT, folder, executor=LocalExecutor(workers))
     assert str(raised.value) == f"{empty}: contains no predictions"
-
-
-def test_items_are_written_to_parquet_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from pyarrow import parquet
-
-    folder, built = tmp_path / "items", build(INDEPENDENT, SAMPLE)
-    command = ["items", INDEPENDENT, "--data", "sample", "--parquet", str(folder), "--shard-size", "15"]
-    assert main(command) == 0
-    files = sorted(folder.iterdir())
-    rows = [row for path in files for row in parquet.read_table(path).to_pylist()]
-    assert len(files) == -(-len(rows) // 15)
-    assert [(row["id"], row["system"], row["prompt"]) for row in rows] == [
-        (item.id, item.system, item.prompt) for item in built.items
-    ]
-    assert main(command) == 2 and "exists already" in capsys.readouterr().err
 
 
 def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,28 +183,21 @@ def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_aga
     assert message.format(end=end).replace("FIRST", first) in str(raised.value)
     path.write_text(text)
     asked: list[str] = []
-    read = score_part.prediction_rows
-    monkeypatch.setattr(score_part, "prediction_rows", lambda f, fields: asked.append(f.name) or read(f, fields))
+    read = parts.prediction_rows
+    monkeypatch.setattr(parts, "prediction_rows", lambda f, *fields: asked.append(f.name) or read(f, *fields))
     assert bits(scored(INDEPENDENT, folder, folder=tmp_path / "work")) == whole
     assert path.name in asked and "000.jsonl" not in asked
 
 
-def test_parts_can_be_scored_anywhere_in_any_order(tmp_path: Path) -> None:
-    rows = replies(INDEPENDENT)
-    folder, work = write_shards(tmp_path / "r", rows, 5), tmp_path / "work"
+def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    folder, work = write_shards(tmp_path / "r", replies(INDEPENDENT), 2), tmp_path / "work"
+    whole = bits(scored(INDEPENDENT, folder, folder=work))
+    assert bits(scored(INDEPENDENT, folder, folder=work)) == whole
     request = ScoreRequest(predictions=[str(folder)])
-    plan = start(INDEPENDENT, SAMPLE, request, work, parts=3)
-    job = ScoreParts(work, plan.parts)
-    job.work(2, 3, print)
-    assert [job.finished(rank, 3) for rank in range(3)] == [False, False, True]
-    with pytest.raises(DataError, match="2 of 3 parts are not finished"):
-        finish(work, request)
-    job.work(1, 2, print)
-    job.work(0, 2, print)
-    assert plan.parts == 3 and bits(finish(work, request)) == bits(scored(INDEPENDENT, folder))
-    for changed in (Options(data="sample", scoring="paper"), SAMPLE):
-        with pytest.raises(UsageError, match=r"continues another run, whose (options|version|partial) differ"):
-            start(INDEPENDENT, changed, ScoreRequest(predictions=[str(folder)], partial=changed is SAMPLE), work)
+    with pytest.raises(UsageError, match="continues another run, whose options differ"):
+        score_file(INDEPENDENT, Options(data="sample", scoring="paper"), request, folder=work)
+    with pytest.raises(UsageError, match="continues another run, whose partial differ"):
+        scored(INDEPENDENT, folder, folder=work, partial=True)
 
 
 @pytest.mark.slow
@@ -269,18 +236,6 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
         scored(INDEPENDENT, folder)
 
 
-def test_items_are_found_by_id(tmp_path: Path) -> None:
-    built = build(INDEPENDENT, SAMPLE)
-    store = write_items(built, tmp_path / "items")
-    ids = [item.id for item in built.items]
-    assert len(store) == len(ids) and store.find("nobody") is None
-    found = [store.find(id) for id in ids]
-    assert [(each.number, each.item) for each in found if each] == [
-        (number, replace(item, system="", prompt="")) for number, item in enumerate(built.items)
-    ]
-    assert sorted(each.number for each in store.of_buckets(range(128))) == list(range(len(ids)))
-
-
 def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
     from halu_tasks.data.locate import SAMPLE as FILES
 
@@ -290,57 +245,3 @@ def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
     request = ScoreRequest(predictions=[str(tmp_path / "r.jsonl")])
     with pytest.raises(DataError, match=r"two rows make the item '.*'; ids must be unique"):
         score_file(INDEPENDENT, Options(data=str(tmp_path / "data.jsonl")), request)
-
-
-@pytest.mark.parametrize(("folder", "pattern"), [("all", "all"), ("part-01", "part-?[0-9]"), ("_new", "_new")])
-@pytest.mark.slow
-def test_a_pattern_in_an_address_names_what_it_matches(folder: str, pattern: str, tmp_path: Path) -> None:
-    """What it matches may be hidden, but not the folder in which it begins."""
-    (tmp_path / "_a").mkdir()
-    written = write_shards(tmp_path / "_a" / folder, replies(INDEPENDENT), 3)
-    (written / "_SUCCESS.jsonl").write_text("")
-    found = scored(INDEPENDENT, f"file://{tmp_path}/_a/{pattern}/*.jsonl")
-    assert bits(found).replace("the 3 files", "") == bits(scored(INDEPENDENT, written)).replace("the 3 files", "")
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[Mapping[str, str]]:
-    """A loopback S3 server; the variables with which its bucket `bucket` is found."""
-    server = pytest.importorskip("moto.server")
-    pytest.importorskip("s3fs")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    running = server.ThreadedMotoServer("127.0.0.1", port, verbose=False)
-    running.start()
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
-    yield dict.fromkeys(names, "us-east-1") | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
-    running.stop()
-
-
-@pytest.mark.slow
-def test_shards_in_s3_are_scored_as_local_ones(
-    s3: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in s3.items():
-        monkeypatch.setenv(name, value)
-    import s3fs
-
-    local = write_shards(tmp_path / "r", replies(INDEPENDENT), 3)
-    bucket = s3fs.S3FileSystem()
-    bucket.mkdir("bucket")
-    bucket.put(str(local), "bucket/replies", recursive=True)
-    whole = bits(scored(INDEPENDENT, local))
-    assert bits(scored(INDEPENDENT, "s3://bucket/replies")) == whole
-    assert bits(scored(INDEPENDENT, "s3://bucket/replies/*.jsonl")) == whole
-    assert main(["score", INDEPENDENT, "s3://bucket/replies", "--data", "sample", "--json"]) == 0
-    path = tmp_path / "scored.json"
-    path.write_text(capsys.readouterr().out)
-    assert read_run(path, json.loads(path.read_text())).answers
-    bucket.pipe("bucket/replies/001.jsonl", b'{"id": 1}\n')
-    with pytest.raises(DataError, match=r"^s3://bucket/replies/001\.jsonl:1: expected"):
-        scored(INDEPENDENT, "s3://bucket/replies")
-    with pytest.raises(DataError, match="has changed since it was scored"):
-        read_run(path, json.loads(path.read_text()))
-    with pytest.raises(DataError, match=r"^s3://bucket/none: cannot be read"):
-        scored(INDEPENDENT, "s3://bucket/none")

@@ -266,3 +266,16 @@ def run_build(
         return (json.loads(done.stdout) if told and not fails else done.stderr), tmp_path / out
 
     return run
+
+
+@pytest.fixture
+def openai_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+@pytest.fixture
+def judged_replies(tmp_path: Path) -> Path:
+    """Replies to `cfaith_gen`, every third of them right."""
+    from judges import third_right, write_replies
+
+    return write_replies(tmp_path / "replies.jsonl", third_right())

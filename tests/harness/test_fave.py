@@ -313,7 +313,7 @@ def test_all_of_fave_is_read(shared_data: Path) -> None:
 def test_bad_files_are_told_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = {"query": "q", "papers": [{"title": "t", "summary": "s", "authors": ["A B"], "metadata": {"year": 2000}}]}
     for text, reason in (
-        ("[\n" + json.dumps(good) + ",\n" + json.dumps({**good, "papers": []}) + "\n]", ":3: field 'papers' is empty"),
+        ("[\n" + json.dumps(good) + ",\n" + json.dumps({**good, "papers": []}) + "\n]", ":2: field 'papers' is empty"),
         ("[\n" + json.dumps(good), "is not closed"),
         ("[\n{]", ":2: not JSON"),
         ("[\n\n3]", ":3: expected a JSON object"),

@@ -1,9 +1,10 @@
-"""The budget of judges: it is not passed, whatever replies cost, and what was paid is kept."""
+"""What was paid for: the budget of judges is not passed, whatever replies cost; verdicts and replies are kept."""
 
 from __future__ import annotations
 
-import json
+import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,196 +16,96 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ModelUsage, get_model
-from test_judge import ITEMS, asked_text, by_rule
+from inspect_ai.model import ModelUsage
+from judges import BUILT, COST, ITEMS, asked_text, priced, questions, score, verdict, write_replies
 
-from halu_tasks.cli import main
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
-from halu_tasks.core.options import JudgeOptions, Options
-from halu_tasks.judging.budget import Budget, Price, dollars, open_budget
-from halu_tasks.judging.judge import Judge
-from halu_tasks.judging.shared_budget import budget_variables
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
+from halu_tasks.judging.stores import Budget, Price, VerdictStore, budget_variables, dollars, open_budget
 from halu_tasks.lm_eval_adapter.models import ReplayLM
-from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.replies.scoring import keep_replies
+from halu_tasks.scorers.judge import Verdict
 
 Serve = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
-PRICE = Price(2.5, 10.0)
-USAGE = {"prompt_tokens": 400, "completion_tokens": 100, "total_tokens": 500}
-COST = (400 * 2.5 + 100 * 10) / 1e6
-"""What each scripted verdict costs."""
+pytestmark = pytest.mark.usefixtures("openai_key")
+BUDGET = ["--judge-price", "2.50/10", "--judge-max-cost"]
 
 
-def priced(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer by the rule, with the usage of a real judge."""
-    message = {"role": "assistant", "content": by_rule(request)}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    usage = USAGE if "=====" in asked_text(request) else {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+# --- runs ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-
-
-@pytest.fixture
-def replies(tmp_path: Path) -> Path:
-    rows = [{"id": item.id, "output": item.target if n % 3 == 0 else f"不知道{n}"} for n, item in enumerate(ITEMS)]
-    path = tmp_path / "replies.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def judge(server: Any, *more: str) -> list[str]:
-    return ["--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", server.url, *more]
-
-
-def questions(server: Any) -> int:
-    return sum("=====" in asked_text(request) for request in server.asked)
-
-
+@pytest.mark.parametrize("folder", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_stops_before_the_budget_is_passed_and_the_next_asks_only_the_rest(
-    serve: Serve, replies: Path, capsys: Capture
+    folder: bool, serve: Serve, judged_replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     server = serve(priced)
-    budget = judge(server, "--judge-price", "2.50/10", "--judge-max-cost")
+    budget = [*(["--work-folder", str(tmp_path / "work")] if folder else []), *BUDGET]
     # room for some verdicts, and for what the last one may cost with all its retries
-    assert main(["score", "cfaith_gen", str(replies), *budget, "0.1", "--json"]) == 2
-    printed = capsys.readouterr()
+    stopped = score(capsys, judged_replies, server, *budget, "0.1")
     paid = questions(server)
-    assert 10 < paid < 36 and paid * COST <= 0.1
-    assert not printed.out
-    message = printed.err
-    assert f"spent ${paid * COST:.4f} of $0.1000" in message
-    assert f"{36 - paid} of 36 questions are left for judge openai/gpt-4o" in message
-    assert f"for about {dollars((36 - paid) * COST)} at the average cost so far" in message
-    assert "--judge-max-cost 0.1 --judge-price 2.50/10" in message  # the command that goes on
-    assert main(["score", "cfaith_gen", str(replies), *budget, "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["metrics"]["hallucination_rate"] == pytest.approx(24 / 36)
+    assert stopped.status == 2 and not stopped.metrics and 10 < paid < 36 and paid * COST <= 0.1
+    assert f"spent ${paid * COST:.4f} of $0.1000" in stopped.err
+    assert f"{36 - paid} of 36 questions are left for judge openai/gpt-4o" in stopped.err
+    assert f"for about {dollars((36 - paid) * COST)} at the average cost so far" in stopped.err
+    if folder:
+        # it keeps what was spent
+        again = score(capsys, judged_replies, server, *budget, "0.1")
+        assert again.status == 2 and questions(server) == paid and f"spent ${paid * COST:.4f} of" in again.err
+    assert score(capsys, judged_replies, server, *budget, "1").metrics["hallucination_rate"] == pytest.approx(24 / 36)
     assert questions(server) == 36
 
 
 @pytest.mark.slow
-def test_a_work_folder_keeps_what_was_spent(serve: Serve, replies: Path, tmp_path: Path, capsys: Capture) -> None:
-    server = serve(priced)
-    work = ["--work-folder", str(tmp_path / "work"), "--json"]
-    budget = judge(server, *work, "--judge-price", "2.50/10", "--judge-max-cost")
-    assert main(["score", "cfaith_gen", str(replies), *budget, "0.1"]) == 2
-    assert main(["score", "cfaith_gen", str(replies), *budget, "0.1"]) == 2
-    paid = questions(server)
-    assert 10 < paid < 36
-    assert f"spent ${paid * COST:.4f} of $0.1000" in capsys.readouterr().err
-    assert main(["score", "cfaith_gen", str(replies), *budget, "1"]) == 0
-    assert questions(server) == 36
-
-
-@pytest.mark.slow
-def test_lm_eval_ends_with_an_error_that_names_the_replies(
-    serve: Serve, replies: Path, run_lm_eval: Callable[..., dict[str, Any]]
+def test_both_harnesses_end_with_an_error_and_keep_what_was_paid(
+    serve: Serve, judged_replies: Path, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
 ) -> None:
-    server = serve(priced)
-    options = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_price": "2.5/10", "judge_max_cost": 0.08}
+    def options(prefix: str, server: Any, limit: float) -> dict[str, Any]:
+        named = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_price": "2.5/10"}
+        return {prefix + name: value for name, value in {**named, "judge_max_cost": limit}.items()}
+
+    server, replayed = serve(priced), {"predictions": str(judged_replies)}
     with pytest.raises(JudgeError, match=r"spent \$0\.\d+ of \$0\.0800.*score cfaith_gen"):
-        run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), {f"halu_{name}": v for name, v in options.items()})
+        run_lm_eval(["cfaith_gen"], ReplayLM(str(judged_replies)), options("halu_", server, 0.08))
     assert 0 < questions(server) * COST <= 0.08
 
-
-@pytest.mark.slow
-def test_inspect_ends_with_an_error_and_keeps_verdicts(
-    serve: Serve, replies: Path, run_inspect: Callable[..., Any]
-) -> None:
     server = serve(priced)
-    options = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_price": "2.5/10", "judge_max_cost": 0.08}
-    log = run_inspect("cfaith_gen", "halu/replay", options, model_args={"predictions": str(replies)})
+    log = run_inspect("cfaith_gen", "halu/replay", options("", server, 0.08), model_args=replayed)
     assert log.status == "error" and "judging stopped before it could cost more" in log.error.message
     assert 0 < questions(server) * COST <= 0.08
-    log = run_inspect(
-        "cfaith_gen", "halu/replay", options | {"judge_max_cost": 5}, model_args={"predictions": str(replies)}
-    )
+    log = run_inspect("cfaith_gen", "halu/replay", options("", server, 5), model_args=replayed)
     assert read_eval_log(log.location).results.scores[0].metrics["hallucination_rate"].value == pytest.approx(24 / 36)
     assert questions(server) == 36
 
 
-def test_calls_that_may_have_been_charged_count(serve: Serve, replies: Path, capsys: Capture) -> None:
-    def cut(request: dict[str, Any]) -> Any:
-        return {"object": "nonsense"} if "=====" in asked_text(request) else priced(request)
-
+def test_calls_that_may_have_been_charged_count(serve: Serve, judged_replies: Path, capsys: Capture) -> None:
     # a reply without a usage is taken to have cost as much as it could
-    server = serve(cut)
-    arguments = judge(server, "--judge-price", "2.5/10", "--judge-max-cost", "0.2", "--judge-max-failures", "1")
-    assert main(["score", "cfaith_gen", str(replies), *arguments]) == 2
-    assert "judging stopped" in capsys.readouterr().err
-    assert questions(server) < 36
+    server = serve(lambda request: {"object": "nonsense"} if "=====" in asked_text(request) else priced(request))
+    scored = score(capsys, judged_replies, server, *BUDGET, "0.2", "--judge-max-failures", "1")
+    assert scored.status == 2 and "judging stopped" in scored.err and questions(server) < 36
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_once(
-    fails: bool, serve: Serve, tmp_path: Path, capsys: Capture, run_inspect: Callable[..., Any]
+def test_an_unknown_price_is_an_error_before_anything_is_asked(
+    serve: Serve, judged_replies: Path, capsys: Capture
 ) -> None:
-    def answer(request: dict[str, Any]) -> Any:
-        if fails and ITEMS[0].target in asked_text(request):
-            return "perhaps"
-        return priced(request)
-
-    server = serve(answer, delay=0.05)
-    rows = [{"id": item.id, "output": item.target, "epoch": n} for item in ITEMS for n in (1, 2, 3)]
-    path = tmp_path / "thrice.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    # a failing question is asked twice, whether or not others wait for it
-    assert main(["score", "cfaith_gen", str(path), *judge(server), "--json"]) == 0
-    scored = json.loads(capsys.readouterr().out)["metrics"]
-    assert scored["judge_failed"] == pytest.approx(fails / 36)
-    assert questions(server) == 36 + fails
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows[3:] if row["epoch"] == 1))
-    options = {"judge": "openai/gpt-3.5", "judge_base_url": server.url, "judge_max_cost": 5, "judge_price": "2.5/10"}
-    run_inspect("cfaith_gen", "halu/replay", options, model_args={"predictions": str(path)}, epochs=2)
-    # the item without a reply is not judged
-    assert questions(server) == 36 + fails + 35
-
-
-def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_path: Path) -> None:
-    server = serve(priced, delay=0.05)
-    model = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
-    options = JudgeOptions(judge_max_cost=5.0, judge_price="2.5/10")
-    asked = Judge(model, JUDGING, options, store=tmp_path / "verdicts")
-    labels: list[str] = []
-
-    async def ask(scope: anyio.CancelScope) -> None:
-        with scope:
-            labels.extend(verdict.label for verdict in await asked.of_reply(ITEMS[0], ITEMS[0].target))
-
-    async def run() -> None:
-        scopes = [anyio.CancelScope() for _ in range(3)]
-        async with anyio.create_task_group() as group:
-            for scope in scopes:
-                group.start_soon(ask, scope)
-            await anyio.sleep(0.01)
-            scopes[0].cancel()
-
-    anyio.run(run)
-    # the cancelled call may be charged; one of the others asked again, and shared its verdict
-    assert labels == ["consistent"] * 2 and asked.budget and asked.budget.calls == 2
-
-
-def test_an_unknown_price_is_an_error_before_anything_is_asked(serve: Serve, replies: Path, capsys: Capture) -> None:
     server = serve(priced)
-    assert main(["score", "cfaith_gen", str(replies), *judge(server, "--judge-max-cost", "1")]) == 2
-    error = capsys.readouterr().err
+    error = score(capsys, judged_replies, server, "--judge-max-cost", "1").err
     assert "the price of openai/gpt-4o is unknown" in error and "judge_price=2.50/10" in error
     assert error.count("\n") == 1 and not server.asked
 
 
 @pytest.mark.slow
-def test_the_price_that_inspect_was_given_is_used(serve: Serve, replies: Path, run_inspect: Any, openai: Any) -> None:
+def test_the_price_that_inspect_was_given_is_used(
+    serve: Serve, judged_replies: Path, run_inspect: Any, openai: Any
+) -> None:
     from inspect_ai.model import ModelCost, set_model_cost
     from inspect_ai.model._model_info import clear_model_info_cache
 
     set_model_cost("openai/gpt-4o", ModelCost(input=2.5, output=10, input_cache_write=2.5, input_cache_read=1.25))
     try:
         log = run_inspect(
-            "cfaith_gen", "halu/replay", {"judge_max_cost": 0.08}, model_args={"predictions": str(replies)},
+            "cfaith_gen", "halu/replay", {"judge_max_cost": 0.08}, model_args={"predictions": str(judged_replies)},
             model_roles={"grader": openai(serve(priced))},
         )  # fmt: skip
     finally:
@@ -216,15 +117,19 @@ def test_the_price_that_inspect_was_given_is_used(serve: Serve, replies: Path, r
     ("arguments", "message"),
     [
         (["--judge-max-cost", "0"], "option judge_max_cost: expected dollars, more than 0, got 0"),
-        (["--judge-max-cost", "1", "--judge-price", "2.5"], "expected prices of a million input and output tokens"),
-        (["--judge-max-cost", "1", "--judge-price", "0/0"], "got '0/0'"),
+        ([*BUDGET, "1", "--judge-price", "2.5"], "expected prices of a million input and output tokens"),
+        ([*BUDGET, "1", "--judge-price", "0/0"], "got '0/0'"),
         (["--judge-price", "2.5/10"], "option judge_price: only has a meaning with judge_max_cost"),
     ],
 )
-def test_faults_of_the_options_are_one_line(arguments: list[str], message: str, replies: Path, capsys: Capture) -> None:
-    assert main(["score", "cfaith_gen", str(replies), "--data", "sample", "--judge", "openai/m", *arguments]) == 2
-    error = capsys.readouterr().err
+def test_faults_of_the_options_are_one_line(
+    arguments: list[str], message: str, serve: Serve, judged_replies: Path, capsys: Capture
+) -> None:
+    error = score(capsys, judged_replies, serve(priced), *arguments).err
     assert message in error and error.count("\n") == 1
+
+
+# --- the budget ---------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -242,7 +147,7 @@ def test_whatever_calls_cost_the_limit_holds_and_none_is_on_its_way_when_it_stop
         async def one(attempt: float, share: float, attempts: int) -> None:
             nonlocal under_way, stopped
             try:
-                number = await budget.reserve(attempt * attempts)
+                await budget.reserve(attempt * attempts)
             except BudgetError:
                 stopped += 1
                 assert under_way == 0
@@ -250,13 +155,13 @@ def test_whatever_calls_cost_the_limit_holds_and_none_is_on_its_way_when_it_stop
             under_way += 1
             await anyio.sleep(0)
             under_way -= 1
-            budget.settle(number, attempt * attempts * share)
+            budget.settle(attempt * attempts, attempt * attempts * share)
 
         async with anyio.create_task_group() as group:
             for call in calls:
                 group.start_soon(one, *call)
         assert budget.spent <= limit + 1e-9 and budget.calls + stopped == len(calls)
-        if sum(attempt * attempts for attempt, _, attempts in calls) <= limit:
+        if sum(attempt * attempts for attempt, _, attempts in calls) <= limit - 1e-9:
             assert not stopped
 
     anyio.run(run)
@@ -266,8 +171,9 @@ SHARED = """
 import sys
 from pathlib import Path
 import anyio
-from halu_tasks.judging.budget import Budget
-print(anyio.run(Budget(1.0, Path(sys.argv[1])).reserve, 0.6), flush=True)
+from halu_tasks.judging.stores import Budget
+anyio.run(Budget(1.0, Path(sys.argv[1])).reserve, 0.6)
+print("reserved", flush=True)
 sys.stdin.read()
 """
 
@@ -276,41 +182,37 @@ sys.stdin.read()
 def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.judging.budget._PATIENCE", 1.0)
+    monkeypatch.setattr("halu_tasks.judging.stores._PATIENCE", 1.0)
     path = tmp_path / "costs.sqlite3"
     other = subprocess.Popen(
         [sys.executable, "-c", SHARED, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert other.stdout and other.stdout.readline() == "1\n"
+    assert other.stdout and other.stdout.readline() == "reserved\n"
     other.kill()
     other.communicate()
 
     async def ask(limit: float, most: float, cost: float) -> None:
         budget = Budget(limit, path)
-        budget.settle(await budget.reserve(most), cost)
+        await budget.reserve(most)
+        budget.settle(most, cost)
 
     anyio.run(ask, 1.0, 0.4, 0.1)
-    with pytest.raises(
-        BudgetError, match=r"spent \$0\.7000 of \$1\.0000 \(\$0\.6000 of it for questions that were inter"
-    ):
-        anyio.run(ask, 1.0, 0.4, 0.1)
-    # nobody waits for them a second time
-    monkeypatch.setattr("halu_tasks.judging.budget._PATIENCE", 600.0)
-    with pytest.raises(BudgetError):
+    interrupted = r"spent \$0\.7000 of \$1\.0000 \(\$0\.6000 of it for questions that were inter"
+    with pytest.raises(BudgetError, match=interrupted):
         anyio.run(ask, 1.0, 0.4, 0.1)
     anyio.run(ask, 1.5, 0.4, 0.1)
-    assert Budget(1.0, path).costs() == pytest.approx((0.2, 0.6, 0))
+    assert Budget(1.0, path).costs() == pytest.approx((0.2, 0.6, 0.6))
 
 
 @pytest.mark.slow
-def test_a_call_waits_for_those_of_a_process_that_still_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_waits_for_those_of_a_process_that_still_runs(tmp_path: Path) -> None:
     path = tmp_path / "costs.sqlite3"
     order = []
 
     async def call(budget: Budget, seconds: float, name: str) -> None:
-        number = await budget.reserve(0.6)
+        await budget.reserve(0.6)
         await anyio.sleep(seconds)
-        budget.settle(number, 0.2)
+        budget.settle(0.6, 0.2)
         order.append(name)
 
     async def run() -> None:
@@ -321,14 +223,12 @@ def test_a_call_waits_for_those_of_a_process_that_still_runs(tmp_path: Path, mon
 
     anyio.run(run)
     assert order == ["first", "second"]
-    assert Budget(1.0, path).costs() == pytest.approx((0.4, 0.0, 0))
+    assert Budget(1.0, path).costs() == pytest.approx((0.4, 0.0, 0.0))
 
 
 def test_a_file_of_costs_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "costs.sqlite3").write_text("this is no database, and nothing may be asked on its account" * 20)
-    with pytest.raises(
-        BudgetError, match=r"costs\.sqlite3: what judges cost cannot be recorded \(file is not a database"
-    ):
+    with pytest.raises(BudgetError, match=r"costs\.sqlite3: what judges cost cannot be recorded \(file is not a data"):
         Budget(1.0, tmp_path / "costs.sqlite3")
 
 
@@ -349,7 +249,93 @@ def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_most_that_a_call_can_cost_covers_what_it_costs() -> None:
-    prompt = "判断下面的回答" * 100
+    prompt, price = "判断下面的回答" * 100, Price(2.5, 10.0)
     usage = ModelUsage(input_tokens=700, input_tokens_cache_read=700, output_tokens=1024)
-    assert PRICE.cost(usage) == pytest.approx((1400 * 2.5 + 1024 * 10) / 1e6)
-    assert PRICE.most(prompt, 1024) >= PRICE.cost(usage)
+    assert price.cost(usage) == pytest.approx((1400 * 2.5 + 1024 * 10) / 1e6)
+    assert price.most(prompt, 1024) >= price.cost(usage)
+
+
+# --- verdicts -----------------------------------------------------------------------------------
+
+
+def test_a_stored_word_that_is_no_label_is_asked_again(
+    serve: Serve, tmp_path: Path, capsys: Capture, halu_cache: Path
+) -> None:
+    replies, server = write_replies(tmp_path / "r.jsonl", ["回答"] * 4), serve(lambda request: verdict("conflict"))
+    for stored in ("banana", "conflict"):
+        assert score(capsys, replies, server).metrics["hallucination_rate"] == 1.0
+        with sqlite3.connect(halu_cache / "verdicts.sqlite3") as db:
+            assert {row[0] for row in db.execute("SELECT label FROM verdicts")} == {"conflict"}
+            db.execute("UPDATE verdicts SET label = ?", (stored,))
+        db.close()
+    assert questions(server) == 8
+
+
+@pytest.mark.slow
+def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+    # forked, so that imports do not spread them over time
+    program = (
+        "import os, pathlib, sys, time\nfrom halu_tasks.judging.stores import Verdict, VerdictStore\n"
+        "start, own = time.time() + 0.5, []\n"
+        "for number in range(32):\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        time.sleep(max(start - time.time(), 0))\n"
+        "        try:\n"
+        "            store = VerdictStore(pathlib.Path(sys.argv[1]))\n"
+        "            store.put(str(number), Verdict('conflict', 'r'))\n"
+        "            os._exit(store.get(str(number)) != Verdict('conflict', 'r'))\n"
+        "        except BaseException as error:\n"
+        "            print(error, file=sys.stderr, flush=True)\n"
+        "            os._exit(2)\n"
+        "    own.append(pid)\n"
+        "sys.exit(sum(os.waitpid(pid, 0)[1] != 0 for pid in own))\n"
+    )
+    for attempt in range(3):
+        path = tmp_path / "cache" / f"{attempt}.sqlite3"
+        done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        with sqlite3.connect(path) as db:
+            assert db.execute("SELECT count(*) FROM verdicts").fetchone() == (32,)
+        db.close()
+
+
+def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JudgeError, match="HALU_TASKS_CACHE=PATH"):
+        VerdictStore(tmp_path / "file" / "verdicts.sqlite3")
+    store = VerdictStore(tmp_path / "verdicts.sqlite3")
+    store.put("a", Verdict("conflict", "half \ud800"))
+    assert store.get("a") == Verdict("conflict", "half ?")
+
+
+# --- replies of a harness whose judge fails -----------------------------------------------------
+
+
+def test_replies_are_never_overwritten_and_go_elsewhere_if_the_disk_is_full(
+    halu_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = [(item, Reply(item.target)) for item in ITEMS[:3]]
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    first, second = keep_replies(BUILT, replies), keep_replies(BUILT, replies)
+    monkeypatch.setattr("halu_tasks.replies.scoring._folders", {})
+    # another container's process of the same number
+    third = keep_replies(BUILT, replies[:1])
+    assert first and second and third and len({first, second, third}) == 3
+    assert [len(path.read_text().splitlines()) for path in (first, second, third)] == [3, 3, 1]
+    assert first.is_relative_to(halu_cache / "kept")
+
+    fsync, full = os.fsync, [halu_cache.resolve()]
+
+    def failing(number: int) -> None:
+        if any(Path(f"/proc/self/fd/{number}").readlink().is_relative_to(folder) for folder in full):
+            raise OSError(28, "No space left on device")
+        fsync(number)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    elsewhere = keep_replies(BUILT, replies)
+    assert elsewhere and elsewhere.is_relative_to(tmp_path / "temporary")
+    full.append(tmp_path.resolve())
+    assert keep_replies(BUILT, replies) is None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_judge import asked_text, by_rule
+from judges import ITEMS, asked_text, by_rule, verdict, write_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -21,22 +21,17 @@ from halu_tasks.tasks import build
 
 Serve = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
-ITEMS = build("cfaith_gen", Options(data="sample")).items
 CORRECTED = ("hallucination_rate_ppi", "judge_sensitivity", "judge_specificity", "judge_kappa")
 
 
 @pytest.fixture
-def judge(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def judge(serve: Serve, openai_key: None) -> list[str]:
     return ["--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", serve(by_rule).url]
 
 
 @pytest.fixture
-def replies(tmp_path: Path) -> Path:
-    rows = [{"id": item.id, "output": item.target if n % 3 == 0 else f"不知道{n}"} for n, item in enumerate(ITEMS)]
-    path = tmp_path / "replies.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+def replies(judged_replies: Path) -> Path:
+    return judged_replies
 
 
 def labels(folder: Path, number: int, **columns: str) -> Path:
@@ -113,9 +108,8 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     ]
     reference.write_text("".join(json.dumps(row) + "\n" for row in rows))
     strange, right = tmp_path / "strange.jsonl", tmp_path / "right.jsonl"
-    for path, outputs in ((strange, [f"不知道{n}" for n in range(len(ITEMS))]), (right, [i.target for i in ITEMS])):
-        rows = [{"id": item.id, "output": output} for item, output in zip(ITEMS, outputs, strict=True)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_replies(strange, [f"不知道{n}" for n in range(len(ITEMS))])
+    write_replies(right, [item.target for item in ITEMS])
 
     def results(name: str, path: Path, *options: str) -> str:
         file, details = tmp_path / f"{name}.json", tmp_path / f"{name}-details.jsonl"
@@ -250,34 +244,28 @@ def test_assumed_errors_give_a_band(judge: list[str], replies: Path, capsys: Cap
 
 
 @pytest.mark.parametrize(
-    ("task", "assumption", "message"),
+    ("task", "option", "value", "message"),
     [
-        ("cfaith_gen", "sensitivity:0.8", "give both sensitivity and specificity"),
-        ("cfaith_gen", "sensitivity:0.9-0.8,specificity:1", "expected sensitivity:SHARE,specificity:SHARE"),
-        ("cfaith_gen", "sensitivity:0.4,specificity:0.5-0.9", "must add up to more than 1"),
-        ("cfaith_gen", "precision:0.5", "cfaith_gen has no figures for a precision"),
-        ("cfaith_choice", "sensitivity:1,specificity:1", "task cfaith_choice has no judge"),
+        ("cfaith_gen", "--assume", "sensitivity:0.8", "give both sensitivity and specificity"),
+        ("cfaith_gen", "--assume", "sensitivity:0.9-0.8,specificity:1", "expected sensitivity:SHARE,specificity:SHARE"),
+        ("cfaith_gen", "--assume", "sensitivity:0.4,specificity:0.5-0.9", "must add up to more than 1"),
+        ("cfaith_gen", "--assume", "precision:0.5", "cfaith_gen has no figures for a precision"),
+        ("cfaith_choice", "--assume", "sensitivity:1,specificity:1", "task cfaith_choice has no judge"),
+        ("cfaith_choice", "--reference", "labels.jsonl", "task cfaith_choice has no judge"),
     ],
 )
-def test_assumptions_that_say_nothing_are_refused(
-    task: str, assumption: str, message: str, replies: Path, capsys: Capture
+def test_options_that_say_nothing_are_refused(
+    task: str, option: str, value: str, message: str, replies: Path, capsys: Capture
 ) -> None:
-    assert main(["score", task, str(replies), "--data", "sample", "--assume", assumption]) == 2
+    assert main(["score", task, str(replies), "--data", "sample", option, value]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_task_without_a_judge_has_no_judges_errors(replies: Path, tmp_path: Path, capsys: Capture) -> None:
-    reference = str(labels(tmp_path, 5))
-    assert main(["score", "cfaith_choice", str(replies), "--data", "sample", "--reference", reference]) == 2
-    assert "task cfaith_choice has no judge" in capsys.readouterr().err
 
 
 def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
     judge: list[str], replies: Path, serve: Serve, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lenient(request: dict[str, Any]) -> str:
-        missed = '{"reason": "", "verdict": "consistent"}'
-        return missed if "1\n=====" in asked_text(request) else by_rule(request)
+        return verdict("consistent") if "1\n=====" in asked_text(request) else by_rule(request)
 
     weak = ["--data", "sample", "--judge", "openai/gpt-4o-mini", "--judge-base-url", serve(lenient).url]
     results, drawn, details, strong = (tmp_path / name for name in ("r.json", "drawn.jsonl", "d.jsonl", "s.jsonl"))

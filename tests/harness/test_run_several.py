@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_judge import ITEMS
-from test_judge_budget import COST, priced, questions
+from judges import COST, ITEMS, priced, questions
 
 from halu_tasks.core.options import Options
 from halu_tasks.doctor.question import has_server, unanswered

@@ -46,40 +46,35 @@ from inspect_ai.tool import Tool, ToolError, tool
 
 ASKED = Path({str(tmp_path / "asked.txt")!r})
 
-@tool
-def almanac() -> Tool:
+def looking_up(result):
     async def execute(query: str) -> str:
         """Look something up.
 
         Args:
             query: what to look up.
         """
-        with ASKED.open("a") as file:
-            file.write(query + "\\n")
-        return f"The almanac has this on {{query}}: it is so."
+        return result(query)
     return execute
+
+def note(query):
+    with ASKED.open("a") as file:
+        file.write(query + "\\n")
+    return f"The almanac has this on {{query}}: it is so."
+
+def fail(query):
+    raise ToolError("out of order")
+
+@tool
+def almanac() -> Tool:
+    return looking_up(note)
 
 @tool
 def broken() -> Tool:
-    async def execute(query: str) -> str:
-        """Look something up.
-
-        Args:
-            query: what to look up.
-        """
-        raise ToolError("out of order")
-    return execute
+    return looking_up(fail)
 
 @tool
 def keyed(key: str) -> Tool:
-    async def execute(query: str) -> str:
-        """Look something up.
-
-        Args:
-            query: what to look up.
-        """
-        return key
-    return execute
+    return looking_up(lambda query: key)
 ''',
         encoding="utf-8",
     )
@@ -303,12 +298,6 @@ def test_what_cannot_be_looked_up_in_is_told_in_one_line(
     assert "\n" not in str(raised.value)
 
 
-def test_inspects_own_tools_are_known_by_name() -> None:
-    from halu_tasks.solvers.knowledge import tool_named
-
-    assert callable(tool_named("web_search")) and callable(tool_named("inspect_ai/think"))
-
-
 def test_a_second_run_makes_no_call(run_method: Run, wiki: Path) -> None:
     reader = Reader()
     first = figures(run_method(TASK, METHOD, reader, knowledge=str(wiki)))
@@ -354,7 +343,7 @@ def test_the_knowledge_is_opened_once_and_not_in_the_event_loop(
 
     from inspect_ai.util import registry_create
 
-    from halu_tasks.knowledge.index import open_knowledge
+    from halu_tasks.knowledge import open_knowledge
     from halu_tasks.solvers import knowledge
 
     opened: list[threading.Thread] = []

@@ -21,7 +21,7 @@ from halu_tasks.builders.replies import UNREADABLE, objections, read_object, rea
 from halu_tasks.core.concurrency import gather
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
-from halu_tasks.text.tokens import SPACELESS
+from halu_tasks.text.folding import SPACELESS
 
 TYPES = (ENTITY, RELATION, SENTENCE)
 SHORTEST, LONGEST = 4, 150

@@ -12,8 +12,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
-from halu_tasks.data.shards import File, file_at, is_remote, shards_at
-from halu_tasks.replies.predictions import Fields, prediction_rows, with_target
+from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score, verdicts_of_json
@@ -86,21 +85,13 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
 
 def _read_replies(path: Path, record: Mapping[str, Any]) -> dict[tuple[str, int], Reply]:
     """Read the replies by id and epoch, from one or more files."""
-    fields = Fields(record["id_field"], record["output_field"])
+    fields = record["id_field"], record["output_field"]
     names, checksums = _listed(record["predictions"]), _listed(record["predictions_sha256"])
     return {
         (row.id, row.epoch): row.reply
         for name, checksum in zip(names, checksums, strict=True)
-        for row in prediction_rows(_predictions_at(path, name, checksum), fields)
+        for row in prediction_rows(_locate_file(path, name, checksum), *fields)
     }
-
-
-def _predictions_at(path: Path, name: str, checksum: str) -> File:
-    if not is_remote(name):
-        return _locate_file(path, name, checksum)
-    if [shard.version for shard in shards_at([name])] != [checksum]:
-        raise DataError(f"{path}: {name} has changed since it was scored; score it again")
-    return file_at(name)
 
 
 def _items(
@@ -124,10 +115,9 @@ def _score(built: Built, item: Item, reply: Reply) -> ScoredReply:
 def _read_details(
     path: Path, record: Mapping[str, Any], built: Built, items: Sequence[tuple[Item, int, Reply]]
 ) -> list[ScoredReply]:
-    if not record["details"] or record["details"].endswith("/"):
+    if not record["details"]:
         raise DataError(
-            f"{path}: {built.task.name} is judged and the verdicts were not saved; score it again with --details"
-            " FILE.jsonl"
+            f"{path}: {built.task.name} is judged and the verdicts were not saved; score it again with --details FILE"
         )
     details = _locate_file(path, record["details"])
     rows = {(row["id"], row.get("epoch", 1)): row for _, row in json_lines(details)}

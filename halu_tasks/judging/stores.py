@@ -1,0 +1,315 @@
+"""What is paid for, in SQLite files that processes share: verdicts, and a limit on what judges cost.
+
+The limit is not passed. Before a call, the most that it may cost is reserved, retries included; afterwards, what it
+cost is spent and the rest is free again. A call for which there is no room waits for calls on their way. The
+reservation of a process that was killed stays, and counts as spent.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import anyio
+from filelock import FileLock
+
+from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, JudgeOptions, option_specs, token_price
+from halu_tasks.scorers.judge import Verdict
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model, ModelUsage
+
+logger = logging.getLogger(__name__)
+
+COSTS = "judge_costs.sqlite3"
+"""The file in the folder of a command's results, in which costs are recorded."""
+_COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
+"""The environment variable that names the file."""
+_MILLION = 1_000_000
+_OVERHEAD = 64
+"""Input tokens that a provider may add to the bytes of a prompt and its schema."""
+_POLL = 0.05
+"""Seconds between two looks at whether calls on their way have made room."""
+_PATIENCE = 60.0
+"""Seconds without any change of the file after which the processes of other reservations are taken to have ended."""
+
+_Options = TypeVar("_Options", bound=JudgeOptions)
+
+
+class VerdictStore:
+    """Verdicts with their reasons by key, in an SQLite file that processes may share.
+
+    Raises:
+        JudgeError: The file cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._warned = False
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            # SQLite does not wait for other processes to change the journal mode
+            with FileLock(f"{path}.lock"):
+                if self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                    self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT, reason TEXT)")
+        except (OSError, sqlite3.Error) as error:
+            raise JudgeError(
+                f"cannot cache verdicts in {path} ({error}); name a writable folder with HALU_TASKS_CACHE=PATH"
+            ) from None
+
+    def get(self, key: str) -> Verdict | None:
+        """Return the verdict stored under a key; None if there is none or the file cannot be read."""
+        row = self._run("SELECT label, reason FROM verdicts WHERE key = ?", key)
+        return Verdict(str(row[0]), str(row[1])) if row else None
+
+    def put(self, key: str, verdict: Verdict) -> None:
+        """Store a verdict; if the file cannot be written, log a warning once and go on."""
+        # a reply may contain lone surrogates, which SQLite cannot store
+        reason = verdict.reason.encode("utf-8", "replace").decode()
+        self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)
+
+    def _run(self, statement: str, *values: str) -> Any:
+        """Execute a statement and return the first row; None if there is none, or if the file fails.
+
+        A verdict that was paid for counts whether it can be cached or not.
+        """
+        try:
+            with self._lock:
+                return self._db.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            if not self._warned:
+                logger.warning("verdicts are not cached: %s", error)
+            self._warned = True
+            return None
+
+
+# --- costs ------------------------------------------------------------------------------------------
+
+
+class Price(NamedTuple):
+    """What a million tokens cost in dollars."""
+
+    input: float
+    output: float
+
+    def most(self, prompt: str, max_tokens: int) -> float:
+        """Return the most that one attempt to answer a prompt can cost: a token is at least one byte."""
+        tokens = len(prompt.encode("utf-8", "replace")) + _OVERHEAD
+        return (tokens * self.input + max_tokens * self.output) / _MILLION
+
+    def cost(self, usage: ModelUsage) -> float:
+        """Return what a call cost; cached input counts in full."""
+        counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
+        read, written = sum(max(count or 0, 0) for count in counts), max(usage.output_tokens, 0)
+        return (read * self.input + written * self.output) / _MILLION
+
+
+def price_of(model: Model, stated: str | None) -> Price:
+    """Return the price of a judge: the stated one, or else the one that Inspect knows (`--model-cost-config`).
+
+    Raises:
+        UsageError: The price is unknown.
+    """
+    from inspect_ai.model import get_model_info
+
+    if stated is not None and (prices := token_price(stated)):
+        return Price(*prices)
+    info = get_model_info(model)
+    if info is None or info.cost is None:
+        raise UsageError(
+            f"the price of {model} is unknown, so judge_max_cost cannot be kept; state what a million input and output "
+            "tokens cost in dollars, such as judge_price=2.50/10"
+        )
+    return Price(max(info.cost.input, info.cost.input_cache_write, info.cost.input_cache_read), info.cost.output)
+
+
+class Budget:
+    """Dollars that calls may cost.
+
+    The file has a row for each budget of a process, and no write-ahead log, which machines that share a folder could
+    not use.
+
+    Args:
+        limit: The most that all calls may cost, in dollars.
+        path: The file in which costs are recorded; None for a budget of this object alone.
+
+    Attributes:
+        spent: What the calls of this object have cost.
+        calls: The number of these calls.
+
+    Raises:
+        BudgetError: The file cannot be opened.
+    """
+
+    def __init__(self, limit: float, path: Path | None = None) -> None:
+        self.limit, self.spent, self.calls = limit, 0.0, 0
+        self._path, self._owner = path, uuid.uuid4().hex
+        self._open: list[float] = []
+        self._over = False
+        # waiting calls get room in the order in which they came
+        self._line = anyio.Lock()
+        try:
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from None
+        with self._transaction() as db:
+            db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL, reserved REAL)")
+
+    async def reserve(self, most: float) -> None:
+        """Reserve an amount for a call once there is room for it.
+
+        Args:
+            most: The most that the call can cost.
+
+        Raises:
+            BudgetError: There is no room and no call on its way, or the file cannot be written.
+        """
+        async with self._line:
+            before, since = None, 0.0
+            while not self._over:
+                with self._transaction() as db:
+                    costs = spent, reserved, others = self._costs(db)
+                    if has_room := spent + reserved + most <= self.limit:
+                        self._record(db, [*self._open, most])
+                if has_room:
+                    self._open.append(most)
+                    return
+                if costs != before:
+                    before, since = costs, time.monotonic()
+                waits_for_others = others and time.monotonic() - since < _PATIENCE
+                # no later call gets through, however small, so that none is on its way when the run stops
+                self._over = not self._open and not waits_for_others
+                if not self._over:
+                    await anyio.sleep(_POLL)
+            spent, reserved, _ = self.costs()
+            lost = f" ({dollars(reserved)} of it for questions that were interrupted)" if reserved else ""
+            raise BudgetError(
+                f"judging stopped before it could cost more than judge_max_cost: spent {dollars(spent + reserved)} of "
+                f"{dollars(self.limit)}{lost}, and the reserve for the next question is {dollars(most)} (one token per "
+                "byte, the longest reply, all retries)"
+            )
+
+    def settle(self, most: float, cost: float) -> None:
+        """Replace the reservation of a call by what it cost.
+
+        If the file cannot be written, a warning is logged, and the reservation stays there.
+        """
+        self._open.remove(most)
+        self.spent += cost
+        self.calls += 1
+        try:
+            with self._transaction() as db:
+                self._record(db, self._open)
+        except BudgetError as error:
+            logger.warning("%s; the most that a call of the judge can cost counts as spent", error)
+
+    def costs(self) -> tuple[float, float, float]:
+        """Return the dollars that are spent, those that are reserved, and those that others have reserved.
+
+        Raises:
+            BudgetError: The file cannot be read.
+        """
+        with self._transaction() as db:
+            return self._costs(db)
+
+    def _costs(self, db: sqlite3.Connection) -> tuple[float, float, float]:
+        sql = "SELECT total(spent), total(reserved), total(reserved * (owner <> ?)) FROM costs"
+        spent, reserved, others = db.execute(sql, (self._owner,)).fetchone()
+        return spent, reserved, others
+
+    def _record(self, db: sqlite3.Connection, reserved: Sequence[float]) -> None:
+        db.execute("INSERT OR REPLACE INTO costs VALUES (?, ?, ?)", (self._owner, self.spent, math.fsum(reserved)))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: Exception) -> BudgetError:
+        return BudgetError(
+            f"{self._path}: what judges cost cannot be recorded ({error}), so none is asked; make the file writable, "
+            "or remove it if it is damaged"
+        )
+
+
+def open_budget(options: _Options, file: Path | None) -> tuple[Budget | None, _Options]:
+    """Return the budget of a judge, and the options with its price.
+
+    What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
+
+    Args:
+        options: The options.
+        file: Where costs are recorded; None if the environment may say it.
+
+    Returns:
+        The budget, or None if there is no limit; and the options.
+
+    Raises:
+        UsageError: A variable has no valid value.
+        BudgetError: The file cannot be opened.
+    """
+    values: dict[str, Any] = {}
+    for name in JUDGE_COST_OPTIONS:
+        kind, text = option_specs(JudgeOptions)[name].type, os.environ.get(_variable(name))
+        if getattr(options, name) is None and text and kind:
+            try:
+                values[name] = kind.parse(text)
+            except ValueError:
+                values[name] = None
+            if values[name] is None or not kind.accepts_value(values[name]):
+                raise UsageError(f"{_variable(name)}: expected {kind.description}, got {text!r}")
+    options = replace(options, **values)
+    if options.judge_max_cost is None:
+        return None, options
+    named = os.environ.get(_COSTS_VARIABLE)
+    return Budget(options.judge_max_cost, file or (Path(named) if named else None)), options
+
+
+def budget_variables(options: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """Return the environment variables by which all processes of a command share one budget for judges.
+
+    Args:
+        options: Options of tasks that are not at their default, by name.
+        folder: The folder of the command's results, which gets the file.
+
+    Returns:
+        The variables; none if `options` has no `judge_max_cost`.
+    """
+    if "judge_max_cost" not in options:
+        return {}
+    costs = {_variable(name): str(options[name]) for name in JUDGE_COST_OPTIONS if name in options}
+    return {**costs, _COSTS_VARIABLE: str(folder / COSTS)}
+
+
+def _variable(option: str) -> str:
+    return f"HALU_TASKS_{option.upper()}"
+
+
+def dollars(amount: float) -> str:
+    """Format an amount with four digits after the point, or more if it would be 0."""
+    digits = 4 if amount == 0 or amount >= 0.001 else 3 - math.floor(math.log10(amount))
+    return f"${amount:.{digits}f}"

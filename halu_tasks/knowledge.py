@@ -1,0 +1,305 @@
+"""Users' passages, from JSON Lines or text files that are split here, in an index for BM25 that is built once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import count, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from filelock import FileLock
+from tqdm import tqdm
+
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.extras import require_extra
+from halu_tasks.core.files import atomic_folder
+from halu_tasks.core.hashing import short_hash, stable_hash
+from halu_tasks.data.cache import cache_folder, sha256_of
+from halu_tasks.data.rows import Row, json_lines, require_fields, require_text, text_lines
+from halu_tasks.text.folding import SPACELESS, tokens
+
+_VERSION = "3"
+"""Version of how files are split and tokenized and how the index is stored; part of the index's key."""
+_PASSAGES, _PLACES = "passages.jsonl", "places.npy"
+_LONGEST_QUERY = 10_000
+"""Characters of a query that are used; no real query is longer, but a model caught in a loop may produce one."""
+
+_ROWS = (".jsonl", ".jsonl.gz")
+_TEXTS = (".txt", ".md")
+_SUPPORTED = f"supported are files ending in {', '.join(_ROWS + _TEXTS)}"
+_TEXT_FIELDS = ("text", "contents")
+_ID_FIELDS = ("id", "_id")
+
+_LONGEST = 200
+"""Maximum number of words of a passage that a text is split into."""
+# a word, two characters of a script without spaces, or a part of a string longer than any word; never tried shorter
+_UNIT = rf"(?>[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}})"
+_WORD = re.compile(_UNIT)
+_ENDS = (
+    re.compile(r"\n\n"),
+    re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*\s+|[。！？；][”’」』）]*|\n+"),
+    re.compile(rf"(?>{_UNIT}\s*){{{_LONGEST}}}"),
+)
+"""Where a text is split: after paragraphs, those that are too long after sentences, and these after so many words."""
+_HEADING = re.compile(r"#{1,6}\s.{0,100}\n*")
+
+
+class Snippet(NamedTuple):
+    """A passage, or another text that was looked up.
+
+    Attributes:
+        id: What identifies it.
+        title: The title; may be empty.
+        text: The text; may be empty.
+        score: For the result of a search, its BM25 score for the query.
+    """
+
+    id: str
+    title: str
+    text: str
+    score: float = 0.0
+
+
+def named_files(named: Path) -> dict[str, Path]:
+    """List the files to read, sorted by the name that they have in ids.
+
+    Hidden files and files of other kinds are ignored.
+
+    Args:
+        named: A file, or a folder that is searched recursively.
+
+    Raises:
+        DataError: It does not exist, cannot be read, or contains no supported file.
+    """
+    try:
+        named.stat()
+    except OSError as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise DataError(f"knowledge {str(named)!r} {reason}; {_SUPPORTED}, and folders of them") from None
+    if not named.is_dir():
+        if not _is_kind(named, _ROWS + _TEXTS):
+            raise DataError(f"{named}: cannot be read as knowledge; {_SUPPORTED}")
+        return {named.name: named}
+    files = {
+        path.relative_to(named).as_posix(): path
+        for path in named.rglob("*")
+        if _is_kind(path, _ROWS + _TEXTS) and path.is_file()
+    }
+    visible = {name: files[name] for name in sorted(files) if "/." not in f"/{name}"}
+    if not visible:
+        raise DataError(f"{named}: contains no file that can be read as knowledge; {_SUPPORTED}")
+    return visible
+
+
+def _is_kind(path: Path, endings: tuple[str, ...]) -> bool:
+    return path.name.lower().endswith(endings)
+
+
+def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
+    """Read the passages of files, in order, each with a unique id.
+
+    Raises:
+        DataError: A row has no text, an id is repeated, or a file cannot be read.
+    """
+    seen: set[str] = set()
+    for name, path in files.items():
+        for where, passage in _read_file(name, path):
+            if passage.id in seen:
+                raise DataError(f"{where}: duplicate id {passage.id!r}; every passage needs a unique id")
+            seen.add(passage.id)
+            yield passage
+
+
+def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
+    """Read the passages of a file, each with its place for error messages."""
+    if not _is_kind(path, _ROWS):
+        for number, text in enumerate(split("".join(line for _, line in text_lines(path))), 1):
+            yield f"{path}, passage {number}", Snippet(f"{name}#{number}", "", text)
+        return
+    for number, row in json_lines(path):
+        try:
+            yield f"{path}:{number}", _passage(row, f"{name}#{number}")
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+
+
+def _passage(row: Row, default_id: str) -> Snippet:
+    """Convert a row to a passage, with `default_id` if the row has no id.
+
+    Blank texts, which some published corpora contain, are allowed; no search finds them.
+
+    Raises:
+        ValueError: The row is invalid; the message says why.
+    """
+    # an id may be a number, and null means missing
+    values = {
+        field: str(value) if field in _ID_FIELDS and type(value) is int else value
+        for field, value in row.items()
+        if value is not None
+    }
+    text = next((field for field in _TEXT_FIELDS if field in values), _TEXT_FIELDS[0])
+    id = next((field for field in _ID_FIELDS if field in values), _ID_FIELDS[0])
+    used = [field for field in (id, "title") if field in values]
+    require_fields(values, dict.fromkeys([text, *used], str))
+    require_text(values, *(field for field in (text, *used) if field == id or values[field].strip()))
+    return Snippet(values.get(id, default_id), values.get("title", ""), values[text])
+
+
+def split(text: str) -> Iterator[str]:
+    """Split a text into passages of at most about 200 words.
+
+    Only white space is lost. Passages end at the end of a paragraph; paragraphs that are too long are split after a
+    sentence, or, if need be, after a word. Consecutive short paragraphs share a passage, and a Markdown heading stays
+    with the text below it.
+    """
+    passage: list[str] = []
+    length = 0
+    for piece in _pieces(re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text.split("\n")))):
+        size = _length(piece)
+        if passage and length + size > _LONGEST:
+            heading = [passage.pop()] if _HEADING.fullmatch(passage[-1]) else []
+            if passage:
+                yield "".join(passage).strip()
+            passage, length = heading, sum(map(_length, heading))
+        passage.append(piece)
+        length += size
+    if last := "".join(passage).strip():
+        yield last
+
+
+def _length(text: str) -> int:
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def _pieces(text: str, level: int = 0) -> Iterator[str]:
+    """Split a text into pieces, each with the white space that follows it."""
+    if level == len(_ENDS) or (level and _length(text) <= _LONGEST):
+        yield text
+        return
+    ends = [end.end() for end in _ENDS[level].finditer(text)]
+    for begin, end in pairwise(dict.fromkeys([0, *ends, len(text)])):
+        yield from _pieces(text[begin:end], level + 1)
+
+
+# --- the index --------------------------------------------------------------------------------------
+
+
+class Knowledge:
+    """A searchable collection of passages; `len` gives their number.
+
+    `sha256` identifies the passages independently of where their files are. Any number of threads may search at once,
+    since nothing changes after opening.
+
+    The index is held in memory. Passages stay in their file, which is not memory-mapped: if another process truncated
+    a mapped file, this one would crash without an error message.
+    """
+
+    def __init__(self, folder: Path, sha256: str) -> None:
+        import bm25s
+
+        self.sha256 = sha256
+        self._file = folder / _PASSAGES
+        try:
+            self._passages = self._file.open("rb", buffering=0)
+            self._index = bm25s.BM25.load(folder, mmap=False)
+            self._places = np.load(folder / _PLACES)
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise DataError(f"{folder}: the index is damaged ({error}); delete the folder and run again") from None
+
+    def __len__(self) -> int:
+        return len(self._places) - 1
+
+    def search(self, query: str, top: int = 5) -> list[Snippet]:
+        """Search for passages that share a token with the query.
+
+        Args:
+            query: The query.
+            top: The maximum number of passages.
+
+        Returns:
+            The best passages, best first. Equally good ones are in the order in which they were read.
+
+        Raises:
+            UsageError: `top` is less than 1.
+        """
+        if top < 1:
+            raise UsageError(f"top must be at least 1, got {top}")
+        words = list(dict.fromkeys(tokens(query[:_LONGEST_QUERY])))
+        if not words:
+            return []
+        scores = self._index.get_scores(words)
+        # a token's weight is above 0 even if all passages contain it
+        least = np.partition(scores, -top)[-top] if top < len(scores) else 0.0
+        candidates = np.flatnonzero((scores >= least) & (scores > 0))
+        best = candidates[np.argsort(-scores[candidates], kind="stable")][:top]
+        return [self._passage(int(number), float(scores[number])) for number in best]
+
+    def _passage(self, number: int, score: float) -> Snippet:
+        start, end = int(self._places[number]), int(self._places[number + 1])
+        # does not move the file's position, which threads share
+        row = os.pread(self._passages.fileno(), end - start, start)
+        try:
+            id, title, text = json.loads(row)
+            return Snippet(id, title, text, score)
+        except ValueError:
+            raise DataError(f"{self._file} was changed or truncated while it was in use; run again") from None
+
+
+def open_knowledge(path: str | Path) -> Knowledge:
+    """Open the passages in a file or folder, building their index or loading it from the cache.
+
+    Raises:
+        UsageError: The extra `knowledge` is not installed.
+        DataError: A file cannot be read as knowledge, or the cache cannot be written.
+    """
+    require_extra("knowledge", f"searching {path}")
+    # imported when it is needed, since it may load even jax
+    import bm25s
+
+    named = Path(path).expanduser()
+    files = named_files(named)
+    sha256 = stable_hash(json.dumps([[name, sha256_of(file)] for name, file in files.items()]))
+    key = short_hash(_VERSION, bm25s.__version__, unicodedata.unidata_version, sha256)
+    folder = cache_folder() / "knowledge" / key
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            if not folder.is_dir():
+                with atomic_folder(folder, "index") as partial:
+                    _write(partial, named, files)
+    except OSError as error:
+        raise DataError(
+            f"{named}: cannot store the index in {error.filename or folder} ({error.strerror or error}); "
+            "name another folder with HALU_TASKS_CACHE=PATH"
+        ) from None
+    return Knowledge(folder, sha256)
+
+
+def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
+    import bm25s
+
+    # assigns the next number to each new word
+    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
+    passages: list[list[int]] = []
+    places = [0]
+    with (folder / _PASSAGES).open("wb") as file:
+        # disable=None shows the progress bar only on a terminal
+        for passage in tqdm(read_passages(files), desc=f"reading {named.name}", unit=" passages", disable=None):
+            words = tokens(passage.title) + tokens(passage.text)
+            passages.append([vocabulary[word] for word in words])
+            # the name of a file, and thus an id, may contain surrogates
+            row = json.dumps(passage[:3], ensure_ascii=False).encode("utf-8", "surrogatepass")
+            places.append(places[-1] + file.write(row + b"\n"))
+    if not vocabulary:
+        raise DataError(f"{named}: contains no passages" + (" with searchable words" if passages else ""))
+    np.save(folder / _PLACES, np.array(places))
+    index = bm25s.BM25(method="lucene", backend="numpy")
+    index.index((passages, dict(vocabulary)), create_empty_token=False, show_progress=sys.stderr.isatty())
+    index.save(folder)

@@ -1,0 +1,92 @@
+"""Scripted judges of `cfaith_gen`, and what its tests ask them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.core.options import Options
+from halu_tasks.tasks import build
+
+BUILT = build("cfaith_gen", Options(data="sample"))
+ITEMS = BUILT.items
+USAGE = {"prompt_tokens": 400, "completion_tokens": 100, "total_tokens": 500}
+COST = (400 * 2.5 + 100 * 10) / 1e6
+"""What each verdict of `priced` costs at 2.50/10."""
+
+
+def asked_text(request: dict[str, Any]) -> str:
+    return str(request["messages"][-1]["content"])
+
+
+def is_question(request: dict[str, Any]) -> bool:
+    """Whether a request asks for a verdict, and not whether the judge is there."""
+    return "=====" in asked_text(request)
+
+
+def questions(server: Any) -> int:
+    return sum(map(is_question, server.asked))
+
+
+def verdict(label: str, reason: str = "…") -> str:
+    return json.dumps({"reason": reason, "verdict": label}, ensure_ascii=False)
+
+
+def by_rule(request: dict[str, Any]) -> str:
+    """A judge that knows: conflict unless the fenced text is the correct answer."""
+    if not is_question(request):
+        return "ready"
+    _, correct, reply = [
+        found[1] for found in re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", asked_text(request), re.S)
+    ]
+    return verdict("consistent" if reply == correct else "conflict")
+
+
+def priced(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer by the rule, with the usage of a real judge."""
+    message = {"role": "assistant", "content": by_rule(request)}
+    usage = USAGE if is_question(request) else dict.fromkeys(USAGE, 0)
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+
+
+def write_replies(path: Path, outputs: Sequence[str], **more: Any) -> Path:
+    """Write replies to the first items, with further fields."""
+    rows = [{"id": item.id, "output": output, **more} for item, output in zip(ITEMS, outputs, strict=False)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def third_right() -> list[str]:
+    """Replies to all items, every third of them right."""
+    return [item.target if n % 3 == 0 else f"不知道{n}" for n, item in enumerate(ITEMS)]
+
+
+class Scored(NamedTuple):
+    """What `halu-tasks score` ended with, printed and wrote as details."""
+
+    status: int
+    metrics: dict[str, float]
+    err: str
+    details: list[dict[str, Any]]
+
+
+def score(
+    capsys: pytest.CaptureFixture[str], replies: Path, server: Any, *arguments: str, task: str = "cfaith_gen"
+) -> Scored:
+    """Score replies with a judge."""
+    details = replies.with_name("details.jsonl")
+    details.unlink(missing_ok=True)
+    capsys.readouterr()
+    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
+    command = ["score", task, str(replies), "--data", "sample", "--partial", "--json", "--details", str(details)]
+    status = main([*command, *judge, *arguments])
+    out, err = capsys.readouterr()
+    rows = [json.loads(line) for line in details.read_text().splitlines()] if details.exists() else []
+    return Scored(status, json.loads(out)["metrics"] if out else {}, err, rows)
