@@ -9,7 +9,7 @@ from page import ROOT, Page, Section, literal, mentions, sections, table
 
 from halu_tasks.results.published import published
 from halu_tasks.tasks import registry
-from halu_tasks.tasks.summary import Summary, summary
+from halu_tasks.tasks.describe import Summary, summary
 
 FOLDER = "reference/tasks/"
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither"}

@@ -1,25 +1,14 @@
 """Make this package's tasks, models, filters and metrics available in lm-eval by name.
 
 lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
-imports nothing else, and acts only when lm-eval is imported. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
+imports nothing else, and acts only when lm-eval is imported: then it does what the entry points of installed packages
+say. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
 `--include_path "$(halu-tasks show --path)"`.
 """
 
 import sys
 
 _GROUP = "lm_eval.tasks"
-_MODELS = {
-    "halu-oracle": "halu_tasks.lm_eval_adapter.models:OracleLM",
-    "halu-baseline": "halu_tasks.lm_eval_adapter.models:BaselineLM",
-    "halu-replay": "halu_tasks.lm_eval_adapter.models:ReplayLM",
-}
-_FILTERS = {
-    "halu_document": "halu_tasks.lm_eval_adapter.metrics:document_filter",
-    "halu_strings": "halu_tasks.lm_eval_adapter.metrics:strings_filter",
-    "halu_verdict": "halu_tasks.lm_eval_adapter.metrics:verdict_filter",
-}
-_METRICS = ("halu_error_type", "halu_exact_match", "halu_expmatch", "halu_iou", "halu_verdict")
-_METRICS_MODULE = "halu_tasks.lm_eval_adapter.metrics"
 
 
 def _add_tasks(manager):
@@ -108,30 +97,21 @@ def _watch_files(loader):
     loader.load_yaml = load_yaml
 
 
-def _add_models(models):
-    from lm_eval.api.registry import model_registry
+def _add_named(*kinds):
+    """Return what registers the advertised models, filters, … under their names, to be imported when they are used."""
 
-    _register(model_registry, _MODELS)
+    def add(module):
+        from importlib import metadata
 
+        from lm_eval.api import registry
 
-def _add_filters(filters):
-    from lm_eval.api.registry import filter_registry
+        for kind in kinds:
+            names = getattr(registry, f"{kind}_registry")
+            for entry_point in metadata.entry_points(group=f"lm_eval.{kind}s"):
+                if entry_point.name not in names:
+                    names.register(entry_point.name, target=entry_point.value)
 
-    _register(filter_registry, _FILTERS)
-
-
-def _add_metrics(metrics):
-    from lm_eval.api.registry import aggregation_registry, metric_registry
-
-    _register(metric_registry, {name: f"{_METRICS_MODULE}:{name}" for name in _METRICS})
-    _register(aggregation_registry, {"halu_mean": f"{_METRICS_MODULE}:halu_mean"})
-
-
-def _register(registry, targets):
-    """Register names with where their objects are, to be imported when they are asked for."""
-    for name, target in targets.items():
-        if name not in registry:
-            registry.register(name, target=target)
+    return add
 
 
 def _log(what):
@@ -148,10 +128,10 @@ unread: dict[object, Exception] = {}
 _ACTIONS = {
     "lm_eval.tasks._yaml_loader": _watch_files,
     "lm_eval.tasks.manager": _add_tasks,
-    "lm_eval.models": _add_models,
-    "lm_eval.filters": _add_filters,
+    "lm_eval.models": _add_named("model"),
+    "lm_eval.filters": _add_named("filter"),
     # not its registry: lm-eval imports its own metrics only while that is empty
-    "lm_eval.api.metrics": _add_metrics,
+    "lm_eval.api.metrics": _add_named("metric", "aggregation"),
 }
 
 

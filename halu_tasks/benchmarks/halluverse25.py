@@ -1,15 +1,16 @@
 """HalluVerse25 (Abdaljalil, Kurban and Serpedin 2025): errors of edited sentences in English, Arabic and Turkish.
 
-The tasks ask which type of error an edited sentence has, and whether a sentence hallucinates at all.
+The tasks ask which type of error an edited sentence has, and whether a sentence hallucinates at all. HalluVerse-M3
+(Abdaljalil, Sharma, Serpedin and Kurban 2026) asks the former about answers and summaries, in Hindi, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, require_text, text_id, with_ids
+from halu_tasks.data.rows import Row, text_id, with_ids
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
@@ -34,25 +35,37 @@ def type_of(label: str, column: str) -> str:
 
 
 def check_row(row: Row) -> None:
-    """Raise ValueError unless the row has both sentences and a known label."""
-    require_text(row, *COLUMNS)
+    """Raise ValueError unless the row has a known label."""
     type_of(row["final_label"], "final_label")
+
+
+def check_m3(row: Row) -> None:
+    """Raise ValueError unless the row of HalluVerse-M3 has a known label."""
+    type_of(row["label"], "label")
 
 
 def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
     """Yield one item per row; rows labelled 0 only with `with_zero`."""
+    return _typed(rows, options, language, {"original": "orig_sentence", "edited": "edited_sentence"}, "final_label")
+
+
+def m3_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
+    """Yield one item per row, clustered by question or dialogue; rows labelled 0 only with `with_zero`."""
+    return _typed(rows, options, language, {name: name for name in ("context", "original", "edited")}, "label")
+
+
+def _typed(
+    rows: Iterable[Row], options: Options, language: str, columns: Mapping[str, str], label: str
+) -> Iterator[Item]:
+    """Yield one item per row; `columns` are those of its fields, by whose first one it is clustered."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
-    for id, row in with_ids(rows, "orig_sentence", "edited_sentence"):
-        kind = type_of(row["final_label"], "final_label")
+    for id, row in with_ids(rows, *columns.values()):
+        kind = type_of(row[label], label)
         if kind in types:
-            yield Item(
-                id,
-                text_id(row["orig_sentence"].strip()),
-                kind,
-                fields={"original": row["orig_sentence"].strip(), "edited": row["edited_sentence"].strip()},
-                gold={"types": types},
-                tags={"type": kind, "language": language},
-            )
+            fields = {field: row[column].strip() for field, column in columns.items()}
+            cluster = text_id(next(iter(fields.values())))
+            tags = {"type": kind, "language": language}
+            yield Item(id, cluster, kind, fields=fields, gold={"types": types}, tags=tags)
 
 
 def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:

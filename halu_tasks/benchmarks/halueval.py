@@ -12,29 +12,13 @@ from collections.abc import Iterable, Iterator
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, require_text, text_id, with_ids
+from halu_tasks.data.rows import Row, text_id, with_ids
 from halu_tasks.scorers.benchmarks.halueval import CUE, KINDS
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.text.spans import Span, Text
 
 SUMMARIES = ("document", "right_summary", "hallucinated_summary")
 LABELS = {"yes": YES, "no": NO}
-
-
-def check_summaries(row: Row) -> None:
-    """Raise ValueError unless the row has a document and both summaries."""
-    require_text(row, *SUMMARIES)
-
-
-def check_general(row: Row) -> None:
-    """Raise ValueError unless the row has a query, a response, a label and spans."""
-    # one of the released rows has an empty ID
-    require_text(row, "user_query", "chatgpt_response", *(["ID"] if row["ID"].strip() else []))
-    if row["hallucination"].strip().lower() not in LABELS:
-        raise ValueError(f"hallucination is {row['hallucination']!r}, expected 'yes' or 'no'")
-    for span in row["hallucination_spans"]:
-        if not isinstance(span, str):
-            raise ValueError(f"a span of hallucination_spans is {type(span).__name__}, expected str")
 
 
 # --- rows to items --------------------------------------------------------------------------------
@@ -72,7 +56,7 @@ def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
 def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield one item per row: the query and the response."""
     for id, row in _with_own_ids(rows):
-        yield Item(id, id, LABELS[row["hallucination"].strip().lower()], fields=_shown(row))
+        yield Item(id, id, LABELS[row["hallucination"]], fields=_shown(row))
 
 
 def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
@@ -81,7 +65,7 @@ def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         shown = _shown(row)
         text = shown["response"]
         spans = gold_spans(text, row["hallucination_spans"])
-        if LABELS[row["hallucination"].strip().lower()] == NO or not spans:
+        if LABELS[row["hallucination"]] == NO or not spans:
             continue
         strings = list(dict.fromkeys(text[start:end] for start, end in spans))
         gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from itertools import pairwise
 
 from rapidfuzz.distance import Indel
 
 Span = tuple[int, int]
+Alignments = dict[int, tuple[float, list[Span]]]
 
 _TAG = re.compile(r"<(/?)(neg|swap)>")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _SPACE = re.compile(r"\s+")
-_IMPOSSIBLE = float("inf")
 _NO_FIT = "the text between the tags does not occur in order in the correct answer"
 _CUT_WORD = 4  # the cost of aligning a segment with the middle of a word, in characters of length difference
 
@@ -57,7 +56,7 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
 
     The text between the tags is aligned with the correct answer, ignoring white space. Several alignments may fit,
     since a segment such as "of" occurs often. The alignment is used whose originals differ least in length from their
-    spans and which does not cut words. Takes time proportional to the number of spans times the length.
+    spans and which does not cut words.
 
     Args:
         tagged: The answer with tags.
@@ -159,57 +158,36 @@ def _closest_gaps(
         joined: For each place in the answer, whether it is inside a word.
     """
     first, last = ends
-    # best[p]: the least cost of an alignment in which the last segment so far ends at p.
-    best = [_IMPOSSIBLE] * (len(answer) + 1)
-    best[first] = 0.0
-    origins: list[list[int]] = []
+    # the cheapest alignment of the segments so far, by where the last one ends: its cost and its gaps
+    best: Alignments = {first: (0.0, [])}
     for segment, length, (starts_cut, ends_cut) in zip(segments, lengths[:-1], cuts, strict=True):
-        reached, came_from = _cheapest_starts(best, length)
-        origins.append(came_from)
-        best = [_IMPOSSIBLE] * (len(answer) + 1)
+        reached: Alignments = {}
         at = answer.find(segment, first, last)
         while at >= 0:
-            end = at + len(segment)
-            cut = (joined[at] and not starts_cut) + (joined[end] and not ends_cut)
-            best[end] = reached[at] + _CUT_WORD * cut
+            if extended := _extended(best, at, length):
+                cost, gaps = extended
+                end = at + len(segment)
+                cut = (joined[at] and not starts_cut) + (joined[end] and not ends_cut)
+                reached[end] = cost + _CUT_WORD * cut, gaps
             at = answer.find(segment, at + 1, last)
-    reached, came_from = _cheapest_starts(best, lengths[-1])
-    origins.append(came_from)
-    if first > last or reached[last] == _IMPOSSIBLE:
+        best = reached
+    complete = _extended(best, last, lengths[-1])
+    if not complete:
         raise ValueError(_NO_FIT)
-    gaps: list[Span] = []
-    end = last
-    for number in range(len(origins) - 1, -1, -1):
-        gaps.append((origins[number][end], end))
-        end = origins[number][end] - (len(segments[number - 1]) if number else 0)
-    return gaps[::-1]
+    return complete[1]
+
+
+def _extended(best: Alignments, at: int, length: int) -> tuple[float, list[Span]] | None:
+    """Return the cheapest alignment whose next gap, which replaces a span of this length, ends at a place.
+
+    Of several, it is the one with the longest gap that is not shorter than the span, or else with the shortest gap.
+    """
+    costs = ((cost + abs(at - end - length), at - end < length, end) for end, (cost, _) in best.items() if end <= at)
+    cost, _, end = min(costs, key=lambda each: (each[0], each[1], -each[2] if each[1] else each[2]), default=(0, 0, -1))
+    return None if end < 0 else (cost, [*best[end][1], (end, at)])
 
 
 def _inside_words(text: str, kept: list[int]) -> list[bool]:
     """Return for each place in the text without white space whether it is between two letters of a word."""
     inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(kept)]
     return [False, *inside, False]
-
-
-def _cheapest_starts(best: list[float], length: int) -> tuple[list[float], list[int]]:
-    """Return for each place q the minimum of best[p] + |q - p - length| over p <= q, and the p that attains it.
-
-    The time is linear, since there is a running minimum for gaps longer than `length` and a window for shorter ones.
-    """
-    cost = [_IMPOSSIBLE] * len(best)
-    origin = [0] * len(best)
-    long_cost, long_from = _IMPOSSIBLE, 0
-    window: deque[tuple[float, int]] = deque()
-    for q, cost_here in enumerate(best):
-        if q >= length and best[q - length] - (q - length) < long_cost:
-            long_cost, long_from = best[q - length] - (q - length), q - length
-        if cost_here < _IMPOSSIBLE:
-            while window and window[-1][0] >= cost_here + q:
-                window.pop()
-            window.append((cost_here + q, q))
-        while window and window[0][1] <= q - length:
-            window.popleft()
-        cost[q], origin[q] = long_cost + q - length, long_from
-        if window and window[0][0] - q + length < cost[q]:
-            cost[q], origin[q] = window[0][0] - q + length, window[0][1]
-    return cost, origin

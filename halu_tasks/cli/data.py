@@ -14,7 +14,6 @@ from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
     from halu_tasks.data.sources import Source
-    from halu_tasks.tasks.profiles import DataProfile
 
 Names = Annotated[Sequence[str], "SOURCE"]
 
@@ -102,7 +101,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
     for name in names:
         try:
             for profile in _profiles(name, options):
-                described.append(profile.as_json())
+                described.append(profile)
                 if not json:
                     print("---")
                     print_record(described[-1], as_json=False)
@@ -141,12 +140,12 @@ def _status(failed: int, total: int) -> int:
     return 0 if not failed else 2 if failed == total else EXIT_PARTIAL
 
 
-def _profiles(name: str, options: Options) -> Iterable[DataProfile]:
+def _profiles(name: str, options: Options) -> Iterable[dict[str, Any]]:
     """Describe what a name stands for."""
     from halu_tasks.builders.card import tasks_on
     from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
     from halu_tasks.tasks import task_named
-    from halu_tasks.tasks.profiles import profiles, tasks_of
+    from halu_tasks.tasks.describe import profiles, tasks_of
 
     if folder := build_folder(Path(name).expanduser()):
         if options.changed():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -27,25 +26,13 @@ def list_tasks(*, json: bool = False) -> None:
     if json:
         print_json(_listed())
         return
-    from halu_tasks.tasks.listing import listing
+    from halu_tasks.tasks.registry import listed, registry
 
-    tasks, groups = listing()
-    print(
-        table(
-            [
-                {
-                    "task": task.name,
-                    "items": task.size or "unknown",
-                    "headline": task.headline,
-                    "source": task.title,
-                    "asks": task.about,
-                }
-                for task in tasks
-            ]
-        )
-    )
+    tasks, groups = registry()
+    print(table([row for task in tasks.values() if (row := listed(task))]))
     rows = [
-        {"group": group.name, "mean of": ", ".join(group.means), "tasks": ", ".join(group.members)} for group in groups
+        {"group": name, "mean of": ", ".join(group.means), "tasks": ", ".join(group.members)}
+        for name, group in groups.items()
     ]
     print(f"\n{table(rows)}")
     print("\nItems are those of the published data. All metrics: halu-tasks show TASK, docs/tasks.md.")
@@ -82,7 +69,6 @@ def show(
     path: bool = False,
     protocols: bool = False,
     published: bool = False,
-    authors: Annotated[Path | None, "FILE"] = None,
     json: bool = False,
 ) -> None:
     """Show what a task asks, how replies are read, and its metrics.
@@ -92,8 +78,6 @@ def show(
         path: print the path of the task's or group's file; without TASK, the folder of all, for --include_path
         protocols: print the folder of the run configurations, one for each published table and harness
         published: print the figures that papers report for the task or group; without TASK, for all
-        authors: print a task file with the authors' wording, from a file of theirs: a text with {placeholders}, or
-            JSON Lines with `instruction` and `input`
         json: print JSON instead of YAML or a table
     """
     if path or protocols:
@@ -102,23 +86,21 @@ def show(
         _show_published(task, json=json)
     elif task is None:
         raise UsageError("show: name a task")
-    elif authors:
-        _show_authors(task, authors)
     else:
         from halu_tasks.tasks import task_named
-        from halu_tasks.tasks.summary import summary
+        from halu_tasks.tasks.describe import summary
 
         print_record(summary(task_named(task)), as_json=json)
 
 
 def _show_path(task: str | None, *, protocols: bool) -> None:
     from halu_tasks.results.published import PROTOCOLS
-    from halu_tasks.tasks.listing import path_of
+    from halu_tasks.tasks.registry import packaged_file
     from halu_tasks.tasks.yaml_files import task_configs
 
     if task and protocols:
         raise UsageError("show --protocols: takes no task")
-    print(PROTOCOLS if protocols else path_of(task) if task else task_configs())
+    print(PROTOCOLS if protocols else packaged_file(task).path if task else task_configs())
 
 
 def _show_published(task: str | None, *, json: bool) -> None:
@@ -158,37 +140,21 @@ def _published_table(figures: Sequence[Published]) -> str:
     return "\n".join([table(rows), *([""] if notes else []), *(f"{numbers[note]}: {note}" for note in notes)])
 
 
-def _show_authors(name: str, file: Path) -> None:
-    """Print a task file, and say on standard error whether its wording is a published one."""
-    from halu_tasks.tasks import task_named
-    from halu_tasks.tasks.convert import as_task_file, read_prompt
-    from halu_tasks.tasks.published import published_as
-
-    task = task_named(name)
-    prompt = read_prompt(task, file)
-    published = published_as(task.reference, prompt)
-    origin = f"the wording of {published.source}" if published else "a wording that is not known as published"
-    own = f"{task.name}_authors"
-    print(as_task_file(task, prompt, own, f"{task.name} with {origin}"), end="")
-    mark = "prompts_paper" if published else "a hash of the prompt"
-    print(f"{own}: {origin}; its version shows {mark}", file=sys.stderr)
-
-
 def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
     """Check task files, and name their faults.
 
     Args:
         files: task files (default: those of this package)
     """
-    from halu_tasks.tasks.checks import faults_of, packaged_faults
+    from halu_tasks.tasks.checks import faults_of
     from halu_tasks.tasks.yaml_files import packaged_files
 
-    paths = [path.expanduser() for path in files]
-    faults = faults_of(paths) if paths else packaged_faults()
+    paths = [path.expanduser() for path in files] or packaged_files()
+    faults = faults_of(paths)
     for fault in faults:
         print(fault)
     if not faults:
-        print(f"no faults in {len(paths) or len(packaged_files())} files")
+        print(f"no faults in {len(paths)} files")
     return 2 if faults else 0
 
 

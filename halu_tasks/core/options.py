@@ -154,7 +154,6 @@ class OptionSpec:
         type: The type of its values; None if they cannot be checked.
         choices: The values to choose from; empty if there are no others than those of the type.
         metavar: The placeholder for a value in the help of commands.
-        of_some_tasks: Whether tasks name the option in `task_options` to have it; all tasks have the others.
         of_harnesses: Whether the option only has an effect when a harness asks the model.
     """
 
@@ -164,7 +163,6 @@ class OptionSpec:
     type: ValueType | None
     choices: tuple[Any, ...] = ()
     metavar: str = ""
-    of_some_tasks: bool = False
     of_harnesses: bool = False
 
     @property
@@ -178,13 +176,8 @@ class OptionSpec:
         Raises:
             UsageError: It is not one of the choices, or has the wrong type.
         """
-        expected = None
-        if self.choices:
-            expected = None if value in self.choices else " or ".join(self.choices)
-        elif self.type and not self.type.accepts_value(value):
-            expected = self.type.description
-        if expected:
-            raise UsageError(f"option {self.name}: expected {expected}, got {value!r}")
+        if self.type and not self.type.accepts_value(value):
+            raise UsageError(f"option {self.name}: expected {self.type.description}, got {value!r}")
 
     def version_tag(self, value: Any) -> str:
         """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
@@ -195,44 +188,24 @@ class OptionSpec:
 def option_specs(cls: type) -> Mapping[str, OptionSpec]:
     """Return the options that the fields of a dataclass declare, by name.
 
-    The metadata of a field holds `about` and, if needed, `choices`, `metavar`, `of_some_tasks` and `of_harnesses`.
+    The metadata of a field holds `about` and, if needed, `choices`, `metavar` and `of_harnesses`.
     """
     hints = get_type_hints(cls, include_extras=True)
     specs = {}
     for declared in fields(cls):
-        kind = value_type(hints[declared.name])
-        metavar = declared.metadata.get("metavar") or (kind.metavar if kind else "VALUE")
-        specs[declared.name] = OptionSpec(
-            declared.name,
-            declared.default,
-            declared.metadata["about"],
-            kind,
-            declared.metadata.get("choices", ()),
-            metavar,
-            declared.metadata.get("of_some_tasks", False),
-            declared.metadata.get("of_harnesses", False),
-        )
+        facts, kind = declared.metadata, value_type(hints[declared.name])
+        choices, metavar = facts.get("choices", ()), facts.get("metavar") or (kind.metavar if kind else "VALUE")
+        if kind and choices:
+            kind = replace(kind, description=" or ".join(choices), valid=choices.__contains__)
+        about, of_harnesses = facts["about"], facts.get("of_harnesses", False)
+        specs[declared.name] = OptionSpec(declared.name, declared.default, about, kind, choices, metavar, of_harnesses)
     return specs
 
 
-def option(default: Any, about: str, choices: tuple[str, ...] = (), *, metavar: str = "") -> Any:
-    """Declare an option that every task has.
-
-    Args:
-        default: The default.
-        about: What the option does.
-        choices: The values to choose from, if only some are valid.
-        metavar: The placeholder for a value in the help of commands; by default it follows from the type.
-    """
-    return field(default=default, metadata={"about": about, "choices": choices, "metavar": metavar})
-
-
-def task_option(
+def option(
     default: Any, about: str, choices: tuple[str, ...] = (), *, metavar: str = "", of_harnesses: bool = False
 ) -> Any:
-    """Declare an option that only the tasks have that name it in `task_options`.
-
-    Such an option changes which items a task has, or how they are asked.
+    """Declare an option.
 
     Args:
         default: The default.
@@ -241,8 +214,8 @@ def task_option(
         metavar: The placeholder for a value in the help of commands; by default it follows from the type.
         of_harnesses: The option only has an effect when a harness asks the model, so commands do not offer it.
     """
-    metadata = {"about": about, "choices": choices, "metavar": metavar}
-    return field(default=default, metadata={**metadata, "of_some_tasks": True, "of_harnesses": of_harnesses})
+    metadata = {"about": about, "choices": choices, "metavar": metavar, "of_harnesses": of_harnesses}
+    return field(default=default, metadata=metadata)
 
 
 # --- options of tasks -----------------------------------------------------------------------------
@@ -270,13 +243,10 @@ class Assumption(NamedTuple):
                 better than chance.
         """
         try:
-            given: dict[str, Any] = {
-                name.strip(): _share_range(text) for name, _, text in (part.partition(":") for part in parts)
-            }
-            if low_high := given.get("precision"):
-                given["precision"], high = low_high
-                if given["precision"] < high:
-                    raise ValueError
+            pairs = (part.partition(":") for part in parts)
+            given: dict[str, Any] = {name.strip(): _share_range(text) for name, _, text in pairs}
+            if "precision" in given:
+                (given["precision"],) = {*given["precision"]}
             assumed = cls(**given)
         except (ValueError, TypeError, ZeroDivisionError):
             form = "sensitivity:SHARE,specificity:SHARE or precision:SHARE, the first two also ranges such as 0.8-0.9"
@@ -391,21 +361,21 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class BenchmarkOptions:
-    """Options that some tasks have, those that name them in `task_options`."""
+    """Options of the tasks that name them in `task_options`: which items there are, or how they are asked."""
 
-    seed: int = task_option(0, "seed of random choices (order of A and B, examples, splits)")
-    subset: str = task_option("multi_error", "ReFACT: which of its two files to use", ("multi_error", "single_error"))
-    both_orders: bool = task_option(False, "ReFACT comparative: ask every row in both orders")
-    split: str = task_option(
+    seed: int = option(0, "seed of random choices (order of A and B, examples, splits)")
+    subset: str = option("multi_error", "ReFACT: which of its two files to use", ("multi_error", "single_error"))
+    both_orders: bool = option(False, "ReFACT comparative: ask every row in both orders")
+    split: str = option(
         "all",
         "judgment tasks: a seeded sample of the rows, or two samples, of which the first tunes a threshold",
         ("all", "train5", "test20", "train5_test20", "train5_rest"),
     )
-    probability: bool = task_option(False, "compare the probabilities of the two answers", of_harnesses=True)
-    with_zero: bool = task_option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
-    without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
-    alpha: Weight = task_option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch")
-    part: str = task_option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
+    probability: bool = option(False, "compare the probabilities of the two answers", of_harnesses=True)
+    with_zero: bool = option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
+    without_original: bool = option(False, "HalluVerse25 binary: show the sentence without the original")
+    alpha: Weight = option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch")
+    part: str = option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
 
 
 DATA_OPTIONS, JUDGE_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(JudgeOptions))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -116,15 +117,18 @@ def register_tasks(declared: Container[str]) -> None:
     """
     tasks, groups = registry()
     for name in (name for name in tasks if name not in declared):
-        _register(name, inspect_task, tasks[name].about)
+        register_task(name, partial(inspect_task, name), tasks[name].about)
     for name in (name for name in groups if name not in declared):
         of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in groups[name].members)
-        _register(name, inspect_languages if of_languages else inspect_group, groups[name].about)
+        create = partial(inspect_languages if of_languages else inspect_group, name)
+        register_task(name, create, groups[name].about)
 
 
-def _register(name: str, create: Callable[..., Task], about: str) -> None:
+def register_task(name: str, create: Callable[..., Task], about: str) -> None:
+    """Register a task that is made from its name: `inspect eval halu_tasks/NAME` finds it."""
+
     def door(**options: Any) -> Task:
-        return create(name, **options)
+        return create(**options)
 
     door.__name__ = door.__qualname__ = name
     door.__doc__ = about
@@ -144,12 +148,8 @@ def _check_options(name: str, task: BenchmarkTask, options: Mapping[str, Any], *
         UsageError: The option is unknown.
     """
     if unknown := sorted(options.keys() - Options.specs().keys()):
-        of_task = [
-            option.name
-            for option in Options.specs().values()
-            if option.name in task.task_options or not option.of_some_tasks
-        ]
-        known = [*others, *of_task]
+        of_others = Options.of_some_tasks().keys() - set(task.task_options)
+        known = [*others, *(option for option in Options.specs() if option not in of_others)]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
 

@@ -9,7 +9,7 @@ They are stored in `halu_tasks/reference/`, one file per paper, with each table 
         columns: {task: [metric, …], …}, in the order of a row's values
         rows: {model: [value, …], …}
         notes: [{text, and optionally the tasks, metrics and models that it is about; all by default}, …]
-    prompts: see `halu_tasks.tasks.published`
+    prompts: see `halu_tasks.tasks.asking`
 
 A figure that a paper prints in two tables is listed once.
 """
@@ -26,7 +26,7 @@ import yaml
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.tasks import Task, registry
-from halu_tasks.tasks.published import REFERENCE
+from halu_tasks.tasks.asking import REFERENCE
 
 PROTOCOLS = Path(__file__).parent.parent / "protocols"
 """Run configurations of published tables: `lm_eval/` for `lm_eval run --config`, `inspect/` for `inspect eval

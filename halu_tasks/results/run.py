@@ -19,7 +19,8 @@ from halu_tasks.scorers.answer import NO_ANSWER, Outcome
 from halu_tasks.scorers.methods.cost import Cost
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
-from halu_tasks.tasks import Decoding, Provenance, Task
+from halu_tasks.tasks import Provenance, Task
+from halu_tasks.tasks.prompts import Decoding
 
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"

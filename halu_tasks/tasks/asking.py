@@ -1,13 +1,22 @@
-"""How a task is asked under some options: its prompts, JSON answers, worked examples, and chats to tune a model on."""
+"""How a task is asked under some options: its prompts, JSON answers, worked examples, and chats to tune a model on.
+
+Prompts that the authors published are recognized by a hash, because their texts are not part of the package.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Example, Item
@@ -16,7 +25,10 @@ from halu_tasks.core.prompting import Prompt, given_prompts, messages, placehold
 from halu_tasks.data.locate import Located, is_sample, locate
 from halu_tasks.data.rows import Row
 from halu_tasks.tasks.registry import prompt_names, registry
-from halu_tasks.tasks.task import Decoding, Task
+from halu_tasks.tasks.task import Task
+
+if TYPE_CHECKING:
+    from halu_tasks.tasks.prompts import Decoding
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +74,7 @@ def prompt_of(task: Task, options: Options) -> Prompt:
 
 def reference_prompt(task: Task, options: Options) -> Prompt:
     """Return the prompt by which the packaged task is asked under `options`."""
-    prompt = _packaged_prompt(registry()[0].get(task.reference, task), options)
+    prompt = _packaged_prompt(task.packaged or task, options)
     return structured_prompt(prompt, task, options) if options.structured else prompt
 
 
@@ -77,6 +89,45 @@ def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
     for name in dict.fromkeys((task.reference, task.name)):
         prompt = {**prompt, **given.get(name + wording.suffix, {})}
     return prompt
+
+
+# --- published wordings ---------------------------------------------------------------------------
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+"""The folder with what papers report. Its files list under `prompts` where a text is printed (`source`), the `tasks`
+that it asks, and the `sha256` of its wording."""
+_JINJA_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_QUOTES = {"‘‘": '"', "’’": '"', "``": '"', "''": '"', "“": '"', "”": '"', "‘": "'", "’": "'", "`": "'"}
+
+
+def wording_hash(prompt: Prompt) -> str:
+    """Return the SHA-256 of a prompt's text without what typesetting changes.
+
+    The system text precedes the user text. White space is collapsed, quotation marks are straight, and a placeholder
+    is written `{name}`.
+    """
+    text = "\n".join(part for part in (prompt.get("system", ""), prompt["user"]) if part)
+    text = unicodedata.normalize("NFKC", _JINJA_NAME.sub(r"{\1}", text))
+    for printed, plain in _QUOTES.items():
+        text = text.replace(printed, plain)
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
+
+
+def published_source(task: str, prompt: Prompt) -> str | None:
+    """Return where the authors print the wording that a prompt of a packaged task has; None if they do not."""
+    published = published_prompts().get(task)
+    return published.get(wording_hash(prompt)) if published else None
+
+
+@cache
+def published_prompts() -> dict[str, dict[str, str]]:
+    """Return where the published prompts of each task are printed, by the hash of their wording."""
+    published: dict[str, dict[str, str]] = {}
+    for path in sorted(REFERENCE.glob("*.yaml")):
+        for entry in yaml.safe_load(path.read_text(encoding="utf-8")).get("prompts", ()):
+            for task in entry["tasks"]:
+                published.setdefault(task, {})[entry["sha256"]] = entry["source"]
+    return published
 
 
 # --- answers as JSON ------------------------------------------------------------------------------
@@ -102,7 +153,7 @@ def check_structured(task: Task, options: Options) -> None:
 
 def structured_decoding(decoding: Decoding) -> Decoding:
     """Return a decoding with room for the JSON around an answer."""
-    return replace(decoding, max_tokens=decoding.max_tokens + _MORE_TOKENS)
+    return decoding.model_copy(update={"max_tokens": decoding.max_tokens + _MORE_TOKENS})
 
 
 def structured_reply(task: Task, options: Options, reply: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
@@ -13,25 +13,25 @@ from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
-from halu_tasks.scorers.judge import JudgeSpec
-from halu_tasks.scorers.reference import ReferenceLabels
-from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.asking import (
     check_structured,
     prompts_of,
+    published_source,
     reference_prompt,
     structured_decoding,
     structured_reply,
     worked_examples,
 )
-from halu_tasks.tasks.derived import TaskReference, task_named
-from halu_tasks.tasks.provenance import Provenance
-from halu_tasks.tasks.published import published_as
-from halu_tasks.tasks.reference import read_reference
-from halu_tasks.tasks.task import Decoding, Task
+from halu_tasks.tasks.provenance import Provenance, TaskReference
+from halu_tasks.tasks.registry import task_named
+from halu_tasks.tasks.task import Task
 
 if TYPE_CHECKING:
+    from halu_tasks.scorers.judge import JudgeSpec
     from halu_tasks.scorers.metrics import Metric
+    from halu_tasks.scorers.reference import ReferenceLabels
+    from halu_tasks.scorers.registry import TaskScorer
+    from halu_tasks.tasks.prompts import Decoding
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Built:
     def _asks_as_published(self) -> bool:
         """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
         asked_as_is = len(self.prompts) == 1 and not self.options.cot
-        return asked_as_is and published_as(self.task.reference, self.prompt) is not None
+        return asked_as_is and published_source(self.task.reference, self.prompt) is not None
 
     @cached_property
     def reference(self) -> ReferenceLabels | None:
@@ -219,6 +219,8 @@ class Built:
         """
         if not self.task.judged or not self.options.reference:
             return None
+        from halu_tasks.tasks.reference import read_reference  # imports what reads replies, which listings avoid
+
         return read_reference(self.options.reference, self.task, {item.id for item in self.stream()})
 
     @property
@@ -236,7 +238,7 @@ class Built:
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
         judges = ["judge", *(["assume"] if self.options.assume else [])] if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
-        names = (*given, *self.task.task_options, *asked, *judges)
+        options = {name: getattr(self.options, name) for name in (*given, *self.task.task_options, *asked, *judges)}
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,
@@ -248,13 +250,8 @@ class Built:
             prompt_hash=self.prompt_hash,
             fewshot=self.options.fewshot,
             cot=self.options.cot,
-            options={name: _as_json(getattr(self.options, name)) for name in names},
+            options={name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
         )
-
-
-def _as_json(value: Any) -> Any:
-    """Return the value of an option as JSON has it."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 def build(name: str | Task, options: Options) -> Built:
@@ -268,7 +265,7 @@ def build(name: str | Task, options: Options) -> Built:
         UsageError: The task does not exist, or does not support an option.
         DataError: The data are missing or damaged.
     """
-    task = name if isinstance(name, Task) else task_named(name)
+    task = (name if isinstance(name, Task) else task_named(name)).check()
     if options.structured:
         check_structured(task, options)
     prompts = prompts_of(task, options)

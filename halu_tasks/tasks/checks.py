@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -11,71 +12,59 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.tasks.derived import task_of
-from halu_tasks.tasks.groups import group_from
-from halu_tasks.tasks.registry import JUDGED_TAG, TAG, Declarations, check_tags, declarations
-from halu_tasks.tasks.schema import fault
+from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
+from halu_tasks.tasks.schema import GroupKeys, validated
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 
-def packaged_faults() -> list[str]:
-    """Check the packaged files.
+def faults_of(paths: Iterable[Path]) -> list[str]:
+    """Check task files and group files. Members of a group may be defined in the other files.
 
     Returns:
         A line for each file with a fault: the file, the line, the key and what is wrong.
     """
-    packaged = declarations()
-    for name, task in packaged.tasks.items():
-        with packaged.noting(task.file.path):
-            file = packaged.files[name]
-            _check_tag(task, file)
-            check_sample(task, file)
-    return packaged.faults
-
-
-def _check_tag(task: Task, file: TaskFile) -> None:
-    """Check that the tag of all packaged tasks runs only those that need no judge.
-
-    Raises:
-        UsageError: The task lacks its tag, or has the other one.
-    """
-    tag, other = (JUDGED_TAG, TAG) if task.judged else (TAG, JUDGED_TAG)
-    tags = file.values.get("tag") or []
-    tags = [tags] if isinstance(tags, str) else tags
-    if tag not in tags or other in tags:
-        needs = "needs a judge" if task.judged else "needs no judge"
-        raise UsageError(f"{file.place('tag')}: tag: expected {tag!r}, got {tags!r}; the task {needs}")
-
-
-def faults_of(paths: Iterable[Path]) -> list[str]:
-    """Check a user's files. Members of a group may be defined in the other files.
-
-    Returns:
-        A line for each file with a fault, as in `packaged_faults`.
-    """
-    declared = Declarations()
+    faults: list[str] = []
+    tasks: dict[str, Task] = {}
     groups: dict[str, TaskFile] = {}
+
+    @contextmanager
+    def noting(path: Path) -> Iterator[None]:
+        try:
+            yield
+        except UsageError as error:
+            faults.append(str(error))
+        except Exception as error:  # whatever the functions of a file raise is its fault
+            faults.append(f"{path}: cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())})")
+
     for path in paths:
-        with declared.noting(path):
+        with noting(path):
             file = read_task_file(path)
-            if "group" in file.values:
-                groups[str(file.values["group"])] = file
-                continue
-            task = task_of(file)
-            if "class" not in file.values:
-                raise UsageError(
-                    f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
-                )
-            check_sample(task, file)
-            declared.tasks[task.name] = task
-    packaged = declarations() if groups else Declarations()
-    packaged_groups = {name: file for name, file in packaged.files.items() if "group" in file.values}
+            key, others = ("group", groups) if "group" in file.values else ("task", tasks)
+            if (name := str(file.values.get(key))) in others:
+                raise file.fault(key, f"{name!r} is also the name in another of the files")
+            if key == "group":
+                groups[name] = file
+            else:
+                tasks[name] = _checked(file)
+    packaged_tasks, packaged_groups = registry()
     for file in groups.values():
-        with declared.noting(file.path):
-            check_tags(file, packaged.files)
-            group_from(file, {**packaged.tasks, **declared.tasks}, {**packaged_groups, **groups})
-    return declared.faults
+        with noting(file.path):
+            check_tags(file, {*packaged_tasks, *packaged_groups})
+            validated(GroupKeys, file, file.values)
+            others = {name: group.file for name, group in packaged_groups.items()} | groups
+            _ = Group(file, packaged_tasks | tasks, others).keys
+    return faults
+
+
+def _checked(file: TaskFile) -> Task:
+    task = task_of(file)
+    if "class" not in file.values:
+        raise UsageError(
+            f"{file.path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
+        )
+    check_sample(task, file)
+    return task
 
 
 def check_sample(task: Task, file: TaskFile) -> None:
@@ -91,33 +80,33 @@ def check_sample(task: Task, file: TaskFile) -> None:
     try:
         rows = list(task.data.rows(path))
     except DataError as error:
-        raise fault(file, "rows", error) from None
+        raise file.fault("rows", error) from None
     try:
         items = list(task.data.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
-        raise fault(file, "cases", f"fails on the sample ({type(error).__name__}: {error})") from None
+        raise file.fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
     if not items:
-        raise fault(file, "cases", "makes no items of the sample")
+        raise file.fault("cases", "makes no items of the sample")
     if not all(isinstance(item, Item) for item in items):
-        raise fault(file, "cases", "returns something other than items (halu_tasks.core.items.Item)")
+        raise file.fault("cases", "returns something other than items (halu_tasks.core.items.Item)")
     for item in items:
         if missing := [name for name in task.prompts.fields if name not in item.fields]:
-            raise fault(file, "fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
+            raise file.fault("fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
         try:
             task.answer.check(item)
         except ValueError as error:
-            raise fault(file, "answer", f"item {item.id!r} of the sample: {error}") from None
+            raise file.fault("answer", f"item {item.id!r} of the sample: {error}") from None
     known = {tag for item in items for tag in item.tags}
     for tag, values in (file.values.get("tags") or {}).items():
         if tag not in known:
             reason = f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}"
-            raise fault(file, "tags", reason)
+            raise file.fault("tags", reason)
         if undeclared := sorted({item.tags[tag] for item in items if tag in item.tags} - set(values)):
-            raise fault(file, "tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
+            raise file.fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
     for item in (render(item, task.prompts.wording(Options()).prompt) for item in items):
         if (value := _oracle_value(task, item)) is not None and value != 1.0:
             reason = f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1"
-            raise fault(file, "doc_to_target", reason)
+            raise file.fault("doc_to_target", reason)
 
 
 def _oracle_value(task: Task, item: Item) -> float | None:

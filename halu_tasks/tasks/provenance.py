@@ -1,17 +1,99 @@
-"""What a result says of how it was made: the record that harnesses log with a run."""
+"""What a log says of a run: which task it asked, so that it can be restored without its file, and how it was made."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.tasks.asking import structured_decoding
-from halu_tasks.tasks.derived import TaskReference
-from halu_tasks.tasks.task import Decoding
+from halu_tasks.tasks.registry import registry, task_named
+from halu_tasks.tasks.task import NAMING_KEYS, Task
+from halu_tasks.tasks.yaml_files import FunctionName, TaskFile
 
-_REFERENCE = tuple(own.name for own in fields(TaskReference))
+if TYPE_CHECKING:
+    from halu_tasks.tasks.prompts import Decoding
+
+_FUNCTION = "!function "
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReference:
+    """The name of a task in a log, and what else it takes to restore the task without its file.
+
+    Attributes:
+        task: The task's name.
+        reference_task: For a derived task, the packaged task that it comes from; otherwise None.
+        overrides: For a derived task, the keys of its file that differ from the reference task's, as JSON.
+    """
+
+    task: str
+    reference_task: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, task: Task) -> TaskReference:
+        """Return the reference that restores `task`."""
+        if task is registry()[0].get(task.name):
+            return cls(task.name)
+        keys = [key for key in task.differing(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
+        values = {key: task.file.values[key] for key in keys}
+        return cls(task.name, task.reference, json.loads(json.dumps(values, default=_name_of)))
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TaskReference:
+        """Read the reference from a record that holds the keys of `as_json` among others."""
+        return cls(record["task"], record.get("reference_task"), record.get("overrides") or {})
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert to JSON: for a packaged task only its name."""
+        if self.reference_task is None:
+            return {"task": self.task}
+        return {"task": self.task, "reference_task": self.reference_task, "overrides": dict(self.overrides)}
+
+    def resolve(self) -> Task:
+        """Return the task.
+
+        Raises:
+            UsageError: This version of the package lacks the task, or cannot use an override.
+        """
+        if self.reference_task is not None:
+            return _restored(self.task, self.reference_task, json.dumps(self.overrides, sort_keys=True))
+        return task_named(self.task)
+
+
+@cache
+def _restored(name: str, reference: str, overrides: str) -> Task:
+    packaged = registry()[0].get(reference)
+    base = packaged.file.values if packaged else {}
+    values = {**base, **{key: _from_json(value) for key, value in json.loads(overrides).items()}}
+    values |= {"task": name, "reference_task": reference}
+    values = {"about": name, "metadata": {"version": 1}, **values}
+    return Task(TaskFile(Path(f"{name} (as logged)"), values, {}), packaged).check()
+
+
+def _name_of(value: Any) -> str:
+    """Return what a task file names, as a string that `_from_json` reads."""
+    if isinstance(value, FunctionName):
+        module = value.name.rpartition(".")[0].replace(".", "/")
+        own = value.folder is not None and (value.folder / f"{module}.py").is_file()
+        return f"{_FUNCTION}{value.folder.resolve() / value.name}" if value.folder and own else str(value)
+    return f"{_FUNCTION}{value.__module__}.{value.__qualname__}" if callable(value) else repr(value)
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _from_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_from_json(each) for each in value]
+    if isinstance(value, str) and value.startswith(_FUNCTION):
+        folder, _, name = value.removeprefix(_FUNCTION).rpartition("/")
+        return FunctionName(name, Path(folder) if folder else None)
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +163,7 @@ class Provenance:
         return replace(self, prompt_hash=None, fewshot=None, cot=None)
 
 
+_REFERENCE = tuple(own.name for own in fields(TaskReference))
 _JSON_KEYS = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
 _TYPES: Mapping[str, Any] = {
     "task": str,

@@ -1,139 +1,213 @@
-"""The registry: every task and group of the packaged task files."""
+"""The registry: the packaged tasks and groups, and the tasks of users' files.
+
+Files are read at once, and their keys are checked when a task is used: a listing needs neither readings nor scorers.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.groups import Group, group_from
-from halu_tasks.tasks.listing import in_order
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
 
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Estimate, Metric
+    from halu_tasks.scorers.score import Score
+    from halu_tasks.tasks.schema import GroupKeys
+
 logger = logging.getLogger(__name__)
+Named = TypeVar("Named")
+TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
+"""The tags of the packaged tasks that need no judge, and of those that do."""
 
 
-@dataclass
-class Declarations:
-    """What files declare.
+class Group:
+    """Tasks that are reported together.
 
-    Attributes:
-        tasks: The tasks by name.
-        groups: The groups by name.
-        files: The files of tasks and groups by name, with or without faults.
-        faults: A line for each file with a fault.
+    Args:
+        file: The group's file.
+        tasks: The tasks that may be members.
+        groups: The files of the groups that may be members.
     """
 
-    tasks: dict[str, Task] = field(default_factory=dict)
-    groups: dict[str, Group] = field(default_factory=dict)
-    files: dict[str, TaskFile] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-
-    @contextmanager
-    def noting(self, path: Path) -> Iterator[None]:
-        """Turn an error about a file into an entry of `faults`."""
-        try:
-            yield
-        except UsageError as error:
-            self.faults.append(str(error))
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            self.faults.append(f"{path}: cannot be used ({reason})")
+    def __init__(self, file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile]) -> None:
+        self.file = file
+        self.name = str(file.values["group"])
+        self.about = str(file.values["metadata"]["about"])
+        self.tasks = tuple(_members(file, tasks, groups, ()))
+        self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
+        """The metrics whose unweighted means over the members are reported."""
 
     @property
-    def group_files(self) -> dict[str, TaskFile]:
-        """The files of groups by name."""
-        return {name: file for name, file in self.files.items() if "group" in file.values}
+    def members(self) -> tuple[str, ...]:
+        """The names of the members; a group among them is replaced by its own members."""
+        return tuple(task.name for task in self.tasks)
+
+    @cached_property
+    def keys(self) -> GroupKeys:
+        """The keys of the file, which are checked.
+
+        Raises:
+            UsageError: A key is wrong, or a member lacks the metric of a mean.
+        """
+        from halu_tasks.tasks.schema import GroupKeys, validated  # imports pydantic, which listings avoid
+
+        keys = validated(GroupKeys, self.file, self.file.values)
+        for mean, task in product(self.means, self.tasks):
+            if mean not in (known := [metric.name for metric in task.scoring["strict"].metrics]):
+                reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
+                raise self.file.fault("aggregate_metric_list", reason)
+        return keys
+
+    @property
+    def version(self) -> int:
+        """A number that changes when results stop being comparable."""
+        return int(self.keys.metadata.version or 1)
+
+    def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
+        """Estimate the means over the members' scores.
+
+        Clusters that extend over several members keep their correlation.
+
+        Args:
+            scoring: The mode of all scores, `strict` or `paper`.
+            by_task: The scores by the member's name.
+
+        Returns:
+            The means by metric, without those that are not defined for every member.
+        """
+        from halu_tasks.scorers.metrics import by_cluster, estimate
+
+        clusters = by_cluster(self.scores(by_task))
+        means = {name: estimate(self.metric(name, scoring), clusters) for name in self.means}
+        return {name: mean for name, mean in means.items() if mean}
+
+    def metric(self, name: str, scoring: str, instead: Mapping[str, Metric] | None = None) -> Metric:
+        """Return the mean of a metric over the members, of scores as `scores` returns them.
+
+        Args:
+            name: The metric's name.
+            scoring: The mode, `strict` or `paper`.
+            instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
+        """
+        from halu_tasks.scorers.metrics import mean_of
+
+        members = {
+            task.name: next(metric for metric in task.scoring[scoring].metrics if metric.name == name)
+            for task in self.tasks
+        }
+        names = [metric.name for metric in (instead or {}).values()]
+        return mean_of(names[0] if names else name, members | dict(instead or {}), "task")
+
+    def scores(self, by_task: Mapping[str, Sequence[Score]]) -> list[Score]:
+        """Join the members' scores, each with the member's name as its tag `task`."""
+        return [score.tagged({"task": name}) for name in self.members for score in by_task.get(name, ())]
 
 
-def declarations() -> Declarations:
-    """Read and check all packaged files."""
-    from halu_tasks.tasks.definition import task_from  # imports pydantic, which listings avoid
-
-    declared = Declarations()
-    for path in packaged_files():
-        with declared.noting(path):
-            file = read_task_file(path)
-            key = "group" if "group" in file.values else "task"
-            name = str(file.values.get(key))
-            if name in declared.files:
-                raise UsageError(f"{file.place(key)}: {key}: {name!r} is also the name in {declared.files[name].path}")
-            declared.files[name] = file
-    groups = declared.group_files
-    for name, file in declared.files.items():
-        if name not in groups:
-            with declared.noting(file.path):
-                check_tags(file, declared.files)
-                declared.tasks[name] = task_from(file)
-    for name, file in groups.items():
-        with declared.noting(file.path):
-            check_tags(file, declared.files)
-            declared.groups[name] = group_from(file, declared.tasks, groups)
-    return declared
+def _members(
+    file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile], within: Sequence[str]
+) -> Iterable[Task]:
+    """Yield the members of a group, which is itself a member of the groups `within`."""
+    within = (*within, str(file.values["group"]))
+    if within[-1] in tasks:
+        raise file.fault("group", f"{within[-1]!r} is the name of a task")
+    names: list[str] = file.values.get("task") or []
+    for name in names:
+        if name in within:
+            raise file.fault("task", f"the group {name!r} is a member of itself")
+        if name not in tasks and name not in groups:
+            raise file.fault("task", f"unknown task {name!r}{did_you_mean(str(name), sorted({*tasks, *groups}))}")
+        yield from _members(groups[name], tasks, groups, within) if name in groups else [tasks[name]]
 
 
-def check_tags(file: TaskFile, names: Container[str]) -> None:
-    """Check the key `tag`.
-
-    Raises:
-        UsageError: A tag is not a string, or is one of the `names` of tasks and groups, which it would replace in
-            lm-eval.
-    """
-    tags = file.values.get("tag") or []
-    for tag in [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else [None]:
-        if not isinstance(tag, str):
-            raise UsageError(f"{file.place('tag')}: tag: expected a string or a list of strings, got {tags!r}")
-        if tag in names:
-            raise UsageError(
-                f"{file.place('tag')}: tag: {tag!r} is the name of a task or group, which the tag would replace"
-            )
+# --- packaged tasks -------------------------------------------------------------------------------
 
 
 @cache
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """Return all packaged tasks and groups by name.
 
-    The tasks of a benchmark are in the order in which its groups list them. A file with a fault is named in a warning
-    and left out, so that one benchmark's fault does not affect the others.
+    The tasks of a benchmark are in the order in which its groups list them. A file that cannot be read is named in a
+    warning and left out.
     """
-    declared = declarations()
-    for fault in declared.faults:
-        logger.warning("%s", fault)
-    sources = {name: task.benchmark for name, task in declared.tasks.items()}
-    questions: dict[str, dict[str, None]] = {}
-    for task in declared.tasks.values():
-        questions.setdefault(task.benchmark, {}).update(dict.fromkeys(task.prompts.questions))
-    tasks = {}
-    for name in in_order(sources, [group.members for group in declared.groups.values()]):
-        task = declared.tasks[name]
-        tasks[name] = replace(task, prompts=replace(task.prompts, questions=tuple(questions[task.benchmark])))
-    groups = {
-        name: replace(group, tasks=tuple(tasks[member] for member in group.members))
-        for name, group in declared.groups.items()
-    }
-    return tasks, groups
+    files: dict[str, dict[str, TaskFile]] = {"task": {}, "group": {}}
+    for path in packaged_files():
+        try:
+            file = read_task_file(path)
+        except UsageError as error:
+            logger.warning("%s", error)
+            continue
+        key = "group" if "group" in file.values else "task"
+        files[key][str(file.values.get(key))] = file
+    questions: dict[str, list[str]] = {}
+    for file in files["task"].values():
+        wordings = file.values.get("wordings")
+        prompts = [file.values, *(wordings if isinstance(wordings, list) else ())]
+        asked = [prompt.get("doc_to_text") for prompt in prompts if isinstance(prompt, Mapping)]
+        questions.setdefault(source_of(file), []).extend(text for text in asked if isinstance(text, str))
+    tasks = {name: Task(file, questions=questions[source_of(file)]) for name, file in files["task"].items()}
+    groups = {}
+    for name, file in files["group"].items():
+        try:
+            groups[name] = Group(file, tasks, files["group"])
+        except UsageError as error:
+            logger.warning("%s", error)
+        except (LookupError, TypeError):
+            logger.warning("%s: cannot be used; halu-tasks check says why", file.path)
+    listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
+    ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: source_of(task.file))
+    return {task.name: task for task in ordered}, groups
+
+
+def source_of(file: TaskFile) -> str:
+    """Return the name of the source of a task file, without looking at what else it says."""
+    source: Any = file.values.get("source")
+    return str(source.get("name") if isinstance(source, dict) else source)
+
+
+def listed(task: Task) -> dict[str, Any] | None:
+    """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
+    values = task.file.values
+    try:
+        source, headline = values["source"], values["metric_list"][0]["metric"]
+        title = source["title"] if isinstance(source, dict) else SOURCES[source].title
+    except (LookupError, TypeError):
+        logger.warning("%s: cannot be listed; halu-tasks check says why", task.file.path)
+        return None
+    size = values.get("items") or "unknown"
+    return {"task": task.name, "items": size, "headline": headline, "source": title, "asks": task.about}
+
+
+def _known(named: Mapping[str, Named], name: str, what: str, listed: str = "known") -> Named:
+    if name not in named:
+        raise UsageError(f"unknown {what} {name!r}{did_you_mean(name, named)}; {listed}: {', '.join(named)}")
+    return named[name]
+
+
+def packaged_file(name: str) -> TaskFile:
+    """Return the file of a packaged task or group.
+
+    Raises:
+        UsageError: There is no task or group of that name.
+    """
+    files = {name: named.file for part in registry() for name, named in part.items()}
+    return _known(files, name, "task")
 
 
 def group_named(name: str) -> Group:
     """Return the packaged group of that name.
 
     Raises:
-        UsageError: There is none, or one of its members has a fault.
+        UsageError: There is none, or it has a fault.
     """
-    groups = registry()[1]
-    if name not in groups:
-        raise UsageError(f"unknown group {name!r}{did_you_mean(name, groups)}; halu-tasks check lists faults of files")
-    return groups[name]
-
-
-TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
-"""The tags of the packaged tasks that need no judge, and of those that do."""
+    return _known(registry()[1], name, "group")
 
 
 def tasks_selected(names: Iterable[str]) -> list[Task]:
@@ -146,20 +220,18 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     by_name: Mapping[str, Sequence[Task]] = {
         **{name: [task] for name, task in tasks.items()},
         **{name: group.tasks for name, group in groups.items()},
-        TAG: [task for task in tasks.values() if not task.judged],
-        JUDGED_TAG: [task for task in tasks.values() if task.judged],
+        **{tag: [task for task in tasks.values() if tag in _tags(task.file)] for tag in (TAG, JUDGED_TAG)},
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        if name not in by_name:
-            raise UsageError(f"unknown task {name!r}{did_you_mean(name, by_name)}; halu-tasks list shows all")
-        selected |= {task.name: task for task in by_name[name]}
+        selected |= {task.name: task for task in _known(by_name, name, "task")}
     return list(selected.values())
 
 
 def sources() -> dict[str, Source]:
     """Return the sources of all packaged tasks, and those without a task, by name."""
-    return {**SOURCES, **{task.data.source.name: task.data.source for task in registry()[0].values()}}
+    own = [task for task in registry()[0].values() if source_of(task.file) not in SOURCES]
+    return {**SOURCES, **{task.data.source.name: task.data.source for task in own}}
 
 
 def source_named(name: str) -> Source:
@@ -168,12 +240,76 @@ def source_named(name: str) -> Source:
     Raises:
         UsageError: There is none; the message lists the sources.
     """
-    known = sources()
-    if name not in known:
-        raise UsageError(f"unknown source {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
-    return known[name]
+    return _known(sources(), name, "source")
 
 
 def prompt_names() -> set[str]:
     """Return the names under which a user's prompt file may give prompts of the packaged tasks."""
     return {task.name + wording.suffix for task in registry()[0].values() for wording in task.prompts.wordings}
+
+
+# --- tasks of users' files ------------------------------------------------------------------------
+
+
+def task_named(name: str) -> Task:
+    """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
+
+    Raises:
+        UsageError: The task or file does not exist, or the file is invalid.
+    """
+    if name.endswith(".yaml"):
+        return task_of_file(Path(name).expanduser())
+    tasks, groups = registry()
+    if name in groups:
+        raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
+    return _known(tasks, name, "task", "tasks")
+
+
+def task_of_file(path: Path) -> Task:
+    """Return the task that a user's file defines, which may include a packaged file.
+
+    Raises:
+        UsageError: A key is missing, unknown or wrong; the message is one line with the file and the key.
+    """
+    return task_of(read_task_file(path))
+
+
+def task_of(file: TaskFile) -> Task:
+    """Return the task that a file defines: the packaged task itself if nothing differs.
+
+    Raises:
+        UsageError: As in `task_of_file`.
+    """
+    tasks, groups = registry()
+    check_tags(file, {*tasks, *groups})
+    name, reference = file.values.get("task"), file.values.get("reference_task")
+    packaged = tasks.get(reference) if isinstance(reference, str) else None
+    if packaged is None:
+        if reference is None or reference != name:
+            close = did_you_mean(str(reference), tasks)
+            reason = f"expected the packaged task that the file includes, got {reference!r}{close}"
+            raise file.fault("reference_task", f"{reason}; a new task names itself")
+        return Task(file).check()
+    if isinstance(name, str) and name != reference and (name in groups or name in tasks):
+        raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
+    derived = Task(file, packaged)
+    return derived.check() if {*derived.differing(packaged)} - {"metadata"} else packaged.check()
+
+
+def check_tags(file: TaskFile, names: Collection[str]) -> None:
+    """Check the key `tag`.
+
+    Raises:
+        UsageError: A tag is not a string, or is one of the `names` of tasks and groups, which it would replace in
+            lm-eval.
+    """
+    for tag in _tags(file):
+        if not isinstance(tag, str):
+            raise file.fault("tag", f"expected a string or a list of strings, got {file.values['tag']!r}")
+        if tag in names:
+            raise file.fault("tag", f"{tag!r} is the name of a task or group, which the tag would replace")
+
+
+def _tags(file: TaskFile) -> list[Any]:
+    tags = file.values.get("tag") or []
+    return tags if isinstance(tags, list) else [tags]

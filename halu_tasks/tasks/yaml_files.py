@@ -47,9 +47,10 @@ class TaskFile:
     values: Mapping[str, Any]
     places: Mapping[str, str]
 
-    def place(self, key: str) -> str:
-        """Return where a key is set, as `path:line`, or the path if it is not set."""
-        return self.places.get(key, str(self.path))
+    def fault(self, key: str, reason: object) -> UsageError:
+        """Return the error for a fault of a key: one line with the file, the line and the key."""
+        place = self.places.get(key, str(self.path))
+        return UsageError(f"{place}: {key}: {' '.join(str(reason).split())}")
 
 
 def task_configs() -> Path:

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +64,6 @@ def test_the_hook_imports_nothing_when_python_starts() -> None:
     assert not any(re.match(r"(halu_tasks|lm_eval|inspect_ai)\b", name) for name in names)
 
 
-def test_other_programs_keep_their_imports() -> None:
-    found, errors = shown("import json, html.parser, concurrent.futures; print(json.dumps([html.parser.__name__]))")
-    assert (found, errors) == (["html.parser"], "")
-
-
 # --- with lm-eval -------------------------------------------------------------------------------
 
 FEW = """
@@ -100,32 +94,17 @@ print(json.dumps({
 """
 
 
-@pytest.fixture(scope="module")
-def whole() -> tuple[Mapping[str, Any], str]:
-    """All of lm-eval as installed, asked once."""
-    return shown(WHOLE)
-
-
 @pytest.mark.slow
-def test_every_task_and_group_is_listed_once_among_lm_evals_own(whole: tuple[Mapping[str, Any], str]) -> None:
-    found, _ = whole
+def test_tasks_groups_and_models_stand_beside_lm_evals_own() -> None:
+    found, errors = shown(WHOLE)
     assert {name for name in found["tasks"] if name in OURS} == set(TASKS)
     assert {name for name in found["groups"] if name in OURS} == set(GROUPS)
     assert len(found["tasks"]) == len(set(found["tasks"])) > 1_000
     assert {"arc_easy", "hellaswag", "mmlu"} <= {*found["tasks"], *found["groups"]}
-
-
-@pytest.mark.slow
-def test_nothing_is_said_about_duplicates(whole: tuple[Mapping[str, Any], str]) -> None:
-    assert not [line for line in whole[1].splitlines() if any(name in line for name in OURS) or "halu" in line]
-
-
-@pytest.mark.slow
-def test_the_embedded_models_stand_beside_lm_evals_own(whole: tuple[Mapping[str, Any], str]) -> None:
-    found, _ = whole
-    assert {"halu-oracle", "halu-baseline", "halu-replay"} <= set(found["models"])
     assert {"hf", "vllm", "dummy", "local-completions", "openai-chat-completions"} <= set(found["models"])
     assert found["classes"] == ["OracleLM", "BaselineLM", "ReplayLM"] and found["dummy"] == "DummyLM"
+    # nothing is said about duplicates
+    assert not [line for line in errors.splitlines() if any(name in line for name in OURS) or "halu" in line]
 
 
 def test_filters_and_metrics_are_registered_without_being_imported() -> None:

@@ -135,12 +135,6 @@ def test_a_bad_row_is_named_with_file_line_and_reason(row: dict[str, Any], reaso
     assert "rows.jsonl:2: " in str(raised.value) and reason in str(raised.value)
 
 
-def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\r\n" + json.dumps(MARKED).encode() + b"\r\n")
-    assert len(build("factchd", Options(data=str(path))).items) == 2
-
-
 # --- files and worked examples ----------------------------------------------------------------------
 
 

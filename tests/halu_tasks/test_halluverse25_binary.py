@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import Built, build
 
 LANGUAGES = ("en", "ar", "tr")
 ROWS = "orig_sentence,edited_sentence,final_label\nA1,E1,entity\nA1,E2,relation\nA2,E3,sentence\nA3,E4,0\n"
@@ -117,16 +116,3 @@ def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
     assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0
     examples = build(f"halluverse25_binary_{language}", Options(data="sample", fewshot=4)).examples
     assert [example.reply for example in examples] == ["Yes", "No", "Yes", "No"]
-
-
-def test_registry() -> None:
-    tasks, groups = registry()
-    assert groups["halluverse25_binary"].members == tuple(f"halluverse25_binary_{language}" for language in LANGUAGES)
-    assert [tasks[name].data.size for name in groups["halluverse25_binary"].members] == [2620, 1656, 1956]
-
-
-def test_an_unknown_language_is_named() -> None:
-    from halu_tasks.inspect_adapter.tasks import inspect_languages
-
-    with pytest.raises(UsageError, match="option lang='hi' is unknown; choose en or ar or tr"):
-        inspect_languages("halluverse25_binary", lang="hi", data="sample")

@@ -20,7 +20,7 @@ from halu_tasks.runs.command import _block_interrupts, shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
 from halu_tasks.runs.run import ModelRun, RunMethod, Runs, RunTask, in_folders
 from halu_tasks.tasks import registry, tasks_selected
-from halu_tasks.tasks.listing import path_of
+from halu_tasks.tasks.registry import packaged_file
 
 URL = "http://localhost:8000/v1"
 FAVE, TF = RunTask("fave"), RunTask("cfaith_tf")
@@ -90,7 +90,7 @@ def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
     folder.mkdir()
     for name in ("one", "two"):
         (folder / f"{name}.yaml").write_text(
-            f"include: {path_of('refact_correction')}\ntask: {name}\ndescription: Correct it.\n"
+            f"include: {packaged_file('refact_correction').path}\ntask: {name}\ndescription: Correct it.\n"
         )
     (folder / "_base.yaml").write_text("x: 1")
     tasks = [task for _, task in _tasks(f"cfaith_tf,{folder}")]

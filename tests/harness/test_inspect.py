@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from inspect_ai import eval as inspect_eval
-from inspect_ai import eval_retry, list_tasks
+from inspect_ai import eval_retry
 from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
@@ -98,14 +98,6 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
                 assert low <= found[metric] <= high and low < high
     asked = {sample.metadata["task"] for sample in log.samples}
     assert asked == set(GROUPS[group].members)
-
-
-def test_list_tasks_shows_the_tasks_and_not_the_groups() -> None:
-    # HalluVerse's files run a group of languages instead
-    names = {name: task.benchmark for name, task in TASKS.items() if "halluverse" not in name}
-    modules = {{"fave": "factored"}.get(benchmark, benchmark) for benchmark in names.values()}
-    listed = list_tasks([f"halu_tasks/{module}.py" for module in sorted(modules)], root_dir=ROOT)
-    assert sorted(info.name for info in listed) == sorted(names)
 
 
 @pytest.mark.slow

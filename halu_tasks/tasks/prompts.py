@@ -1,0 +1,194 @@
+"""How a task asks a model: prompts, decoding, worked examples, and replies that need no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
+
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import Prompt, render_jinja
+from halu_tasks.tasks.schema import (
+    Count,
+    KeyFault,
+    Keys,
+    Strings,
+    Template,
+    check_placeholders,
+    check_signature,
+    one_of,
+)
+from halu_tasks.tasks.yaml_files import FunctionName, load_object
+
+PROMPT_FORMATS = ("independent", "comparative", "localization", "correction")
+PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
+"""The keys of a prompt in task files, and the parts of a `Prompt` that they give."""
+Positive = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
+
+
+def _reply(value: Any) -> Callable[..., str]:
+    """Return the function that makes a reply of an item: the one that is named, or that fills a template."""
+    if isinstance(value, FunctionName) or callable(value):
+        function: Callable[..., str] = load_object(value)
+        check_signature(function, None)
+        return function
+    if not isinstance(value, str):
+        raise ValueError(f"expected a string (quoted) or !function MODULE.NAME, got {value!r}")
+    # items of logs have no fields
+    check_placeholders(value, ("target",))
+    return lambda item: render_jinja(value, {"target": item.target})
+
+
+Reply = Annotated[Callable[[Item], str], BeforeValidator(_reply)]
+
+
+class Decoding(Keys):
+    """The key `generation_kwargs`: the paper's decoding, of which both harnesses let users override each value."""
+
+    max_tokens: Annotated[StrictInt, Field(gt=0)] = Field(alias="max_gen_toks")
+    temperature: Positive = 0.0
+    top_p: Positive | None = None
+    do_sample: StrictBool | None = None
+    until: Any = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Decoding:
+        if self.do_sample not in (None, self.temperature > 0):
+            raise ValueError(f"do_sample is {self.do_sample} and temperature is {self.temperature}")
+        if self.until not in (None, []):
+            raise ValueError(f"until: expected [], since whole replies are read, got {self.until!r}")
+        return self
+
+    def as_json(self) -> dict[str, float]:
+        """Convert to JSON under lm-eval's names; a `top_p` that is None is left out."""
+        return self.model_dump(by_alias=True, include={"max_tokens", "temperature", "top_p"}, exclude_none=True)
+
+
+class Subject(Keys):
+    """The key `method_input`: the fields of an item that a detection method looks at.
+
+    Attributes:
+        text: The text that may hallucinate.
+        query: The question that the text answers.
+        source: The source that has to support the text.
+        evidence: Evidence that the task does not show, for methods that are asked to use it.
+    """
+
+    text: StrictStr
+    query: StrictStr | None = None
+    source: StrictStr | None = None
+    evidence: StrictStr | None = None
+
+    def of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return the parts that are among the fields, under the names of the attributes."""
+        return {part: fields[name] for part, name in self if name in fields}
+
+
+class PromptKeys(Keys):
+    """The texts of a prompt."""
+
+    description: Template | None = Field(None, description="system text")
+    doc_to_text: Template | None = Field(None, description="prompt")
+    chain_of_thought: Template | None = Field(None, description="system text that asks for reasoning first")
+
+    def parts(self) -> dict[str, str]:
+        """Return the texts that are given, by the part of a prompt."""
+        return {part: text for key, part in PARTS.items() if (text := getattr(self, key)) is not None}
+
+
+class OtherPrompt(PromptKeys):
+    """An entry of `wordings`: texts that replace the usual ones under some options."""
+
+    when: Annotated[dict[StrictStr, Any], Field(min_length=1)]
+
+
+class Wording(NamedTuple):
+    """A prompt of a task, and the values of the options under which it replaces the usual one."""
+
+    when: Mapping[str, Any]
+    prompt: Prompt
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the task's name under which a user's prompt file gives this wording."""
+        return "".join(f"_{name if value is True else value}" for name, value in self.when.items())
+
+
+class Prompts(PromptKeys):
+    """How a model is asked, and two replies that need no model."""
+
+    fields: Strings = Field(description="fields of an item that prompts may show")
+    task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = Field(
+        (), description="options that change what is asked"
+    )
+    others: tuple[OtherPrompt, ...] = Field(
+        (), alias="wordings", description="other prompts, used if an option changes the question"
+    )
+    oracle: Reply = Field(
+        attrgetter("target"), alias="doc_to_target", description="the reply that earns the full score"
+    )
+    baseline: Reply = Field(lambda item: "", description="a reply made without knowing the answer")
+    format: Annotated[StrictStr, one_of("format", PROMPT_FORMATS)] | None = Field(
+        None, alias="prompt_format", description="solver of the same prompt format"
+    )
+    shots: Count = Field(0, alias="num_fewshot", description="default number of worked examples")
+    decoding: Decoding = Field(alias="generation_kwargs", description="decoding")
+    subject: Subject | None = Field(None, alias="method_input", description="fields that detection methods look at")
+
+    @model_validator(mode="after")
+    def _check(self) -> Prompts:
+        if self.doc_to_text is None:
+            raise KeyFault("doc_to_text", f"is missing ({self.names()['doc_to_text']})")
+        self._check_texts(self)
+        for other in self.others:
+            self._check_texts(other, "wordings")
+            for name, value in other.when.items():
+                if name not in self.task_options:
+                    raise KeyFault("wordings", f"when: {name!r} is not among the task_options")
+                try:
+                    Options(**{name: value})
+                except UsageError as error:
+                    raise KeyFault("wordings", error) from None
+        for part, field in self.subject or ():
+            if field is not None and field not in self.fields and part != "evidence":
+                reason = f"{part}: {field!r} is not a field; fields: {', '.join(self.fields)}"
+                raise KeyFault("method_input", reason)
+        return self
+
+    def _check_texts(self, texts: PromptKeys, within: str | None = None) -> None:
+        for key in PARTS:
+            text = getattr(texts, key)
+            if key == "doc_to_text" and text is not None and (not text.strip() or text != text.rstrip()):
+                raise KeyFault(within or key, "is empty or ends in white space")
+            try:
+                check_placeholders(text or "", self.fields)
+            except ValueError as error:
+                raise KeyFault(within or key, error) from None
+
+    @cached_property
+    def wordings(self) -> tuple[Wording, ...]:
+        """The prompts; the first is the usual one."""
+        usual = self.parts()
+        return (Wording({}, usual), *(Wording(other.when, {**usual, **other.parts()}) for other in self.others))
+
+    def wording(self, options: Options) -> Wording:
+        """Return the wording that is used under `options`."""
+        fitting = [
+            wording
+            for wording in self.wordings
+            if all(getattr(options, name) == value for name, value in wording.when.items())
+        ]
+        return fitting[-1]

@@ -1,0 +1,292 @@
+"""How replies to a task are scored: the answer, the scorers of both modes, and the metrics that are reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, model_validator
+
+from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.prompting import next_question
+from halu_tasks.scorers.answer import Answer, Outcome
+from halu_tasks.scorers.judge import JudgeSpec, Verdict
+from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
+from halu_tasks.scorers.kinds import Strings as StringsAnswer
+from halu_tasks.scorers.reading.declining import only_declines
+from halu_tasks.scorers.reading.fields import structured_answer
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
+from halu_tasks.scorers.score import Score, mark_empty
+from halu_tasks.scorers.statistics.probability import with_probability
+from halu_tasks.tasks.schema import KeyFault, Keys, Mode, OptionName, Strings, takes
+from halu_tasks.tasks.yaml_files import FunctionName, load_object
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
+
+MODES: tuple[Mode, ...] = ("strict", "paper")
+_LONGEST_TURN, _MOST_TURNS = 50_000, 3
+"""How far a reply is searched for further questions, in characters, and how many of these are looked at.
+
+Real replies that continue with another question after their answer do so much earlier.
+"""
+_IN_PAPER: Mapping[Outcome, Outcome] = {"abstained": "unparsed", "inferred": "answered"}
+_WITHOUT_LABELS = {"spans": Spans, "strings": StringsAnswer, "judged_text": JudgedText}
+
+
+def _names_of_labels(value: Any) -> Any:
+    """Return labels with their names in metrics, which a list of labels lacks."""
+    if not isinstance(value, list | tuple):
+        return value
+    if not all(isinstance(label, str) for label in value):
+        raise ValueError(f"expected a list of strings, got {value!r} (quote True, False, Yes and No)")
+    if len(set(value)) < max(len(value), 2):
+        raise ValueError(f"expected two or more different strings, got {value!r}")
+    return dict.fromkeys(value, "")
+
+
+class AnswerKeys(Keys):
+    """The key `answer`; all keys but `kind` are those of labels."""
+
+    kind: Literal["label", "claims", "spans", "strings", "judged_text"]
+    labels: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_labels), Field(min_length=2)] = Field({})
+    reading: Annotated[Reading, BeforeValidator(lambda name: reading_named(load_object(name))), takes("")] | None = None
+    target_varies: StrictBool = False
+    explains: StrictBool = False
+    only_with: dict[StrictStr, OptionName] = Field({})
+
+    @model_validator(mode="after")
+    def _check(self) -> AnswerKeys:
+        if self.kind not in ("label", "claims"):
+            if others := self.model_fields_set - {"kind"}:
+                raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
+        elif missing := {"labels", "reading"} - self.model_fields_set:
+            raise ValueError(f"{min(missing)}: is missing")
+        elif unknown := self.only_with.keys() - self.labels.keys():
+            raise ValueError(f"only_with: {min(unknown)!r} is not a label")
+        return self
+
+    def asked(self) -> AnswerKind:
+        """Return the kind of answer that the task asks for."""
+        if self.reading is None:
+            return _WITHOUT_LABELS[self.kind]()
+        return (Claims if self.kind == "claims" else Label)(
+            tuple(self.labels),
+            self.reading,
+            self.labels if any(self.labels.values()) else {},
+            target_varies=self.target_varies,
+            explains=self.explains,
+            only_with=self.only_with,
+        )
+
+
+class MetricKeys(Keys):
+    """An entry of `metric_list`."""
+
+    metric: StrictStr
+    of: StrictStr | None = None
+    by: Annotated[Strings, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
+    split_requires: OptionName | None = None
+    higher_is_better: StrictBool | None = None
+    headline: Mode | None = None
+
+
+class Scoring(Keys):
+    """How replies are read and scored."""
+
+    answer_keys: AnswerKeys = Field(alias="answer", description="kind of answer, its labels and its reading")
+    choices: Strings | None = Field(
+        None,
+        alias="doc_to_choice",
+        description="two answers to weigh by their probabilities, the one looked for first",
+    )
+    scorer: dict[Mode, Any] = Field(
+        description="scorers by mode: for each a name, a function, or a mapping with `name` and arguments"
+    )
+    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = Field(
+        None, description="what a judge is asked about a reply"
+    )
+    tags: dict[StrictStr, Strings] = Field({}, description="values of the tags by which metrics are split")
+    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = Field(
+        description="metrics, the headline first"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Scoring:
+        kind = self.answer_keys.kind
+        if self.judge is None and kind == "judged_text":
+            raise KeyFault("judge", "is missing; answers of the kind judged_text need a judge")
+        if self.judge is not None and kind != "judged_text":
+            raise KeyFault("judge", f"only answers of the kind judged_text have a judge, not {kind}")
+        if self.choices and (len(self.choices) != 2 or {*self.choices} != {*self.answer_keys.labels}):
+            raise KeyFault("doc_to_choice", f"expected the two labels of the answer, got {list(self.choices)}")
+        if missing := [mode for mode in MODES if self.scorer.get(mode) is None]:
+            raise KeyFault("scorer", f"{missing[0]}: is missing")
+        _ = self.scorers
+        return self
+
+    @cached_property
+    def answer(self) -> AnswerKind:
+        """The kind of answer that is asked for."""
+        return self.answer_keys.asked()
+
+    @cached_property
+    def scorers(self) -> Mapping[str, TaskScorer]:
+        """The scorers by mode.
+
+        Each has the metrics of `metric_list` that it has, and the shares of replies without an answer, which are always
+        reported.
+        """
+        scorers = {mode: self._scorer(mode, self.scorer[mode]) for mode in MODES}
+        of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
+        for entry in self.metric_list:
+            self._check_metric(entry, of_any_mode)
+        _check_unique([entry.metric for entry in self.metric_list], "lists {!r} twice")
+        _check_unique([entry.headline for entry in self.metric_list if entry.headline], "lists two headlines of {}")
+        return {mode: replace(scorer, metrics=self._reported(mode, scorer)) for mode, scorer in scorers.items()}
+
+    def _scorer(self, mode: str, spec: Any) -> TaskScorer:
+        """Make the scorer of a mode. Its arguments `reading` and `labels`, if not given, are those of the answer."""
+        arguments: dict[str, Any] = {}
+        try:
+            if isinstance(spec, dict):
+                arguments = {str(name): load_object(value) for name, value in spec.items() if name != "name"}
+                spec = spec.get("name")
+            if not isinstance(spec, FunctionName) and not callable(spec):
+                return make_scorer(spec, arguments, self.answer.scorer_arguments())
+            scorer = load_object(spec)(**arguments)
+        except Exception as error:  # what a user's function raises is a fault of the file that names it
+            raise KeyFault("scorer", f"{mode}: {str(error) or type(error).__name__}") from None
+        if not isinstance(scorer, TaskScorer):
+            reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
+            raise KeyFault("scorer", reason)
+        return scorer
+
+    def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
+        of = entry.of or entry.metric
+        if of not in metrics:
+            close = did_you_mean(of, metrics)
+            raise KeyFault("metric_list", f"unknown metric {of!r}{close}; the scorer has {', '.join(metrics)}")
+        higher_is_better = metrics[of].higher_is_better
+        if entry.higher_is_better not in (None, higher_is_better):
+            reason = f"{entry.metric}: higher_is_better is {higher_is_better} by the metric's definition"
+            raise KeyFault("metric_list", reason)
+        if unknown := [tag for tag in entry.by if tag not in self.tags]:
+            expected = f"expected tags ({', '.join(self.tags) or 'none are declared'})"
+            raise KeyFault("metric_list", f"{entry.metric}: by: {expected}, got {unknown[0]!r}")
+
+    def _reported(self, mode: str, scorer: TaskScorer) -> tuple[Metric, ...]:
+        """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
+        metrics = {metric.name: metric for metric in scorer.metrics}
+        listed: list[Metric] = []
+        splits: list[Metric] = []
+        for entry in sorted(self.metric_list, key=lambda entry: entry.headline != mode):
+            base = metrics.get(entry.of or entry.metric)
+            if base is None:
+                continue  # one of the modes may lack a metric
+            metric = replace(base, name=entry.metric)
+            listed.append(metric)
+            part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
+            splits += [part.only(tag, value, f"{entry.metric}_{value}") for tag in entry.by for value in self.tags[tag]]
+        if not listed:
+            raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
+        if "unparsed" not in metrics:
+            raise KeyFault("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_unparsed)")
+        shares = [metrics["unparsed"], *(self.answer.outcome_metrics() if mode == "strict" else ())]
+        names = {metric.name for metric in listed}
+        return (*listed, *(share for share in shares if share.name not in names), *splits)
+
+    # --- replies -----------------------------------------------------------------------------------
+
+    @property
+    def read(self) -> Reading | None:
+        """Reads the label that a reply states, as in strict but without the gold; None unless labels are asked for."""
+        return self.answer.reading if isinstance(self.answer, Label) else None
+
+    @property
+    def own_targets(self) -> tuple[str, ...]:
+        """The targets that a prediction may state as its own, because the question has an order."""
+        return self.answer.labels if isinstance(self.answer, Label) and self.answer.target_varies else ()
+
+    def reading_spec(self, mode: str, about: str) -> JudgeSpec | None:
+        """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
+        if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
+            return None
+        from halu_tasks.scorers.reader import reader_spec  # imports numpy, which listings avoid
+
+        return reader_spec(about, self.answer.labels)
+
+    def score(
+        self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: Sequence[str]
+    ) -> Score:
+        """Score a reply; `questions` are those that a reply may continue with."""
+        if self.judge:
+            score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
+        else:
+            score = self._read_score(mode, item, reply, questions)
+        if mode == "strict":
+            return mark_empty(score, reply.text)
+        # in `paper` the authors tell neither these apart, nor empty replies from others
+        instead = _IN_PAPER.get(score.outcome)
+        return replace(score, outcome=instead) if instead else score
+
+    def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> Score:
+        labels = None if verdicts is None else [verdict.label for verdict in verdicts]
+        score = self.scorers[mode].score(item, text, labels)
+        abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
+        return replace(score, outcome="abstained" if abstains else score.outcome, verdicts=verdicts or ())
+
+    def _read_score(self, mode: str, item: Item, reply: Reply, questions: Sequence[str]) -> Score:
+        for text in self._readings(mode, reply.text, questions):
+            score = self.scorers[mode].score(item, text, None)
+            if score.outcome != "unparsed":
+                break
+        return with_probability(score, reply.probability)
+
+    def label(self, reply: str, questions: Sequence[str]) -> Answer[str]:
+        """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
+        assert self.read
+        for text in self._readings("strict", reply, questions):
+            answer = self.read(text)
+            if answer.outcome != "unparsed":
+                break
+        return answer
+
+    def judged_text(self, mode: str, item: Item, reply: str, questions: Sequence[str]) -> str:
+        """Return the part of a reply to a judged task that a judge is asked about."""
+        assert self.judge
+        if mode == "strict" and (answer := structured_answer(reply)):
+            return answer
+        parts = self._readings(mode, reply, questions)
+        return next((text for text in parts if self.judge.questions(item, text)), reply)
+
+    def _readings(self, mode: str, reply: str, questions: Sequence[str]) -> tuple[str, ...]:
+        """Return the parts of a reply to read, in order, until one has an answer.
+
+        In `strict` these are what precedes another question that the reply continues with, and the whole reply. A label
+        must be declared before that question, since a reply that weighs an answer may repeat the item before it
+        reaches its verdict. In `paper` it is always the whole reply.
+        """
+        if mode != "strict":
+            return (reply,)
+        ends = (end.start() for end in next_question(tuple(questions)).finditer(reply[:_LONGEST_TURN]))
+        before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
+        if self.read:
+            return (next((text for text in before if self._declares_label(text)), reply),)
+        return (*before[:1], reply)
+
+    def _declares_label(self, text: str) -> bool:
+        """Whether a text declares a label, or declines to."""
+        assert self.read
+        answer = self.read(text)
+        return answer.outcome != "unparsed" and not answer.inferred
+
+
+def _check_unique(names: Sequence[str], reason: str) -> None:
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise KeyFault("metric_list", reason.format(repeated[0]))
