@@ -5,16 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import NamedTuple
 
 from page import Page, Section, listed, literal, mentions, sections
 
-from halu_tasks.solvers import methods
-
 FOLDER = "reference/methods/"
-PROMPTS = ("chain_of_thought", "few_shot", "prompt_formats")
-"""The modules of the solvers that change how a model is asked; the others are methods of several calls."""
+METHODS, PROMPTS = ("factored_verification", "knowledge", "opinions", "selfcheck"), ("prompt_formats",)
+"""The modules of the solvers that are methods of several calls, and those that change how a model is asked."""
 
 
 class Solver(NamedTuple):
@@ -27,9 +24,8 @@ class Solver(NamedTuple):
 
 def method_section() -> Section:
     """Make the pages of all solvers."""
-    packages = [f"{methods.__name__}.{module.name}" for module in iter_modules(methods.__path__)]
     groups = {
-        "Methods": [_page(solver) for package in packages for solver in _solvers(package)],
+        "Methods": [_page(solver) for name in METHODS for solver in _solvers(f"halu_tasks.solvers.{name}")],
         "Prompts": [_page(solver) for name in PROMPTS for solver in _solvers(f"halu_tasks.solvers.{name}")],
     }
     text = sections(

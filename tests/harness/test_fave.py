@@ -235,7 +235,7 @@ def test_a_failing_judge_is_counted(serve: Run, openai: Run, run_inspect: Run) -
 def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be(
     serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from halu_tasks.lm_eval_adapter import reply_filters
+    from halu_tasks.lm_eval_adapter import task as lm_eval_task
     from halu_tasks.lm_eval_adapter.models import ReplayLM
 
     # writes one made-up sentence of five; the judge fails on one that is supported
@@ -265,7 +265,7 @@ def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be
     assert warning in json.loads((tmp_path / "report" / "report.json").read_text())["warnings"][0]["text"]
     # both harnesses take over the handlers of loggers
     warnings: list[str] = []
-    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
+    monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
     monkeypatch.setattr(scoring.logger, "warning", warnings.append)
     judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_max_failures": 0.5}
     run_lm_eval(["fave"], ReplayLM(str(file)), {f"halu_{name}": value for name, value in judge.items()})

@@ -33,7 +33,7 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import JudgeOptions
 from halu_tasks.judging.judge import Judge
-from halu_tasks.lm_eval_adapter import reply_filters
+from halu_tasks.lm_eval_adapter import task as lm_eval_task
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import fence
@@ -161,7 +161,7 @@ def test_failures_are_counted_never_scored_and_never_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     warnings: list[str] = []
-    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
+    monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
     nonsense = True
 
     def sometimes(request: dict[str, Any]) -> str:
