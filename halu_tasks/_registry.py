@@ -8,18 +8,13 @@ from functools import partial
 from halu_tasks import factored, halluverse
 from halu_tasks.builders.drafting import build_task
 from halu_tasks.builders.pipeline import pipelines
-from halu_tasks.inspect_adapter.doors import register_task, register_tasks
+from halu_tasks.inspect_adapter.tasks import register_task, register_tasks
 
-_ADAPTER = ("figures", "judges", "models", "named_scorers", "scorer")
-_METHODS = (
-    *("factored_verification", "fave", "self_consistency", "selfcheck", "truth_triangulator", "with_knowledge"),
-)
 _MODULES = (
     "task",
     "builders.optimize",
-    *(f"inspect_adapter.{name}" for name in _ADAPTER),
-    *("solvers.chain_of_thought", "solvers.few_shot", "solvers.prompt_formats"),
-    *(f"solvers.methods.{name}" for name in _METHODS),
+    *(f"inspect_adapter.{name}" for name in ("figures", "models", "named_scorers", "scorer")),
+    *(f"solvers.{name}" for name in ("factored_verification", "knowledge", "opinions", "prompt_formats", "selfcheck")),
 )
 for _name in _MODULES:
     importlib.import_module(f"halu_tasks.{_name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -15,7 +15,11 @@ Outcome = Literal["answered", "inferred", "abstained", "unparsed", "empty"]
 - `unparsed`: no answer can be read from it;
 - `empty`: it has no content, because a server failed or there is no reply.
 """
-NO_ANSWER: tuple[Outcome, ...] = ("unparsed", "abstained", "empty")
+INFERRED: Final = "inferred"
+ABSTAINED: Final = "abstained"
+UNPARSED: Final = "unparsed"
+EMPTY: Final = "empty"
+NO_ANSWER: tuple[Outcome, ...] = (UNPARSED, ABSTAINED, EMPTY)
 """The outcomes without an answer."""
 
 
@@ -42,5 +46,5 @@ class Answer(NamedTuple, Generic[T]):
         Whether a reply is `empty` is decided by `mark_empty`, which has the reply itself.
         """
         if self.value is not None:
-            return "inferred" if self.inferred else "answered"
-        return "abstained" if self.abstained else "unparsed"
+            return INFERRED if self.inferred else "answered"
+        return ABSTAINED if self.abstained else UNPARSED

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, metric, of_columns
@@ -27,20 +28,12 @@ _MEANING = {
 }
 
 
-def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: Mapping[str, str]) -> Score:
-    """Score an answer that is a label.
+def score_label(item: Item, answer: Answer[str], measurements: Mapping[str, float] | None = None) -> Score:
+    """Score an answer that is a label, with further `measurements`.
 
     The measurement `correct` is 1 if the answer is the target, otherwise 0; a reply without an answer is wrong.
-
-    Args:
-        id: The item's id.
-        cluster: The item's cluster.
-        target: The gold label.
-        answer: The answer read from the reply.
-        tags: The item's tags.
     """
-    correct = float(answer.value is not None and answer.value == target)
-    return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason, answer.outcome)
+    return Score.of(item, answer, {"correct": float(answer.value == item.target), **(measurements or {})})
 
 
 def part_and_whole(figure: Figure, hits: Column, predicted: Column, actual: Column) -> tuple[Column, Column]:
@@ -118,7 +111,7 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     return mean_over_labels
 
 
-def both_right(name: str, parts: tuple[str, str], **properties: Any) -> Metric:
+def both_right(name: str, parts: Sequence[str], **properties: Any) -> Metric:
     """Create the share of pairs in which both items are right, 0 to 1; pairs are those of `pairs_of`."""
     about = f"share of pairs ({' and '.join(parts)}) with both items right"
 
@@ -132,7 +125,7 @@ def both_right(name: str, parts: tuple[str, str], **properties: Any) -> Metric:
     return of_pairs
 
 
-def pairs_of(row: Column, part: Column, parts: tuple[str, str]) -> tuple[Column, Column]:
+def pairs_of(row: Column, part: Column, parts: Sequence[str]) -> tuple[Column, Column]:
     """Find the pairs of items of the same row with the two `parts` of ids.
 
     Repeats of an item (epochs) are paired in order. An item without its counterpart is left out.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -174,14 +174,7 @@ class Spans(_Listed):
 
     def check(self, item: Item) -> None:
         """Check that the gold has a text, spans within it, and strings."""
-        text = _field(item.gold, "text", str)
-        for span in _field(item.gold, "spans", list):
-            if (
-                len(span) != 2
-                or not all(isinstance(end, int) for end in span)
-                or not 0 <= span[0] < span[1] <= len(text)
-            ):
-                raise ValueError(f"gold field 'spans': {span!r} is not a [start, end] within the text")
+        check_spans(*(_field(item.gold, name, kind) for name, kind in (("text", str), ("spans", list))))
         _strings(item.gold, "strings")
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
@@ -219,6 +212,20 @@ class JudgedText(AnswerKind):
     """A free text about which a judge is asked, even if it declines to answer."""
 
     name = "judged_text"
+
+
+def check_spans(text: Any, spans: Any) -> None:
+    """Check that spans are pairs of start and end within a text.
+
+    Raises:
+        ValueError: They are not; the message says which and why.
+    """
+    if not isinstance(text, str) or not isinstance(spans, Sequence) or isinstance(spans, str):
+        raise ValueError(f"expected a string and a list, got {type(text).__name__} and {type(spans).__name__}")
+    for span in spans:
+        ends = list(span) if isinstance(span, Sequence) else []
+        if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 <= ends[0] < ends[1] <= len(text):
+            raise ValueError(f"{span!r} is not a [start, end] within the text of {len(text)} characters")
 
 
 def _field(gold: Mapping[str, Any], name: str, kind: type) -> Any:

@@ -35,11 +35,11 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
-from halu_tasks.scorers.statistics.intervals import Interval, deviations, mean_interval, score_interval, support
+from halu_tasks.scorers.statistics.intervals import Interval, default_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import (
     Chunk,
     Flags,
@@ -100,7 +100,7 @@ class ErrorModel:
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] | None = None
     averaged: bool = False
     supported: Callable[[Array], bool] = lambda total: True
-    interval: Interval | None = score_interval
+    interval: Interval | None = default_interval
 
 
 NO_ERROR = ErrorModel(interval=None)
@@ -358,7 +358,8 @@ def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
         return None if None in known else Estimate(mean.value, None, None, None)
     errors = np.zeros((len(parts), columns.clusters))
     for row, part in zip(errors, parts, strict=True):
-        row[part.contributes] = deviations(part.without[part.contributes])
+        without = part.without[part.contributes]
+        row[part.contributes] = math.sqrt(1 - 1 / len(without)) * (math.fsum(without.tolist()) / len(without) - without)
     covariance = errors @ errors.T
     stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / len(parts)
     low, high = mean_interval(np.array(ends).T, np.array([part.value for part in parts]), covariance)
@@ -425,23 +426,23 @@ def _share_of(outcome: Outcome, about: str, higher_is_better: bool | None) -> Me
 
 def share_unparsed() -> Metric:
     """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
-    return _share_of("unparsed", "share of replies from which no answer can be read", False)
+    return _share_of(UNPARSED, "share of replies from which no answer can be read", False)
 
 
 def share_abstained() -> Metric:
     """Create `abstained`, the share (0 to 1) of items whose reply declines to answer."""
-    return _share_of("abstained", "share of replies that decline to answer", None)
+    return _share_of(ABSTAINED, "share of replies that decline to answer", None)
 
 
 def share_inferred() -> Metric:
     """Create `inferred`, the share (0 to 1) of items whose answer is inferred from a reply that declares none."""
     about = "share of replies that declare no answer, so that it is inferred from what they say"
-    return _share_of("inferred", about, None)
+    return _share_of(INFERRED, about, None)
 
 
 def share_empty() -> Metric:
     """Create `empty`, the share (0 to 1) of items whose reply has no content, which counts as wrong."""
-    return _share_of("empty", "share of replies without content", False)
+    return _share_of(EMPTY, "share of replies without content", False)
 
 
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:

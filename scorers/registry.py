@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +27,10 @@ ReferenceReplies = Mapping[str, "Sequence[Metric]"]
 """The metrics, by name of a fixed reply, that compute from scores what this reply would score on the same items."""
 
 READINGS = {
-    "checked_claims": "benchmarks.halueval:claims_verdict",
+    "checked_claims": "benchmarks.labels:claims_verdict",
     "choice": "reading.questions:choice",
     "error_type": "reading.questions:error_type",
-    "factchd_label": "benchmarks.factchd:read_label",
+    "factchd_label": "reading.questions:factual",
     "hallucinates": "reading.questions:hallucinates",
     "hallucinates_multilingual": "reading.questions:hallucinates_multilingual",
     "letter_alone": "benchmarks.published:letter_alone",
@@ -47,16 +47,16 @@ READINGS = {
 """The function of each reading, as `module:name` relative to this package."""
 
 SCORERS = {
-    "cfaith_open": "benchmarks.cfaith:open_scorer",
-    "checked_claims": "benchmarks.halueval:claims_scorer",
-    "error_type": "benchmarks.halluverse25:error_type_scorer",
-    "exact_match": "benchmarks.correction:exact_match_scorer",
-    "expmatch": "benchmarks.expmatch:expmatch_scorer",
-    "factchd": "benchmarks.factchd:factchd_scorer",
-    "fave": "benchmarks.fave:fave_scorer",
-    "hallucination_rate": "benchmarks.cfaith:hallucination_rate_scorer",
-    "iou": "benchmarks.localization:iou_scorer",
-    "verdict": "benchmarks.label_scorer:verdict_scorer",
+    "cfaith_open": "benchmarks.judged:open_scorer",
+    "checked_claims": "benchmarks.labels:claims_scorer",
+    "error_type": "benchmarks.labels:error_type_scorer",
+    "exact_match": "benchmarks.strings:exact_match_scorer",
+    "expmatch": "benchmarks.explanations:expmatch_scorer",
+    "factchd": "benchmarks.explanations:factchd_scorer",
+    "fave": "benchmarks.judged:fave_scorer",
+    "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
+    "iou": "benchmarks.strings:iou_scorer",
+    "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""
 
@@ -105,19 +105,23 @@ def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any
 
     Args:
         name: The scorer's name.
-        arguments: Its arguments, as in the task file.
+        arguments: Its arguments, as in the task file, and `metric`, a metric of one's own to be added to its metrics.
         usual: Default arguments; those that the scorer does not have are ignored.
 
     Raises:
         ValueError: The scorer does not exist, or an argument is unknown, missing or invalid.
     """
+    from halu_tasks.scorers.metrics import Metric
+
     factory = scorer_factory(name)
     parameters = inspect.signature(factory).parameters
-    for argument in arguments:
-        if argument not in parameters:
-            expected = f"expected {', '.join(parameters)}" if parameters else "it takes no arguments"
-            hint = did_you_mean(argument, parameters)
-            raise ValueError(f"scorer {name!r} has no argument {argument!r}{hint}; {expected}")
+    own = arguments.get("metric")
+    if not isinstance(own, Metric | None):
+        raise ValueError(f"{name}: metric: expected a function with the decorator @metric, got {own!r}")
+    arguments = {key: value for key, value in arguments.items() if key != "metric"}
+    if unknown := [key for key in arguments if key not in parameters]:
+        expected, hint = ", ".join((*parameters, "metric")), did_you_mean(unknown[0], parameters)
+        raise ValueError(f"scorer {name!r} has no argument {unknown[0]!r}{hint}; expected {expected}")
     arguments = {**{key: value for key, value in (usual or {}).items() if key in parameters}, **arguments}
     required = (key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty)
     if missing := [key for key in required if key not in arguments]:
@@ -126,7 +130,7 @@ def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any
         scorer: TaskScorer = factory(**arguments)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    return scorer
+    return scorer if own is None else replace(scorer, metrics=(*scorer.metrics, own))
 
 
 def _load(locations: Mapping[str, str], name: str, kind: str) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.answer import EMPTY, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import Verdict
 
 
@@ -40,7 +41,19 @@ class Score:
 
     def __post_init__(self) -> None:
         if self.outcome is None:
-            object.__setattr__(self, "outcome", "unparsed" if self.answer is None else "answered")
+            object.__setattr__(self, "outcome", UNPARSED if self.answer is None else "answered")
+
+    @classmethod
+    def of(
+        cls,
+        item: Item,
+        answer: Answer[str] | Answer[list[str]],
+        measurements: Mapping[str, float],
+        target: str | list[str] | None = None,
+    ) -> Score:
+        """Return the score of an answer to an item, whose target is the item's by default."""
+        target = item.target if target is None else target
+        return cls(item.id, item.cluster, answer.value, target, measurements, item.tags, answer.reason, answer.outcome)
 
     def tagged(self, tags: Mapping[str, str]) -> Score:
         """Return the score with additional tags."""
@@ -86,4 +99,4 @@ def verdicts_of_json(record: Mapping[str, Any]) -> dict[str, list[Verdict]]:
 
 def mark_empty(score: Score, reply: str) -> Score:
     """Set the outcome to `empty` if the reply has no content, which says nothing about the model."""
-    return replace(score, outcome="empty") if score.answer is None and not reply.strip() else score
+    return replace(score, outcome=EMPTY) if score.answer is None and not reply.strip() else score

@@ -1,0 +1,28 @@
+"""Prompt formats and methods as solvers of Inspect."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def check_method(name: str, arguments: Mapping[str, Any]) -> None:
+    """Check the name and the arguments of a method.
+
+    Raises:
+        UsageError: The method is unknown.
+        ArgumentError: The solver does not accept an argument.
+    """
+    from inspect_ai.solver import Solver
+    from inspect_ai.util import registry_create
+
+    from halu_tasks.core.errors import UsageError, did_you_mean
+    from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
+
+    modules = (factored_verification, knowledge, opinions, prompt_formats, selfcheck)
+    members = {name: member for module in modules for name, member in vars(module).items()}
+    solvers = [
+        name for name, member in members.items() if getattr(member, "__annotations__", {}).get("return") is Solver
+    ]
+    if name not in solvers:
+        methods = ["plain", *sorted(solvers)]
+        raise UsageError(f"unknown method {name!r}{did_you_mean(name, methods)}; methods: {', '.join(methods)}")
+    registry_create("solver", f"halu_tasks/{name}", **arguments)

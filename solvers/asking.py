@@ -1,9 +1,11 @@
-"""How methods call models: roles, cached replies, concurrent calls, and the answer they conclude with."""
+"""How methods call models: arguments, prompts, roles, cached and concurrent calls, and the concluding answer."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from inspect_ai.model import (
     CachePolicy,
@@ -21,13 +23,15 @@ from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.errors import UsageError
-from halu_tasks.core.prompting import Prompt
-from halu_tasks.replies import embedded
-from halu_tasks.scorers.statistics.probability import TokenProbabilities
-from halu_tasks.solvers.method_record import MethodRecord
-from halu_tasks.solvers.sample_metadata import SampleMetadata
-from halu_tasks.tasks import Task
+from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
+from halu_tasks.core.options import wrong_kind
+from halu_tasks.core.prompting import given_prompts, prompt_for
+from halu_tasks.scorers.statistics.calibration import TokenProbabilities
+from halu_tasks.solvers.records import MethodRecord, SampleMetadata, parts_of
+from halu_tasks.tasks import Task, prompt_names
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MOST_ALTERNATIVES = 20
 """The number of alternatives to each token that are requested with log-probabilities, the most that most providers
@@ -40,9 +44,68 @@ _ROLES: dict[str, Callable[..., ChatMessage]] = {
 }
 
 
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function raise a one-line ArgumentError for an unknown argument, or one of the wrong type.
+
+    The arguments are those that users give by name, such as `-S samples=5`. The function's module must postpone the
+    evaluation of annotations.
+    """
+    annotations = {name: str(each.annotation) for name, each in inspect.signature(function).parameters.items()}
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name, value in kwargs.items():
+            if name not in annotations:
+                problem = f"{function.__name__} has no argument {name!r}{did_you_mean(name, annotations)}"
+                raise ArgumentError(f"{problem}; arguments: {', '.join(annotations)}")
+            if kind := wrong_kind(value, annotations[name]):
+                raise ArgumentError(f"{function.__name__}: argument {name}={value!r} is not {kind}")
+        return function(*args, **kwargs)
+
+    # Scout resolves the names of types in this module otherwise, where they do not exist
+    call.__annotations__ = get_type_hints(function)
+    return call
+
+
+def at_least_one(**numbers: int) -> None:
+    """Raise UsageError if a number is less than 1."""
+    for name, number in numbers.items():
+        if number < 1:
+            raise UsageError(f"option {name}={number} is less than 1")
+
+
+@cache
+def method_prompt(name: str, file_of_package: str, file: str | None = None) -> str:
+    """Return the user text of a method's prompt.
+
+    Args:
+        name: The name of the prompt.
+        file_of_package: The name, without suffix, of the file in `solvers/prompts` that has the packaged prompt.
+        file: A user's prompt file, whose texts replace those of the package.
+
+    Raises:
+        UsageError: The user's file cannot be read, or names a prompt or a key that does not exist.
+    """
+    packaged = prompt_for(name, file_of_package)
+    given = given_prompts(file, prompt_names()).get(name, {}) if file is not None else {}
+    return {**packaged, **given}["user"]
+
+
 def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
     """Convert turns with `role` and `content` to messages of Inspect."""
     return [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
+
+
+def last_question(messages: Sequence[ChatMessage]) -> int:
+    """Return the index of the last user message.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for index in reversed(range(len(messages))):
+        if isinstance(messages[index], ChatMessageUser):
+            return index
+    raise UsageError("the sample has no message of the user")
 
 
 async def ask(
@@ -105,10 +168,9 @@ def named_role(role: str | None) -> bool:
 
 async def draws(
     prompt: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
-) -> list[str]:
+) -> list[ModelOutput]:
     """Generate `number` replies to one prompt concurrently; the other arguments are those of `ask`."""
-    replies = await gather(*(ask(prompt, role, cache=cache, draw=draw, **config) for draw in range(number)))
-    return [reply.completion for reply in replies]
+    return await gather(*(ask(prompt, role, cache=cache, draw=draw, **config) for draw in range(number)))
 
 
 def conclude(state: TaskState, answer: str | ModelOutput, record: MethodRecord) -> TaskState:
@@ -148,31 +210,19 @@ def task_of(state: TaskState) -> Task:
     Raises:
         UsageError: The sample is of another package.
     """
-    task = own_task(state)
-    if task is None:
-        raise UsageError(f"sample {state.sample_id!r} is not of a halu_tasks task, which this solver needs")
-    return task
+    return SampleMetadata.required_of(state).benchmark_task
 
 
-def own_task(state: TaskState) -> Task | None:
-    """Return the task of a sample of this package; None for a sample of another package."""
-    metadata = SampleMetadata.of(state)
-    return metadata.benchmark_task if metadata else None
+def conclude_by_probability(state: TaskState, record: MethodRecord, threshold: float) -> TaskState:
+    """Set the output of a sample to the label that follows from the record's probability of hallucination.
 
-
-def wording_of(task: Task) -> Prompt:
-    """Return the prompt of a task in this run, under its options and with the texts that the user replaced."""
-    built = embedded.loaded(task.name)
-    return built.prompt if built else task.prompts.wordings[0].prompt
-
-
-def decide(state: TaskState, probability: float, threshold: float) -> str:
-    """Return the task's label for a probability of hallucination: the first choice if it is above the threshold.
-
-    The choices of a sample of another package are Yes and No.
+    This is the first of the task's choices if the probability is above the threshold, else the second, and empty
+    without a probability. The choices of a sample of another package are Yes and No.
     """
     hallucinated, right = state.metadata.get("choices", ("Yes", "No"))
-    return str(hallucinated if probability > threshold else right)
+    if record.probability is None:
+        return conclude(state, "", record)
+    return conclude(state, str(hallucinated if record.probability > threshold else right), record)
 
 
 def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str, str]:
@@ -188,7 +238,7 @@ def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str,
     Raises:
         UsageError: The sample lacks one of the parts.
     """
-    subject = SampleMetadata.subject_of(state)
+    subject = parts_of(state)
     name = state.metadata.get("task", "this sample")
     if subject is None:
         raise UsageError(f"{method} gives one text one of two labels, and {name} asks for something else")

@@ -1,33 +1,47 @@
-"""The prompt formats of ReFACT (Appendix C) as solvers, for any sample.
+"""Prompts as solvers, for any sample: ReFACT's formats (Appendix C), worked examples, and reasoning before the answer.
 
-Each builds the messages from a sample's metadata and calls the model. The texts are those of this package's task files
-unless the arguments replace them. docs/solvers.md has an example of each.
+Each format builds the messages from a sample's metadata and calls the model. The texts are those of this package's task
+files unless the arguments replace them. docs/solvers.md has an example of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from inspect_ai.model import ChatMessage
-from inspect_ai.solver import Solver, TaskState, solver
+from inspect_ai.model import ChatMessage, ChatMessageSystem
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import resource
 
-from halu_tasks.core.errors import ArgumentError, UsageError
-from halu_tasks.core.prompting import Prompt, placeholders, texts, turns
-from halu_tasks.solvers.arguments import checked
-from halu_tasks.solvers.asking import chat_messages, own_task, wording_of
-from halu_tasks.solvers.sample_fields import (
-    MASK,
-    SampleFields,
-    prompt_solver,
-    question_index,
-    read_examples,
-    text_argument,
-)
+from halu_tasks.core.errors import ArgumentError, DataError, UsageError
+from halu_tasks.core.items import Example
+from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns
+from halu_tasks.data.rows import json_lines
+from halu_tasks.replies import embedded
+from halu_tasks.solvers.asking import chat_messages, checked, last_question
+from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import task_named
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
 """The task whose texts are the default, by what replies are asked to list."""
+MASK = "<mask>"
+"""The mask that prompts show."""
+NUMBER_OF_MASKS = "number_of_masks"
+"""The field with the number of masks, which is counted."""
+SYSTEM = (
+    "Think step by step: write down your reasoning first. Then end with the answer alone, in the form in which it is "
+    "asked for."
+)
+"""The default text of `chain_of_thought`. Its wording is part of the prompt, so a change of it changes results."""
+_FILE_NAME = re.compile(r"\S+\.\w{1,6}", re.ASCII)
+_JINJA = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+Row = Mapping[str, Any]
+Examples = str | list[dict[str, Any]] | None
+"""Rows with `output` and other fields, or the path of a JSON Lines file with such rows."""
 
 
 @solver
@@ -37,7 +51,7 @@ def independent(
     system: str | None = None,
     template: str | None = None,
     cot: bool = False,
-    examples: str | list[dict[str, Any]] | None = None,
+    examples: Examples = None,
     question: str = "question",
     answer: str = "answer",
     generate: bool = True,
@@ -49,22 +63,13 @@ def independent(
         template: User text with `{question}` and `{answer}`, or a file with it. Default: that of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
-            or a JSON Lines or YAML file.
+            or a JSON Lines file.
         question: Metadata key of the question; `input` is the sample's input.
         answer: Metadata key of the answer.
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
     names = {"question": question, "answer": answer}
-    prompt_format = PromptFormat(
-        "independent",
-        "refact_judgment_independent",
-        names,
-        system=system,
-        template=template,
-        cot=cot,
-        examples=examples,
-    )
-    return prompt_solver(prompt_format.messages, generate)
+    return _format("independent", "refact_judgment_independent", names, system, template, cot, examples, generate)
 
 
 @solver
@@ -74,7 +79,7 @@ def comparative(
     system: str | None = None,
     template: str | None = None,
     cot: bool = False,
-    examples: str | list[dict[str, Any]] | None = None,
+    examples: Examples = None,
     question: str = "question",
     answer_a: str = "answer_a",
     answer_b: str = "answer_b",
@@ -88,23 +93,14 @@ def comparative(
             same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
-            or a JSON Lines or YAML file.
+            or a JSON Lines file.
         question: Metadata key of the question; `input` is the sample's input.
         answer_a: Metadata key of the answer shown first.
         answer_b: Metadata key of the answer shown second.
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
     names = {"question": question, "answer_a": answer_a, "answer_b": answer_b}
-    prompt_format = PromptFormat(
-        "comparative",
-        "refact_judgment_comparative",
-        names,
-        system=system,
-        template=template,
-        cot=cot,
-        examples=examples,
-    )
-    return prompt_solver(prompt_format.messages, generate)
+    return _format("comparative", "refact_judgment_comparative", names, system, template, cot, examples, generate)
 
 
 @solver
@@ -115,7 +111,7 @@ def localization(
     system: str | None = None,
     template: str | None = None,
     cot: bool = False,
-    examples: str | list[dict[str, Any]] | None = None,
+    examples: Examples = None,
     question: str = "question",
     answer: str = "answer",
     generate: bool = True,
@@ -131,7 +127,7 @@ def localization(
         template: User text with `{question}` and `{answer}`, or a file with it. Default: that of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
-            or a JSON Lines or YAML file.
+            or a JSON Lines file.
         question: Metadata key of the question; `input` is the sample's input.
         answer: Metadata key of the answer.
         generate: Whether to call the model; if False, the call is left to later solvers.
@@ -140,17 +136,9 @@ def localization(
         raise ArgumentError(f"localization: argument returns={returns!r}: expected {' or '.join(LOCALIZATION)}")
     names = {"question": question, "answer": answer}
     reference = LOCALIZATION[returns or "entities"]
-    prompt_format = PromptFormat(
-        "localization",
-        reference,
-        names,
-        system=system,
-        template=template,
-        cot=cot,
-        examples=examples,
-        own_wording=returns is None,
+    return _format(
+        "localization", reference, names, system, template, cot, examples, generate, own_wording=returns is None
     )
-    return prompt_solver(prompt_format.messages, generate)
 
 
 @solver
@@ -161,7 +149,7 @@ def correction(
     system: str | None = None,
     template: str | None = None,
     cot: bool = False,
-    examples: str | list[dict[str, Any]] | None = None,
+    examples: Examples = None,
     question: str = "question",
     answer: str = "answer",
     generate: bool = True,
@@ -175,7 +163,7 @@ def correction(
             Default: that of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
-            or a JSON Lines or YAML file.
+            or a JSON Lines file.
         question: Metadata key of the question; `input` is the sample's input.
         answer: Metadata key of the answer with masks.
         generate: Whether to call the model; if False, the call is left to later solvers.
@@ -183,30 +171,95 @@ def correction(
     if not mask:
         raise ArgumentError("correction: argument mask is empty")
     names = {"question": question, "answer": answer}
-    prompt_format = PromptFormat(
-        "correction",
-        "refact_correction",
-        names,
-        system=system,
-        template=template,
-        cot=cot,
-        examples=examples,
-        mask=mask,
-    )
-    return prompt_solver(prompt_format.messages, generate)
+    return _format("correction", "refact_correction", names, system, template, cot, examples, generate, mask=mask)
 
 
-class PromptFormat:
-    """Builds the messages of a prompt format.
+@solver
+@checked
+def few_shot(
+    examples: Examples = None,
+    *,
+    number: int | None = None,
+    template: str | None = None,
+    generate: bool = True,
+) -> Solver:
+    """Show worked examples before the question, each as a user and an assistant message.
+
+    In a chain of solvers, it comes after the one that writes the question. Tasks of this package have examples of their
+    own, which their option `fewshot` shows.
+
+    Args:
+        examples: Examples with `input` and `output`, as a list or a JSON Lines file.
+        number: Number of examples to show, from the first; by default, all.
+        template: Template of an example's question, with other fields than `input` as `{field}`, or a file with it.
+        generate: Whether to call the model; if False, the call is left to later solvers.
+    """
+    if examples is None:
+        raise ArgumentError("few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N")
+    rows = _rows("few_shot", examples)
+    if number is not None and not 1 <= number <= len(rows):
+        raise ArgumentError(f"few_shot: argument number={number}: expected 1 to {len(rows)}, the number of examples")
+    question = _text("few_shot", "template", template) or "{input}"
+    fields = _Fields("few_shot", {})
+    shown = [
+        Example(fill(question, fields.read(row, [question], where)), row["output"]) for where, row in rows[:number]
+    ]
+
+    def messages(state: TaskState) -> list[ChatMessage]:
+        at = last_question(state.messages)
+        return [*state.messages[:at], *chat_messages(turns("", "", shown)[:-1]), *state.messages[at:]]
+
+    return _prompting(messages, generate)
+
+
+@solver
+@checked
+def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Solver:
+    """Ask for reasoning before the answer, in a system message after those of the sample.
+
+    In a chain of solvers, it comes after the one that writes the question.
+
+    Args:
+        system: System text, or a file with it. `{field}` stands for a field of the sample's metadata.
+        generate: Whether to call the model; if False, the call is left to later solvers.
+    """
+    text, fields = _text("chain_of_thought", "system", system) or SYSTEM, _Fields("chain_of_thought", {})
+
+    def messages(state: TaskState) -> list[ChatMessage]:
+        instruction = ChatMessageSystem(content=fill(text, fields.of_sample(state, [text])))
+        before = [message for message in state.messages if message.role == "system"]
+        return [*before, instruction, *(message for message in state.messages if message.role != "system")]
+
+    return _prompting(messages, generate)
+
+
+def _format(
+    name: str,
+    reference: str,
+    keys: Mapping[str, str],
+    system: str | None,
+    template: str | None,
+    cot: bool,
+    examples: Examples,
+    generate: bool,
+    *,
+    mask: str | None = None,
+    own_wording: bool = True,
+) -> Solver:
+    """Create the solver of a prompt format.
+
+    A sample of this package whose task has this format is asked with the texts of its run, unless the arguments replace
+    them.
 
     Args:
         name: The name of the solver.
         reference: The packaged task whose texts are the default.
-        names: The metadata key of each field.
+        keys: The metadata key of each field.
         system: System text, or file, that replaces the default.
         template: User text, or file, that replaces the default.
         cot: Whether to use the system text that asks for reasoning, if the system text is the default.
         examples: Worked examples, or a file with them.
+        generate: Whether to call the model.
         mask: The mask in the answers, for a format that shows the number of masks.
         own_wording: Whether a sample of this package is asked with the texts of its own task.
 
@@ -214,56 +267,140 @@ class PromptFormat:
         ArgumentError: An argument is invalid.
         DataError: The examples are invalid.
     """
+    system, template = _text(name, "system", system), _text(name, "template", template)
+    if template is not None and not placeholders(template):
+        expected = " or ".join(f"{{{field}}}" for field in keys)
+        raise ArgumentError(f"{name}: argument template has no field such as {expected}")
+    fields, rows = _Fields(name, keys, mask), _rows(name, examples)
+    renamed = any(field != key for field, key in keys.items()) or mask not in (None, MASK)
+    unchanged = system is None and template is None and not (cot or rows or renamed)
+    packaged = task_named(reference).prompts.wordings[0].prompt
 
-    def __init__(
-        self,
-        name: str,
-        reference: str,
-        names: Mapping[str, str],
-        *,
-        system: str | None,
-        template: str | None,
-        cot: bool,
-        examples: str | list[dict[str, Any]] | None,
-        mask: str | None = None,
-        own_wording: bool = True,
-    ) -> None:
-        self.name, self.cot, self.own_wording = name, cot, own_wording
-        self.system = text_argument(name, "system", system)
-        self.template = text_argument(name, "template", template)
-        if self.template is not None and not placeholders(self.template):
-            expected = " or ".join(f"{{{field}}}" for field in names)
-            raise ArgumentError(f"{name}: argument template has no field such as {expected}")
-        self.fields = SampleFields(name, names, mask)
-        self.examples = read_examples(name, examples)
-        self.wording = task_named(reference).prompts.wordings[0].prompt
-        renamed = any(field != key for field, key in names.items()) or mask not in (None, MASK)
-        self.default = system is None and template is None and not (cot or self.examples or renamed)
-
-    def messages(self, state: TaskState) -> list[ChatMessage]:
-        """Build the messages for a sample.
-
-        A sample of this package whose task has this format is asked with the texts of its run, unless the arguments
-        replace them.
-        """
-        task = own_task(state)
-        if task and not (self.own_wording and task.prompts.format == self.name):
+    def messages(state: TaskState) -> list[ChatMessage]:
+        own = SampleMetadata.of(state) if own_wording else None
+        task = own.benchmark_task if own else None
+        if task and task.prompts.format != name:
             task = None
-        if task and self.default and not isinstance(state.input, str):
-            return [message.model_copy() for message in state.input]
-        prompt = self.prompt(wording_of(task) if task else self.wording)
-        system, user = texts(prompt, self.fields.of_sample(state, prompt))
-        examples = [self.fields.example(row, where, prompt["user"]) for where, row in self.examples]
-        messages = chat_messages(turns(system, user, examples))
+        if task and unchanged:
+            return state.messages
+        built = embedded.loaded(task.name) if task else None
+        wording = built.prompt if built else task.prompts.wordings[0].prompt if task else packaged
+        prompt = {"system": _system(wording), "user": wording["user"] if template is None else template}
+        system_text, question = texts(prompt, fields.of_sample(state, prompt.values()))
+        shown = [
+            Example(fill(prompt["user"], fields.read(row, [prompt["user"]], where)), row["output"])
+            for where, row in rows
+        ]
+        asked = chat_messages(turns(system_text, question, shown))
         # the embedded models identify the item by this metadata
-        messages[-1].metadata = state.messages[question_index(state)].metadata
-        return messages
+        asked[-1].metadata = state.messages[last_question(state.messages)].metadata
+        return asked
 
-    def prompt(self, wording: Prompt) -> Prompt:
-        """Return system and user text: those of `wording`, unless the arguments replace them."""
-        system = self.system
-        if system is None and self.cot and "cot" not in wording:
-            raise UsageError(f"{self.name}: the task has no chain-of-thought text; give 'system' instead of cot=True")
-        if system is None:
-            system = wording["cot"] if self.cot else wording.get("system", "")
-        return {"system": system, "user": wording["user"] if self.template is None else self.template}
+    def _system(wording: Prompt) -> str:
+        if system is not None:
+            return system
+        if cot and "cot" not in wording:
+            raise UsageError(f"{name}: the task has no chain-of-thought text; give 'system' instead of cot=True")
+        return wording["cot"] if cot else wording.get("system", "")
+
+    return _prompting(messages, generate)
+
+
+def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate: bool) -> Solver:
+    """Create a solver that sets a sample's messages and, if `then_generate` is true, calls the model."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.messages = messages(state)
+        return await generate(state) if then_generate else state
+
+    return solve
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """Reads the fields that texts show.
+
+    Attributes:
+        solver: The name of the solver, for errors.
+        keys: The metadata keys of fields with another key than their name.
+        mask: The mask in the field `answer`, if the texts show the number of masks.
+    """
+
+    solver: str
+    keys: Mapping[str, str]
+    mask: str | None = None
+
+    def of_sample(self, state: TaskState, shown: Iterable[str]) -> dict[str, str]:
+        """Read fields from a sample's metadata; `input` is the sample's input."""
+        return self.read(state.metadata, shown, f"sample {state.sample_id!r}: metadata", state.input_text)
+
+    def read(self, row: Row, shown: Iterable[str], where: str, input: str | None = None) -> dict[str, str]:
+        """Read the fields that texts show from a row.
+
+        Args:
+            row: The values.
+            shown: The texts.
+            where: The place of the row, for errors.
+            input: The value of `input` if the row has none.
+
+        Raises:
+            UsageError: A field is missing, or its value is not a string or number.
+        """
+        names = set[str]().union(*map(placeholders, shown))
+        if self.mask is not None:
+            names = names - {NUMBER_OF_MASKS} | {"answer"}
+        fields = {}
+        for name in sorted(names):
+            key = self.keys.get(name, name)
+            value = input if key == "input" and row.get(key) is None else row.get(key)
+            if value is None:
+                present = ", ".join(row) or "nothing"
+                raise UsageError(f"{where} lacks {key!r}, which {self.solver} needs; it has: {present}")
+            if not isinstance(value, str | int | float):
+                raise UsageError(f"{where}: {key!r}: expected a string, got {type(value).__name__}")
+            fields[name] = str(value)
+        if self.mask is not None:
+            number = fields["answer"].count(self.mask)
+            if not number:
+                key = self.keys.get("answer", "answer")
+                raise UsageError(f"{where}: {key!r} has no {self.mask!r}, which {self.solver} needs")
+            fields |= {"answer": fields["answer"].replace(self.mask, MASK), NUMBER_OF_MASKS: str(number)}
+        return fields
+
+
+def _text(solver: str, name: str, value: str | None) -> str | None:
+    """Return the text of an argument that is a string or the path of a file, as with Inspect's own templates.
+
+    Raises:
+        ArgumentError: The value looks like the name of a file that does not exist, or like a Jinja template.
+    """
+    if not value:
+        return value
+    text = resource(value).rstrip()
+    if text == value and _FILE_NAME.fullmatch(text):
+        raise ArgumentError(f"{solver}: argument {name}={value!r}: no such file in {Path.cwd()}")
+    if match := _JINJA.search(text):
+        raise ArgumentError(f"{solver}: argument {name}: write {{{match[1]}}} instead of {match[0]}")
+    return text
+
+
+def _rows(solver: str, examples: Examples) -> list[tuple[str, Row]]:
+    """Return the place of each worked example, for errors, and the example.
+
+    Raises:
+        DataError: The file cannot be read, or a row is invalid; the message names the place.
+        ArgumentError: The argument is neither a path nor a list.
+    """
+    rows: list[tuple[str, Row]]
+    if isinstance(examples, str):
+        rows = [(f"{examples}:{number}", row) for number, row in json_lines(Path(examples).expanduser())]
+    elif examples is None or isinstance(examples, list):
+        rows = [(f"example {number}", row) for number, row in enumerate(examples or [], 1)]
+    else:
+        raise ArgumentError(f"{solver}: argument examples: expected a file or a list, got {examples!r}")
+    for where, row in rows:
+        if not isinstance(row, Mapping):
+            raise DataError(f"{where}: expected a mapping with 'output', got {row!r}")
+        if not isinstance(row.get("output"), str):
+            raise DataError(f"{where}: output: expected a string, got {row.get('output')!r}")
+    return rows

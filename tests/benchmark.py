@@ -178,91 +178,9 @@ def score_cost(folder: Path, rows: int) -> str:
     return f"{seconds:.2f} s, {usage.ru_maxrss / 1024:.0f} MB"
 
 
-def expmatch_cost(pairs: int = 6_960) -> str:
-    """ExpMatch of that many pairs of explanations, and how many times as long the two ROUGE-L of each take by
-    rouge-score. Time of this process, since other ones would distort the ratio."""
-    from rouge_score.rouge_scorer import RougeScorer
-
-    from halu_tasks.core.options import Options
-    from halu_tasks.scorers.benchmarks import factchd
-    from halu_tasks.scorers.benchmarks.expmatch import expmatch, parts_scores, split
-    from halu_tasks.tasks import build
-
-    built = build("factchd", Options(data="sample"))
-    items = [built.items[number % len(built.items)] for number in range(pairs)]
-    replies = [built.task.oracle(built.items[number * 7 % len(built.items)]) for number in range(pairs)]
-    scorer = RougeScorer(["rougeL"], use_stemmer=True)
-    parts = [(split(factchd.explanation_of(item.gold["reason"])), split(factchd.read(reply)[1]))
-             for item, reply in zip(items, replies, strict=True)]  # fmt: skip
-    start = time.process_time()
-    for gold, reply in parts:
-        expmatch(parts_scores(reply, gold))
-    seconds = time.process_time() - start
-    start = time.process_time()
-    for gold, reply in parts:
-        scorer.score(gold.head, reply.head)
-        scorer.score(gold.tail, reply.tail)
-    theirs = time.process_time() - start
-    return f"{seconds:.2f} s, rouge-score {theirs:.2f} s, {theirs / seconds:.1f} times as long"
-
-
-def judge_server(folder: Path) -> None:
-    """A judge that answers after 50 ms, on the port that it writes to a file."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-    message = {"role": "assistant", "content": '{"verdict": "consistent"}'}
-    reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
-    body = json.dumps(reply | {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            time.sleep(0.05)
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Quiet."""
-
-    ThreadingHTTPServer.request_queue_size = 512
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    (folder / "port").write_text(str(server.server_address[1]))
-    server.serve_forever()
-
-
-def judge_cost(folder: Path, questions: int) -> str:
-    """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
-    from halu_tasks.core.items import Item
-    from halu_tasks.core.options import Options
-    from halu_tasks.judging.judge import judge_now
-    from halu_tasks.scorers.benchmarks.cfaith import JUDGING
-
-    with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
-        while not (folder / "port").is_file() or not (folder / "port").read_text():
-            time.sleep(0.1)
-        address = f"http://127.0.0.1:{(folder / 'port').read_text()}/v1"
-        options = Options(judge="openai/gpt-4o", judge_base_url=address)
-        gold = {"correct_answer": "a", "halu_answer": "b"}
-        times = []
-        for repeat in range(4):
-            items = [Item(str(n), "c", "a", "", "", gold | {"question": f"{repeat}.{n}"}, {}) for n in range(questions)]
-            start = time.perf_counter()
-            judge_now(options, JUDGING, [(item, "reply") for item in items], lambda: None)
-            times.append(time.perf_counter() - start)
-        server.kill()
-    seconds = min(times[1:])
-    return f"{seconds:.2f} s, {seconds / (0.05 * questions):.3f} of one after the other"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--run", choices=("inspect_ours", "inspect_bare", "lm_eval_ours", "lm_eval_bare", "judge_server")
-    )
+    parser.add_argument("--run", choices=("inspect_ours", "inspect_bare", "lm_eval_ours", "lm_eval_bare"))
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
@@ -279,8 +197,6 @@ def main() -> None:
             print(f"{harness}, {ITEMS} items, ours / bare:  {ratio}")
         print(f"hook at interpreter start:        {hook_cost()}")
         print(f"halu-tasks --help:                {min(timed('-m', 'halu_tasks', '--help') for _ in range(5)):.2f} s")
-        print(f"judge, 1,000 verdicts:            {judge_cost(folder, 1_000)}")
-        print(f"ExpMatch, 6,960 pairs:            {expmatch_cost()}")
         print(f"halu-tasks score, {ITEMS} replies:    {score_cost(folder, ITEMS // 2)}")
         print(f"halu-tasks score, 200,000 replies:  {score_cost(folder, 100_000)}")
 

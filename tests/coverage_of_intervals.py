@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from halu_tasks.scorers.benchmarks.label_scorer import position_bias
+from halu_tasks.scorers.benchmarks.labels import position_bias
 from halu_tasks.scorers.classification import Figure, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Metric, estimate, left_out, mean, mean_of, micro
 from halu_tasks.scorers.statistics.agreement import cohen_kappa
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
-from halu_tasks.scorers.statistics.paired import differences_of
+from halu_tasks.scorers.statistics.differences import differences_of
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

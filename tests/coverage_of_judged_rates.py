@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, jackknife, ratio
+from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.statistics.jackknife import Chunk
-from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 
 SENSITIVITY, SPECIFICITY = 0.85, 0.92
 METRICS = {metric.name: metric for metric in judge_error_metrics("rate", "hallucinated")}

@@ -22,9 +22,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from halu_tasks.scorers.metrics import mean, ratio
+from halu_tasks.scorers.statistics.differences import LEVEL, Contrast, adjusted_p_values, differences_of, influence
 from halu_tasks.scorers.statistics.jackknife import Chunk, LeftOut, leave_out
-from halu_tasks.scorers.statistics.paired import differences_of
-from halu_tasks.scorers.statistics.simultaneous import LEVEL, Contrast, adjusted_p_values, influence
 
 Floats = npt.NDArray[np.float64]
 

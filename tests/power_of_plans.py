@@ -23,8 +23,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binomtest
 
 from halu_tasks.scorers.metrics import mean, ratio
+from halu_tasks.scorers.statistics.differences import Difference, differences_of
 from halu_tasks.scorers.statistics.jackknife import Chunk, leave_out
-from halu_tasks.scorers.statistics.paired import Difference, differences_of
 from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, items_needed, needed
 
 Floats = npt.NDArray[np.float64]

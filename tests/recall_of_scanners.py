@@ -1,14 +1,11 @@
 """Precision and recall of the scanners on labelled examples: python tests/recall_of_scanners.py FOLDER.
 
-FOLDER has the files of FAVE, HaluEval and FactCHD, as `HALU_TASKS_DATA` has. No model is asked, so this measures what
+FOLDER has the files of FAVE and HaluEval, as `HALU_TASKS_DATA` has. No model is asked, so this measures what
 the scanners do themselves; each row says what stands in for a model.
 
 - `citations` without a model. Sentences cite a paper of their list of FAVE, or one of another query's list, which is to
   be found, in several styles. The sentences of abstracts have no labels: some of them cite papers.
 - `spans` with replies that list what annotators of HaluEval marked, as a model might write it, by characters.
-- `factored_verification` on FactCHD, against the evidence, with sentences as claims. The verifier `right` knows one
-  claim of each reply labelled as not factual to be false, `noisy` errs on one claim of twenty, and `words` supports
-  claims all of whose numbers and capitalised words are in the evidence.
 """
 
 from __future__ import annotations
@@ -17,33 +14,19 @@ import argparse
 import asyncio
 import json
 import random
-import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
 from inspect_ai.model import (
-    ChatMessage,
     ChatMessageAssistant,
-    GenerateConfig,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    get_model,
-    modelapi,
 )
-from inspect_ai.solver import generate
-from inspect_scout import Transcript, scan, scan_results_df, transcripts_from
+from inspect_scout import Transcript
 
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
-from halu_tasks.scanners import citations, factored_verification
-from halu_tasks.scanners.spans import located
-from halu_tasks.scanners.transcripts import TranscriptReply
-from halu_tasks.scorers.citations.authors import author
+from halu_tasks.scanners import citations, located
+from halu_tasks.scorers.citations import author
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.tasks import build
 from halu_tasks.text.sentences import sentences
@@ -157,117 +140,13 @@ def spans_found(folder: Path) -> dict[str, Found]:
         for item in items:
             text = str(item.gold["text"])
             answer = quotations(write(list(item.gold["strings"])), text, "passage")
-            result = located(TranscriptReply(text, [], []), answer)
+            result = located(text, answer)
             spans = [(start, end) for start, end in (result.metadata or {})["spans"]]
             counts.append(char_counts([(start, end) for start, end in item.gold["spans"]], spans))
         found[form] = Found(
             *(sum(column) for column in zip(*((c.predicted, c.gold, c.intersection) for c in counts), strict=True))
         )
     return found
-
-
-# --- factored verification ----------------------------------------------------------------------------
-
-
-FALSE: set[str] = set()
-"""One sentence, drawn at random, of each reply of FactCHD that is labelled as not factual."""
-
-
-@modelapi(name="verifier")
-class Verifier(ModelAPI):
-    """Lists the sentences of a text as claims, and checks them.
-
-    Model `words` supports claims whose numbers and names are in the document, `right` those that are not in `FALSE`,
-    and `noisy` says the opposite of `right` on one claim of twenty.
-    """
-
-    async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: GenerateConfig) -> Any:
-        """Reply to the last message."""
-        asked = input[-1].text
-        if "The claims are:" in asked:
-            listed = claims_of(_fenced(asked, "Text:"))
-            return _output("The claims are:\n" + "\n".join(f"- {claim}" for claim in listed))
-        claim = _fenced(asked, "Claim:")
-        if self.model_name == "words":
-            document = _words(_fenced(asked, "Document:"))
-            needed = re.findall(r"\d[\d.,]*\d|\d|(?<=[a-z,] )[A-Z]\w+", claim)
-            supported = all(_words(each) <= document for each in needed)
-        else:
-            turned = self.model_name == "noisy" and random.Random(claim).random() < 0.05
-            supported = (_key(claim) not in FALSE) != turned
-        return _output(f"Supported: {'Yes' if supported else 'No'}")
-
-
-def claims_of(text: str) -> list[str]:
-    """Return the sentences of a text, each on one line."""
-    return [" ".join(claim.split()) for claim in sentences(text)]
-
-
-def _fenced(asked: str, label: str) -> str:
-    return re.findall(rf"{label}\n(=====\w+)\n(.*?)\n\1", asked, re.DOTALL)[-1][1]
-
-
-def _key(claim: str) -> str:
-    """Return a claim without the marks that lists are cleaned of."""
-    return " ".join(re.findall(r"\w+", claim))
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.lower()))
-
-
-def _output(reply: str) -> ModelOutput:
-    output = ModelOutput.from_content("words", reply)
-    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return output
-
-
-@modelapi(name="replay")
-class Replay(ModelAPI):
-    """Replies with the text that follows the question in the prompt."""
-
-    async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: GenerateConfig) -> Any:
-        """Reply to the last message."""
-        return _output(input[-1].text.partition("\0")[2])
-
-
-def verified(folder: Path) -> dict[str, list[tuple[bool, bool]]]:
-    """Return what real scans of a log say of each row of FactCHD, and its label, by verifier."""
-    rows = [
-        json.loads(line)
-        for name in ("test", "train")
-        for line in (folder / "factchd" / f"{name}_case_sample.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    rows = [row for row in rows if row.get("evidence")]
-    labels = [row["label"].upper().startswith("NON") for row in rows]
-    for row, label in zip(rows, labels, strict=True):
-        if label:
-            FALSE.add(_key(random.Random(row["id"]).choice(claims_of(row["response"]))))
-    samples = [
-        Sample(id=number, input=f"{row['query']}\0{row['response']}", metadata={"evidence": row["evidence"]})
-        for number, row in enumerate(rows, 1)
-    ]
-    with tempfile.TemporaryDirectory() as logs:
-        task = Task(dataset=samples, solver=generate())
-        eval(task, model=get_model("replay/reply"), log_dir=logs, display="none")
-        said = {name: _scanned(logs, name) for name in ("right", "noisy", "words")}
-    return {
-        name: [(by_id[str(number)], label) for number, label in enumerate(labels, 1)] for name, by_id in said.items()
-    }
-
-
-def _scanned(logs: str, verifier: str) -> dict[str, bool]:
-    status = scan(
-        [factored_verification(source="evidence", how="reasoned", cache=False)],
-        transcripts_from(logs),
-        scans=f"{logs}/scans-{verifier}",
-        model=get_model(f"verifier/{verifier}"),
-        max_processes=1,
-        display="none",
-    )
-    (frame,) = scan_results_df(status.location).scanners.values()
-    values = zip(frame["transcript_task_id"], frame["value"], strict=True)
-    return {str(id): str(value).lower() == "true" for id, value in values}
 
 
 def main() -> None:
@@ -285,9 +164,6 @@ def main() -> None:
     print("\n" + head.format("spans: characters, by form of the reply"))
     for form, each in spans_found(folder).items():
         print(each.row(form))
-    print("\n" + head.format("factored verification, by verifier"))
-    for name, pairs in verified(folder).items():
-        print(counted(pairs).row(f"{name} (of {len(pairs)})"))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,17 @@ from collections.abc import Iterable, Iterator
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
-from halu_tasks.scorers.benchmarks import cfaith
+
+TYPES = {
+    "虚构事实": "FactFab",
+    "属性错误": "AttrErr",
+    "实体错误": "EntErr",
+    "关系错误": "RelErr",
+    "时空幻觉": "SpaErr",
+    "虚假引用": "RefErr",
+    "过时信息": "Outdated",
+}
+"""The paper's names of the types, by their label in the released data; `Outdated` occurs only in the data."""
 
 LETTERS = "ABCD"
 
@@ -20,8 +30,8 @@ def check_choice(row: Row) -> None:
         raise ValueError(f"expected four answers and four labels, found {len(answers)} and {len(labels)}")
     if labels[LETTERS.index(letter)] != "correct" or labels.count("correct") != 1:
         raise ValueError(f"correct_option is {letter!r}, but the label 'correct' must be at this position and no other")
-    if unknown := set(labels) - {"correct", *cfaith.TYPES}:
-        expected = ", ".join(cfaith.TYPES)
+    if unknown := set(labels) - {"correct", *TYPES}:
+        expected = ", ".join(TYPES)
         raise ValueError(f"hallucination type is {min(unknown)!r}, expected one of {expected}")
 
 
@@ -37,7 +47,7 @@ def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
             row["correct_answer"],
             fields={"question": row["question"]},
             gold={key: row[key] for key in ("question", "correct_answer", "halu_answer")},
-            tags={"type": cfaith.TYPES[row["halu_type"]]},
+            tags={"type": TYPES[row["halu_type"]]},
         )
 
 
@@ -50,7 +60,7 @@ def true_false_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
                 row["ent"],
                 target,
                 fields={"question": row["question"], "answer": row[field]},
-                tags={"type": cfaith.TYPES[row["halu_type"]]},
+                tags={"type": TYPES[row["halu_type"]]},
             )
 
 
@@ -64,7 +74,7 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
             id,
             row["correct_option"],
             fields={"question": row["question"].rstrip()},
-            tags={"type": cfaith.TYPES[wrong.most_common(1)[0][0]]},
+            tags={"type": TYPES[wrong.most_common(1)[0][0]]},
         )
 
 

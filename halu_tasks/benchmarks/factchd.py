@@ -16,8 +16,8 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, in_turn
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_fields, require_text
-from halu_tasks.scorers.benchmarks import factchd
-from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS
+from halu_tasks.scorers.benchmarks import explanations
+from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS
 
 DOMAINS = {"COVID-19": "covid_19", "public health": "public_health"}
 """The names in metrics of released domains (Figure 3) that are written otherwise there."""
@@ -34,7 +34,7 @@ def check_row(row: Row) -> None:
         require_fields(row, _MARKED)
         require_text(row, "input", "output")
         _question_and_answer(row["input"])
-        label = row.get("label") or factchd.label_of(row["output"])
+        label = row.get("label") or explanations.label_of(row["output"])
         if label is None:
             raise ValueError(f"field 'output' must begin with {' or '.join(LABELS)}")
     else:
@@ -98,7 +98,7 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         if _is_marked(row):
             query, response = _question_and_answer(row["input"])
             reason = row["output"]
-            label = row.get("label") or factchd.label_of(reason)
+            label = row.get("label") or explanations.label_of(reason)
         else:
             query, response, reason, label = (row[key] for key in ("query", "response", "reason", "label"))
         fields = {"query": query, "response": response}
@@ -153,4 +153,4 @@ def one_a_pattern(cases: Iterable[Item], options: Options) -> list[Item]:
 
 def oracle(item: Item) -> str:
     """Return the gold label with the gold explanation."""
-    return f"{item.target}.\n{factchd.explanation_of(str(item.gold['reason']))}".strip()
+    return f"{item.target}.\n{explanations.explanation_of(str(item.gold['reason']))}".strip()

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, text_id, with_ids
-from halu_tasks.scorers.benchmarks.halueval import CUE, KINDS
+from halu_tasks.scorers.benchmarks.labels import KINDS
+from halu_tasks.scorers.benchmarks.published import CUE
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.text.spans import Span, Text
 

@@ -32,7 +32,7 @@ from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.results.readers.inspect import state
-from halu_tasks.scorers.methods.cost import COUNTED
+from halu_tasks.scorers.methods import COUNTED
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""

@@ -34,11 +34,10 @@ from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
-from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.inspect_adapter.runs import run_eval
+from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.results.readers.inspect import path_of, samples_of
-from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total
+from halu_tasks.scorers.methods import COUNTED, cost_of, total
 from halu_tasks.scorers.metrics import Estimate, jackknife, ratio
 from halu_tasks.solvers.asking import ask, model_in, named_role
 
@@ -136,9 +135,7 @@ def draft(task: Task, logs: Path, models: RunModels, **settings: Any) -> EvalLog
         RunInterrupted: The run was interrupted from the keyboard.
     """
     # an error is retried at once, and does not end the run of the other documents
-    run = run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False, **settings)
-    run.check_written()
-    return run.log
+    return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False, **settings)
 
 
 def build_task(name: str, documents: str, cache: bool = False, **options: Any) -> Task:

@@ -31,11 +31,10 @@ from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import require_extra
 from halu_tasks.core.hashing import stable_number
-from halu_tasks.scorers.methods.ngram import tokens
+from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import roc_auc
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
 from halu_tasks.text.folding import fold
 
 # --- leaks ----------------------------------------------------------------------------------------

@@ -184,7 +184,7 @@ def _methods(names: Sequence[str]) -> Methods:
         if method in methods:
             raise UsageError(f"method {name} is named twice")
         if name != PLAIN:
-            from halu_tasks.inspect_adapter.methods import check_method
+            from halu_tasks.solvers import check_method
 
             check_method(*method)
         methods.append(method)

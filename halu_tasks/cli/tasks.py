@@ -327,9 +327,9 @@ def chats(
         raise UsageError(f"--prompts {','.join(options.prompts)}: expected one file, got {len(options.prompts)}")
     questions = []
     if knowledge is not None:
-        from halu_tasks.solvers.passages import InformedQuestions
+        from halu_tasks.solvers.knowledge import informed_questions
 
-        questions = [InformedQuestions(benchmark, knowledge, top, next(iter(options.prompts), None))]
+        questions = [informed_questions(benchmark, knowledge, top, next(iter(options.prompts), None))]
     rows = training_chats(benchmark, options, *questions)
     with atomic_write(output, "export") if output else nullcontext(sys.stdout) as file:
         file.writelines(json_line(chat) + "\n" for chat in rows)

@@ -1,21 +1,106 @@
-"""Inspect's metric for every task of this package: it computes all metrics of a task or group at once."""
+"""What this package's scorers log beside a score, and Inspect's metrics of it: all of a task or group at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, metric
 
-from halu_tasks.inspect_adapter.records import ScoreRecord
-from halu_tasks.scorers.methods.cost import total
-from halu_tasks.scorers.methods.opinions import Opinions, opinion_figures
-from halu_tasks.scorers.metrics import Estimate, estimates, mean
+from halu_tasks.scorers.classification import label_metric
+from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
+from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_abstained, share_unparsed
+from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import difference
-from halu_tasks.scorers.statistics.probability import has_probability
-from halu_tasks.tasks import Task, registry
+from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
+from halu_tasks.scorers.statistics.differences import difference
+from halu_tasks.tasks import Task, TaskReference, registry
+
+RECORD = "halu_tasks"
+"""Key of the record in a score's metadata, and of the provenances in a log's."""
+
+ACC = "acc"
+"""Key of an item's `acc` in a score's metadata, and the name of the metric."""
+
+_OF_TEXTS = (
+    mean("hallucinated", "hallucinated", higher_is_better=None),
+    mean("mean_probability", FACT, higher_is_better=None),
+    share_unparsed(),
+    share_abstained(),
+)
+_OF_LABELLED_TEXTS = (
+    mean("acc", "correct"),
+    label_metric("precision", YES, "precision"),
+    label_metric("recall", YES, "recall"),
+    label_metric("f1", YES, "f1"),
+    *probability_metrics(YES),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRecord:
+    """A score with all that metrics need, as it is logged.
+
+    Attributes:
+        score: The score of the reply.
+        acc: The value of the metric `acc` for the item, for tools that read only this; None if it is undefined.
+        cost: What the reply cost; None if no model was called.
+        task: The task; None for a text of a user's own.
+        scoring: The mode, `strict` or `paper`.
+        method: The method that answered; None if the model was asked once.
+        counts: The names of the measurements that the method counted.
+        draft: The score of the method's first version of the reply, if it has one.
+        opinions: The labels that the method weighed, by role.
+        group: The group that the sample was run in.
+    """
+
+    score: Score
+    acc: float | None = None
+    cost: Cost | None = None
+    task: TaskReference | None = None
+    scoring: str = "strict"
+    method: str | None = None
+    counts: Sequence[str] = ()
+    draft: Score | None = None
+    opinions: Opinions | None = None
+    group: str | None = None
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any] | None) -> ScoreRecord | None:
+        """Restore a record from the metadata of a score; None if another package's scorer made it."""
+        record = (metadata or {}).get(RECORD)
+        if not isinstance(record, dict):
+            return None
+        plain = ("cost", "scoring", "method", "counts", "opinions", "group")
+        return cls(
+            score=Score.from_json(record["score"]),
+            acc=(metadata or {}).get(ACC),
+            task=TaskReference.from_json(record) if "task" in record else None,
+            draft=Score.from_json(record["draft"]) if "draft" in record else None,
+            **{name: record[name] for name in plain if name in record},
+        )
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Convert to the metadata of a score; entries without a value are left out, except for the cost."""
+        record: dict[str, Any] = {"method": self.method, "counts": list(self.counts)} if self.method else {}
+        if self.task:
+            record |= {**self.task.as_json(), "scoring": self.scoring}
+        record |= {"score": self.score.as_json(), "cost": self.cost}
+        if self.draft:
+            record["draft"] = self.draft.as_json()
+        if self.opinions is not None:
+            record["opinions"] = self.opinions
+        if self.group:
+            record["group"] = self.group
+        return {RECORD: record} if self.acc is None else {ACC: self.acc, RECORD: record}
+
+    @property
+    def benchmark_task(self) -> Task:
+        """The task, of a record that has one."""
+        assert self.task
+        return self.task.resolve()
 
 
 @metric(name="figures", scores="unreduced")
@@ -23,40 +108,30 @@ def figures() -> Metric:
     """Compute all metrics of the tasks that the scores belong to, the headline first.
 
     Each is printed as `name`, with `name_stderr`, `name_low` and `name_high` for its clustered standard error and 95%
-    interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined.
+    interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined. Of users'
+    own texts, the metrics over all are `hallucinated` (the share called hallucinated), `mean_probability`, `unparsed`
+    and `abstained`; accuracy and other classification metrics are over those with a label. The counts and costs of a
+    method follow.
     """
-    cache = RecordCache()
+    restored: dict[int, tuple[object, ScoreRecord | None]] = {}
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        records = [record for record in cache.records(scores) if record.task]
+        nonlocal restored
+        # Inspect computes figures about once a second while samples run, so each record is restored once; the metadata
+        # is kept, so that no other object can have its id
+        restored = {
+            id(metadata): restored.get(id(metadata)) or (metadata, ScoreRecord.from_metadata(metadata))
+            for metadata in (score.score.metadata for score in scores)
+        }
+        records = [record for score in scores if (record := restored[id(score.score.metadata)][1])]
         if not records:
             return {}
-        group = records[0].group
-        values = _group_figures(group, records) if group else _task_figures(records)
-        return values | (method_figures(records) if any(record.method for record in records) else {})
+        if records[0].task is None:
+            return _text_figures(records) | _method_figures(records)
+        values = _group_figures(records[0].group, records) if records[0].group else _task_figures(records)
+        return values | (_method_figures(records) if any(record.method for record in records) else {})
 
     return compute
-
-
-class RecordCache:
-    """The records of one run, each restored once: Inspect computes figures about once a second while samples run."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[int, tuple[object, ScoreRecord | None]] = {}
-
-    def records(self, scores: Sequence[SampleScore]) -> list[ScoreRecord]:
-        """Return the records of those scores that have one."""
-        if scores and id(scores[0].score.metadata) not in self._by_id:
-            self._by_id.clear()  # another run began
-        return [record for score in scores if (record := self._record(score))]
-
-    def _record(self, score: SampleScore) -> ScoreRecord | None:
-        metadata = score.score.metadata
-        known = self._by_id.get(id(metadata))
-        if known is None:
-            # the metadata is kept, so that no other object can have its id
-            known = self._by_id[id(metadata)] = (metadata, ScoreRecord.of(score.score))
-        return known[1]
 
 
 def spread(name: str, estimate: Estimate) -> dict[str, float]:
@@ -65,7 +140,19 @@ def spread(name: str, estimate: Estimate) -> dict[str, float]:
     return {name + suffix: value for suffix, value in parts.items() if value is not None}
 
 
-def method_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
+def spread_all(values: Mapping[str, Estimate]) -> dict[str, float]:
+    """Return estimates by name as figures of their own."""
+    return {key: value for name, estimate in values.items() for key, value in spread(name, estimate).items()}
+
+
+def _text_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
+    scores = [record.score for record in records]
+    labelled = [score for score in scores if score.target]
+    values = estimates(_OF_TEXTS, scores) | estimates(_OF_LABELLED_TEXTS, labelled)
+    return {**spread_all(values), "labelled": float(len(labelled))}
+
+
+def _method_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
     """Return what a method counted, as means over the items, and what it cost in total."""
     counts = dict.fromkeys(name for record in records for name in record.counts)
     means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
@@ -75,41 +162,40 @@ def method_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
 
 
 def _task_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
-    task = _task(records)
+    task = records[0].benchmark_task
     drafted = [record for record in records if record.draft]
     values = _estimates(task, records) | (_draft_estimates(task, drafted) if drafted else {})
-    return _undefined(task.headline_metric(records[0].scoring).name, [task], records, values) | _spread_all(values)
+    return _undefined(task.headline_metric(records[0].scoring).name, [task], records, values) | spread_all(values)
 
 
-def _group_figures(name: str, records: Sequence[ScoreRecord]) -> dict[str, float]:
-    by_task: dict[str, list[ScoreRecord]] = {}
+def _group_figures(group_name: str, records: Sequence[ScoreRecord]) -> dict[str, float]:
+    group, members = registry()[1][group_name], _by_task(records)
+    scores = {member: [record.score for record in own] for member, (_, own) in members.items()}
+    values = group.figures(records[0].scoring, scores)
+    for member, (task, own) in members.items():
+        values |= {f"{member}.{name}": value for name, value in _estimates(task, own).items()}
+    tasks = [task for task, _ in members.values()]
+    return _undefined(group.means[0], tasks, records, values) | spread_all(values)
+
+
+def _by_task(records: Iterable[ScoreRecord]) -> dict[str, tuple[Task, list[ScoreRecord]]]:
+    """Return the tasks that records are of, by name, with the records of each."""
+    members: dict[str, tuple[Task, list[ScoreRecord]]] = {}
     for record in records:
         assert record.task
-        by_task.setdefault(record.task.task, []).append(record)
-    group = registry()[1][name]
-    scores = {task: [record.score for record in own] for task, own in by_task.items()}
-    values = group.figures(records[0].scoring, scores)
-    for task, own in by_task.items():
-        values |= {f"{task}.{name}": value for name, value in _estimates(_task(own), own).items()}
-    tasks = [_task(own) for own in by_task.values()]
-    return _undefined(group.means[0], tasks, records, values) | _spread_all(values)
-
-
-def _task(records: Sequence[ScoreRecord]) -> Task:
-    """Return the task that the records are of."""
-    reference = records[0].task
-    assert reference
-    return reference.resolve()
+        if record.task.task not in members:
+            members[record.task.task] = record.benchmark_task, []
+        members[record.task.task][1].append(record)
+    return members
 
 
 def _estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
-    scores: list[Score] = [record.score for record in records]
-    opinions: list[Opinions | None] = [record.opinions for record in records]
+    scores = [record.score for record in records]
     metrics = task.metrics_of(records[0].scoring, scores)
     if not any(has_probability(score) for score in scores):
         # they would be undefined, and finding that out takes longer than computing all others
         metrics = tuple(metric for metric in metrics if metric.requires_option != "probability")
-    return estimates(metrics, scores) | opinion_figures(scores, opinions)
+    return estimates(metrics, scores) | opinion_figures(scores, [record.opinions for record in records])
 
 
 def _draft_estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
@@ -136,7 +222,3 @@ def _undefined(
     """
     without_judge = any(task.judged for task in tasks) and not any(record.score.verdicts for record in records)
     return {} if without_judge or headline in values else {headline: math.nan}
-
-
-def _spread_all(values: dict[str, Estimate]) -> dict[str, float]:
-    return {key: value for name, estimate in values.items() for key, value in spread(name, estimate).items()}

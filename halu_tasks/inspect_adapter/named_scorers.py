@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from inspect_ai.scorer import CORRECT, INCORRECT, Metric, SampleScore, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Scorer, Target, metric, scorer
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
 from halu_tasks.core.errors import ArgumentError
-from halu_tasks.inspect_adapter.figures import spread
-from halu_tasks.inspect_adapter.scorer import shown_answer
-from halu_tasks.scorers.benchmarks.expmatch import ALPHA
+from halu_tasks.inspect_adapter.figures import spread_all
+from halu_tasks.inspect_adapter.scorer import graded, inspect_score
+from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.solvers.arguments import checked
+from halu_tasks.solvers.asking import checked
 
 
 @metric(name="clustered", scores="unreduced")
@@ -37,8 +37,7 @@ def clustered() -> Metric:
         if not records:
             return {}
         metrics = metrics_of(records[0]["scorer"], records[0]["arguments"])
-        found = estimates(metrics, map(Score.from_json, records))
-        return {name: value for metric, each in found.items() for name, value in spread(metric, each).items()}
+        return spread_all(estimates(metrics, map(Score.from_json, records)))
 
     return compute
 
@@ -132,21 +131,15 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
         named = NamedScorer(name, arguments, names, none_allowed)
     except ValueError as error:
         raise ArgumentError(str(error)) from None
-    headline = named.metrics()[0]
-    assert headline.item
-    of_one = headline.item
-    right_or_wrong = name not in ("iou", "expmatch")
+    of_one = named.metrics()[0].item
+    assert of_one
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         sample = UserSample(str(state.sample_id), list(target), state.metadata)
         found = named.score(sample, state.output.completion)
         value = of_one(found)
-        return InspectScore(
-            value=(CORRECT if value else INCORRECT) if right_or_wrong else value,
-            answer=shown_answer(found.answer),
-            explanation=found.reason or None,
-            metadata={"scorer": name, "arguments": dict(arguments), **found.as_json()},
-        )
+        metadata = {"scorer": name, "arguments": dict(arguments), **found.as_json()}
+        return inspect_score(found, value if name in ("iou", "expmatch") else graded(value), metadata)
 
     return score
 

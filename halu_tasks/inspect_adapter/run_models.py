@@ -1,17 +1,29 @@
-"""The models of a run: created as users name them, and passed to Inspect without credentials it would log."""
+"""The models of a run, without credentials that Inspect would log, and runs that continue in their log directory."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from errno import ENOSPC
+from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
+from inspect_ai import Task, eval_set
+from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.core.credentials import in_address, public
-from halu_tasks.core.errors import HaluTasksError, UsageError
+from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted, UsageError
 from halu_tasks.judging.reaching import log_retries, reach
+
+_OS_ERROR = re.compile(r"^(?:OS|Permission|FileNotFound)Error\(\d+, ['\"](.*?)['\"]")
+_LEAST_FREE = 1 << 20
+"""Bytes of free disk space below which a missing log means that the disk is full."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +51,7 @@ class RunModels:
         Raises:
             UsageError: Inspect cannot create a model.
         """
-        self.main()
-        self.by_role()
+        self._create()
         log_retries()
 
     def in_task(self, tasks: int) -> RunModels:
@@ -59,23 +70,6 @@ class RunModels:
         given = [dict(self.arguments), dict(self.roles)]
         return bool(public(given) != given)
 
-    def main(self) -> Model:
-        """Create the main model.
-
-        Raises:
-            UsageError: Inspect cannot create it.
-        """
-        return create_model(self.name, self.base_url, {"memoize": False, **self.arguments})
-
-    def by_role(self, *roles: str) -> dict[str, Any] | None:
-        """Create the models of some roles, or of all if none is given, as `inspect_ai.eval` takes them.
-
-        Returns:
-            Models by role; None if there are none.
-        """
-        selected = [role for role in self.roles if not roles or role in roles]
-        return {role: without_secrets(_role_model(self.roles[role])) for role in selected} or None
-
     def reach(self, *, again: bool = False) -> None:
         """Check that every model answers.
 
@@ -85,27 +79,26 @@ class RunModels:
         Raises:
             ModelError: A model does not answer.
         """
-        models = [self.main()]
-        for value in self.roles.values():
-            created = _role_model(value)
-            for model in created if isinstance(created, list) else [created]:
-                models.append(model if isinstance(model, Model) else create_model(model, None, {}))
+        main, roles = self._create()
+        models = [main, *(model for of_role in roles.values() for model in _as_list(of_role))]
         reach(models, again=again, timeout=self.eval_settings.get("timeout"))
 
-    def as_settings(self, roles: Sequence[str] = ()) -> dict[str, Any]:
+    def as_settings(self) -> dict[str, Any]:
         """Return the arguments of `inspect_ai.eval` that name the models.
 
         The models are new ones, because their connections end with the run that uses them. Credentials and addresses
-        are not among the arguments, since Inspect would log them.
-
-        Args:
-            roles: The roles that the run has a use for; all if empty.
+        are not among the arguments, since Inspect would log them; the model's client already has them, and a copy of
+        the model would not.
         """
-        return {
-            **self.eval_settings,
-            "model": without_secrets(self.main()),
-            "model_roles": self.by_role(*roles),
-        }
+        main, roles = self._create()
+        for model in (main, *(model for of_role in roles.values() for model in _as_list(of_role))):
+            model.model_args = public(model.model_args)
+        return {**self.eval_settings, "model": main, "model_roles": roles or None}
+
+    def _create(self) -> tuple[Model, dict[str, Model | list[Model]]]:
+        """Create the main model, and the others by role."""
+        main = create_model(self.name, self.base_url, {"memoize": False, **self.arguments})
+        return main, {role: _role_model(value) for role, value in self.roles.items()}
 
 
 def create_model(
@@ -137,21 +130,6 @@ def create_model(
         raise UsageError(f"model {name}: {' '.join(message.split())}") from None
 
 
-def without_secrets(model: Any) -> Any:
-    """Remove credentials from the arguments that Inspect logs and by which it recognizes a run.
-
-    The model's client already has them; a copy of the model would not.
-
-    Args:
-        model: A model, a model's name, or a list of these.
-    """
-    if isinstance(model, list):
-        return [without_secrets(element) for element in model]
-    if isinstance(model, Model):
-        model.model_args = public(model.model_args)
-    return model
-
-
 def recorded(value: Any) -> Any:
     """Return what a plan records of how models are named, which must be the same when a command is resumed.
 
@@ -163,12 +141,77 @@ def recorded(value: Any) -> Any:
 
 
 def _role_model(value: Any) -> Any:
-    """Return what Inspect takes for a role: a name, a list, or the model that a mapping describes."""
+    """Create the model of a role, or the models if it has a list."""
     if isinstance(value, list):
         return [_role_model(element) for element in value]
-    if not isinstance(value, dict):
-        create_model(str(value), None, {})
-        return str(value)
-    config = {name: setting for name, setting in value.items() if name not in ("model", "base_url", "model_args")}
-    arguments = {"memoize": False, **value.get("model_args", {})}
-    return create_model(str(value.get("model")), value.get("base_url"), arguments, config)
+    given: Mapping[str, Any] = value if isinstance(value, dict) else {"model": str(value)}
+    config = {name: setting for name, setting in given.items() if name not in ("model", "base_url", "model_args")}
+    arguments = {"memoize": False, **given.get("model_args", {})}
+    return create_model(str(given.get("model")), given.get("base_url"), arguments, config)
+
+
+def _as_list(models: Model | list[Model]) -> list[Model]:
+    return models if isinstance(models, list) else [models]
+
+
+def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any) -> EvalLog:
+    """Run a task in Inspect, or the rest of it if its log directory contains an unfinished run.
+
+    Inspect's display goes to standard error.
+
+    Args:
+        task: The task, or its name in Inspect's registry.
+        log_dir: The directory of the logs.
+        models: The models.
+        **settings: Further arguments of `inspect_ai.eval_set`.
+
+    Returns:
+        The log of the run, which may have failed.
+
+    Raises:
+        RunInterrupted: The run was interrupted from the keyboard.
+        DataError: The directory contains a run with other arguments, the log cannot be written, or Inspect cannot
+            start.
+    """
+    settings = {**models.as_settings(), "max_tasks": 1, "retry_attempts": 1, **settings}
+    try:
+        # standard output is for the command's result
+        with contextlib.redirect_stdout(sys.stderr):
+            _, logs = eval_set(task, log_dir=str(log_dir), **settings)
+    except KeyboardInterrupt:
+        logs = []
+    except OSError as error:
+        # on a full disk, the log that Inspect wants to read was never written
+        existing = next(folder for folder in (log_dir, *log_dir.parents) if folder.exists())
+        full = isinstance(error, FileNotFoundError) and disk_usage(existing).free < _LEAST_FREE
+        raise _unwritable(log_dir, os.strerror(ENOSPC) if full else error.strerror or str(error)) from None
+    except Exception as error:
+        # the class has no public name
+        if type(error).__name__ != "PrerequisiteError":
+            raise
+        raise DataError(f"{log_dir}: {_start_error(error)}") from None
+    # Inspect may handle the interruption itself, and then returns no log
+    if not logs or logs[0].status == "cancelled":
+        raise RunInterrupted(
+            f"interrupted; {log_dir} keeps what is finished, and the same command continues from there"
+        )
+    if logs[0].error and (unwritten := _OS_ERROR.search(logs[0].error.message)):
+        raise _unwritable(log_dir, unwritten[1])
+    return logs[0]
+
+
+def _start_error(error: Exception) -> str:
+    """Describe why Inspect cannot start a run."""
+    message = " ".join(str(getattr(error, "message", error)).split())
+    if "not associated with a task" not in message:
+        return message
+    return (
+        "contains a run with other arguments (-M, --cache, or another release of Inspect); use the same ones, "
+        "or remove this directory to start its documents over"
+    )
+
+
+def _unwritable(log_dir: Path, reason: str) -> DataError:
+    return DataError(
+        f"{log_dir}: the log cannot be written ({reason}); free disk space, then run the same command to continue"
+    )

@@ -1,54 +1,61 @@
-"""Inspect's scorer for every task of this package. No benchmark's logic is here."""
+"""Inspect's scorer for every task of this package, with its judge and its warnings. No benchmark's logic is here."""
 
 from __future__ import annotations
 
 import math
+from asyncio import AbstractEventLoop, get_running_loop
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import anyio
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
+from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scorer
 from inspect_ai.scorer import Score as InspectScore
-from inspect_ai.solver import TaskState
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import SCORING_OPTIONS, Options
-from halu_tasks.inspect_adapter.figures import figures
-from halu_tasks.inspect_adapter.judges import check_addresses, judge_of_run, reader_of_run
-from halu_tasks.inspect_adapter.records import ACC, ScoreRecord
-from halu_tasks.judging.judge import Judge
+from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
+from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
+from halu_tasks.judging.judge import Judge, open_judge
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
     RequestInfo,
     logger,
+    no_judge,
     outcome_of,
     revision_warnings,
     task_failure_warnings,
     task_reply_warnings,
 )
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.methods.cost import cost_of
-from halu_tasks.scorers.reader import UNSURE
+from halu_tasks.scorers.judge import JudgeSpec
+from halu_tasks.scorers.methods import cost_of
+from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
+from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.asking import tokens_of
-from halu_tasks.solvers.method_record import MethodRecord
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import MethodRecord, SampleMetadata
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import read_reference
+
+TARGET = "halu_target"
+"""Where a replayed output states the target if it answers another order of A and B than the sample's."""
 
 _labels: dict[str, ReferenceLabels] = {}
 """The better labels by which replies to a task were last scored, for the warnings at its end."""
 
-TARGET = "halu_target"
-"""Where a replayed output states the target if it answers another order of A and B than the sample's."""
+_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
+"""The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
 
 
 @scorer(metrics=[figures()])
@@ -90,37 +97,113 @@ async def _score_sample(
     """
     _warn_of_replies()
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
-    sample = SampleMetadata.required_of(state)
-    task, judged = sample.benchmark_task, sample.benchmark_task.judged
-    scoring_task = ScoringTask(task, options.scoring, judge_of_run(judged, options) if judged else None)
-    reader = None if sample.weighed else reader_of_run(task, options)
-    method_record = MethodRecord.from_metadata(state.output.metadata)
-    item = _item_of(sample, target, state)
-    reply_score = await scoring_task.score(item, Reply(state.output.completion, probability=method_record.probability))
+    sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
+    task = sample.benchmark_task
+    judged, reading = task.judged, None if sample.weighed else task.reading_spec(mode)
+    judge = judge_of_run(judged, options) if judged else None
+    reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
+    item = Item(sample.id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
+    item = with_target(item, (output.metadata or {}).get(TARGET))
+
+    async def score_reply(reply: Reply) -> Score:
+        if judge is None:
+            return task.score(mode, item, reply)
+        text = task.judged_text(mode, item, reply.text)
+        return task.score(mode, item, reply, await judge.of_reply(item, text))
+
+    method = MethodRecord.from_metadata(output.metadata)
+    score = await score_reply(Reply(output.completion, probability=method.probability))
     if judged and (options.reference or options.assume):
-        reply_score = with_known_error(reply_score, judged, labels_of(task), options.assumption)
-    if reader and reply_score.outcome in UNSURE:
-        reply_score = replace(reply_score, verdicts=await reader.of_reply(item, state.output.completion))
-    record, draft = with_method_output(reply_score, method_record), method_record.draft
-    reply_score = _with_token_probability(record.score, task, state, sample.weighed)
+        score = with_known_error(score, judged, labels_of(task), options.assumption)
+    if reader and score.outcome in UNSURE:
+        score = replace(score, verdicts=await reader.of_reply(item, output.completion))
+    record = with_method_output(score, method)
+    score = _with_token_probability(record.score, task, state, sample.weighed)
+    acc = next(
+        (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
+    )
+    acc = None if acc is None or math.isnan(acc) else acc
     record = replace(
         record,
-        score=reply_score,
-        acc=scoring_task.acc(reply_score),
+        score=score,
+        acc=acc,
         cost=cost,
         task=sample.reference,
-        scoring=options.scoring,
-        draft=None if draft is None else await scoring_task.score(item, Reply(draft)),
-        opinions=method_record.opinions,
+        scoring=mode,
+        draft=None if method.draft is None else await score_reply(Reply(method.draft)),
+        opinions=method.opinions,
         group=sample.group,
     )
-    described = _describe(reply_score, "judge" if judged else "reader")
+    notes = _notes(score, "judge" if judged else "reader")
+    return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
+
+
+def _notes(score: Score, role: str) -> list[str]:
+    """Describe each verdict and its reason, for people who check verdicts."""
+    return [
+        f"{role}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
+        + (f" ({verdict.reason})" if verdict.reason else "")
+        for verdict in score.verdicts
+    ]
+
+
+def inspect_score(score: Score, value: str | float, metadata: dict[str, Any], *notes: str) -> InspectScore:
+    """Return what Inspect shows of a score: its value, its answer, and why there is none.
+
+    Args:
+        score: The score.
+        value: Its value, as in `graded`.
+        metadata: Its metadata.
+        *notes: Further explanations for people who check scores.
+    """
+    answer = score.answer
     return InspectScore(
-        value=scoring_task.value(reply_score),
-        answer=shown_answer(reply_score.answer),
-        explanation="\n\n".join(filter(None, (reply_score.reason, *described))) or None,
-        metadata=record.as_metadata(),
+        value=value,
+        # the empty list is an answer too
+        answer=("\n".join(answer) or "[]") if isinstance(answer, list) else answer,
+        explanation="\n\n".join(filter(None, (score.reason, *notes))) or None,
+        metadata=metadata,
     )
+
+
+def graded(share: float | None) -> str | float:
+    """Return a share of right answers as Inspect's value: C for 1, I for 0, and N if it is None or NaN."""
+    if share is None or math.isnan(share):
+        return NOANSWER
+    return {1.0: CORRECT, 0.0: INCORRECT}.get(share, share)
+
+
+def _share(task: Task, mode: str, score: Score, acc: float | None) -> float | None:
+    """Return how much of an item is right.
+
+    It is the headline, turned so that more is better, or `acc` if the headline is not a share of items: an F1 has no
+    value for one item, and of a number of hallucinations, 1 would be shown as correct.
+    """
+    headline = task.headline_metric(mode)
+    if not headline.item or headline.range != (0.0, 1.0):
+        return acc
+    figure = headline.item(score)
+    return figure if headline.higher_is_better else 1 - figure
+
+
+def with_method_output(score: Score, method: MethodRecord) -> ScoreRecord:
+    """Return a score with what the method that answered reported about its output."""
+    counts = method.counts or {}
+    score = replace(score, measurements={**score.measurements, **counts})
+    if method.reason:
+        # the method, not a server, left the reply without content
+        outcome: Outcome = "unparsed" if score.outcome == "empty" else score.outcome
+        score = replace(score, reason=method.reason, outcome=outcome)
+    if method.method is None:
+        return ScoreRecord(score=score)
+    return ScoreRecord(score=score, method=method.method, counts=tuple(sorted(counts)))
+
+
+def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
+    """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
+    if task.choices and FACT not in score.measurements and isinstance(score.answer, str):
+        score = with_probability(score, probability_of(tokens_of(state.output), task.choices, score.answer))
+    return without_probability(score) if weighed and FACT not in score.measurements else score
 
 
 def _scorer_options(values: dict[str, Any]) -> Options:
@@ -140,85 +223,74 @@ def _scorer_options(values: dict[str, Any]) -> Options:
     return options
 
 
-def _item_of(sample: SampleMetadata, target: Target, state: TaskState) -> Item:
-    """Return what the scorer needs of a sample's item, with the target that a replayed reply answers."""
-    item = Item(sample.id, sample.cluster, "\n".join(target), "", "", sample.gold, sample.tags)
-    return with_target(item, (state.output.metadata or {}).get(TARGET))
+# --- judges ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ScoringTask:
-    """A task in a mode of scoring, with its judge if there is one."""
+def judge_of_run(spec: JudgeSpec, options: JudgeOptions, role: str = "grader") -> Judge | None:
+    """Return the judge of this run: the model in the role, or else the one in `options`.
 
-    task: Task
-    mode: str
-    judge: Judge | None
-
-    async def score(self, item: Item, reply: Reply) -> Score:
-        """Score a reply."""
-        if self.judge is None:
-            return self.task.score(self.mode, item, reply)
-        text = self.task.judged_text(self.mode, item, reply.text)
-        return self.task.score(self.mode, item, reply, await self.judge.of_reply(item, text))
-
-    def acc(self, score: Score) -> float | None:
-        """Return the value of the metric `acc` for an item; None if it is undefined."""
-        metric = next((metric for metric in self.task.scoring[self.mode].metrics if metric.name == ACC), None)
-        acc = metric.item(score) if metric and metric.item else math.nan
-        return None if math.isnan(acc) else acc
-
-    def value(self, score: Score) -> str | float:
-        """Return an item's value as Inspect shows it.
-
-        It is the headline, turned so that more is better, or `acc` if the headline is not a share of items: an F1 has
-        no value for one item, and of a number of hallucinations, 1 would be shown as correct.
-        """
-        headline = self.task.headline_metric(self.mode)
-        if headline.item and headline.range == (0.0, 1.0):
-            figure = headline.item(score)
-            share = figure if headline.higher_is_better else 1 - figure
-        else:
-            acc = self.acc(score)
-            share = math.nan if acc is None else acc
-        return NOANSWER if math.isnan(share) else {1.0: CORRECT, 0.0: INCORRECT}.get(share, share)
+    The model under test is never the judge by default; without a judge the result is None.
+    """
+    named = model_roles().get(role)
+    model: Model | None = named[0] if isinstance(named, list) else named
+    if model is None and not options.judge:
+        return None
+    judges = _judges.setdefault(get_running_loop(), {})
+    key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
+    if key not in judges:
+        judges[key] = Judge(model, spec, options) if model else open_judge(options, spec)
+    return judges[key]
 
 
-def with_method_output(score: Score, method_record: MethodRecord) -> ScoreRecord:
-    """Return a score with what the method that answered reported about its output."""
-    reason, counts = method_record.reason, method_record.counts or {}
-    score = replace(score, measurements={**score.measurements, **counts})
-    if reason:
-        # the method, not a server, left the reply without content
-        score = replace(score, reason=reason, outcome="unparsed" if score.outcome == "empty" else score.outcome)
-    if method_record.method is None:
-        return ScoreRecord(score=score)
-    return ScoreRecord(score=score, method=method_record.method, counts=tuple(sorted(counts)))
+def check_addresses(options: Options) -> None:
+    """Check the addresses of judges, which Inspect writes into its log.
+
+    Raises:
+        UsageError: An address contains credentials.
+    """
+    for name in ("judge_base_url", "reader_base_url"):
+        if in_address(address := getattr(options, name)):
+            raise UsageError(
+                f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "
+                "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+            )
 
 
-def shown_answer(answer: str | list[str] | None) -> str | None:
-    """Return an answer as Inspect shows it; the empty list, which is an answer too, as brackets."""
-    return ("\n".join(answer) or "[]") if isinstance(answer, list) else answer
+@solver
+def judge_ready(**judge_options: Any) -> Solver:
+    """Check that the judge of a judged task answers, before the task generates anything.
+
+    Only a judge in the role `grader` is asked: one that is named as an option was asked when the task was made.
+    Without a judge a warning is logged.
+
+    Args:
+        **judge_options: Those of `JUDGE_OPTIONS` that are not at their default.
+    """
+    options = Options(**judge_options)
+    lock = anyio.Lock()
+    asked: set[str] = set()
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        task = SampleMetadata.required_of(state).benchmark_task
+        async with lock:
+            if task.judged and task.name not in asked:
+                judge = judge_of_run(task.judged, options)
+                if judge and model_roles().get("grader"):
+                    await judge.reach()
+                elif not judge:
+                    logger.warning(no_judge(task))
+                asked.add(task.name)
+        return state
+
+    return solve
 
 
-def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
-    """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
-    if task.choices and FACT not in score.measurements and isinstance(score.answer, str):
-        score = with_probability(score, probability_of(tokens_of(state.output), task.choices, score.answer))
-    return without_probability(score) if weighed and FACT not in score.measurements else score
-
-
-def _describe(score: Score, judge: str) -> list[str]:
-    """Describe each verdict and its reason, for people who check verdicts."""
-    return [
-        f"{judge}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
-        + (f" ({verdict.reason})" if verdict.reason else "")
-        for verdict in score.verdicts
-    ]
+# --- warnings -------------------------------------------------------------------------------------
 
 
 @cache
 def _warn_of_replies() -> None:
-    """Have `reply_warnings` and `revision_warnings` logged at the end of each Inspect task that this package scores.
+    """Have `_warnings` logged at the end of each Inspect task that this package scores.
 
     The hook is registered when the first sample is scored, because Inspect announces any hook that it finds at its
     start, in runs of other packages too.
@@ -227,52 +299,34 @@ def _warn_of_replies() -> None:
     @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
     class ReplyWarnings(Hooks):
         def __init__(self) -> None:
-            self._outcomes: dict[str, dict[str, Counter[Outcome]]] = {}
-            self._revised: dict[str, list[ScoreRecord]] = {}
-            self._judged: dict[str, list[ScoreRecord]] = {}
+            self._scored: dict[str, list[tuple[Outcome, ScoreRecord]]] = {}
 
         async def on_sample_end(self, data: SampleEnd) -> None:
-            records = (ScoreRecord.of(score) for score in (data.sample.scores or {}).values())
+            records = (ScoreRecord.from_metadata(score.metadata) for score in (data.sample.scores or {}).values())
             if record := next((record for record in records if record and record.task), None):
-                assert record.task
                 outcome = outcome_of(data.sample.output.completion, record.score, record.scoring)
-                self._outcomes.setdefault(data.eval_id, {}).setdefault(record.task.task, Counter())[outcome] += 1
-                if record.draft:
-                    self._revised.setdefault(data.eval_id, []).append(record)
-                if record.task.resolve().judged:
-                    self._judged.setdefault(data.eval_id, []).append(record)
+                self._scored.setdefault(data.eval_id, []).append((outcome, record))
 
         async def on_task_end(self, data: TaskEnd) -> None:
-            for task, outcomes in self._outcomes.pop(data.eval_id, {}).items():
-                for warning in task_reply_warnings(task, outcomes, RequestInfo("Inspect", chat_template=True)):
-                    logger.warning(warning)
-            for warning in _of_revisions(self._revised.pop(data.eval_id, [])):
-                logger.warning(warning)
-            for warning in _of_judge(self._judged.pop(data.eval_id, [])):
+            for warning in _warnings(self._scored.pop(data.eval_id, [])):
                 logger.warning(warning)
 
 
-def _of_revisions(records: Sequence[ScoreRecord]) -> list[str]:
-    """Return `revision_warnings` of the records of one run, all of which have a draft."""
-    if not records:
-        return []
-    first = records[0]
-    assert first.task
-    before = [record.draft for record in records if record.draft]
-    return revision_warnings(first.task.resolve(), first.scoring, before, [record.score for record in records])
-
-
-def _of_judge(records: Sequence[ScoreRecord]) -> list[str]:
-    """Return `failure_warnings` and `label_warnings` of the records of one run, all of judged tasks."""
-    by_task: dict[str, list[ScoreRecord]] = {}
-    for record in records:
+def _warnings(scored: Iterable[tuple[Outcome, ScoreRecord]]) -> list[str]:
+    """Return the warnings of replies, of revisions and of judges of one run."""
+    warnings: list[str] = []
+    by_task: dict[str, list[tuple[Outcome, ScoreRecord]]] = {}
+    for outcome, record in scored:
         assert record.task
-        by_task.setdefault(record.task.task, []).append(record)
-    warnings = []
-    for name, of_task in by_task.items():
-        reference, scores = of_task[0].task, [record.score for record in of_task]
-        assert reference
-        task = reference.resolve()
-        warnings += task_failure_warnings(task, of_task[0].scoring, scores)
-        warnings += label_warnings(task, _labels.get(name), scores)
+        by_task.setdefault(record.task.task, []).append((outcome, record))
+    for name, pairs in by_task.items():
+        records = [record for _, record in pairs]
+        task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
+        outcomes = Counter(outcome for outcome, _ in pairs)
+        warnings += task_reply_warnings(name, outcomes, RequestInfo("Inspect", chat_template=True))
+        drafts = [(record.draft, record.score) for record in records if record.draft]
+        if drafts:
+            warnings += revision_warnings(task, mode, *map(list, zip(*drafts, strict=True)))
+        if task.judged:
+            warnings += task_failure_warnings(task, mode, scores) + label_warnings(task, _labels.get(name), scores)
     return warnings

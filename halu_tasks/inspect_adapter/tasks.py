@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,14 @@ from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
-from halu_tasks.inspect_adapter.judges import check_addresses, judge_ready
-from halu_tasks.inspect_adapter.records import RECORD
-from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.inspect_adapter.figures import RECORD
+from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score, judge_ready
 from halu_tasks.judging.reaching import describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Built, TaskReference, build, group_named, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema
@@ -44,17 +43,14 @@ def inspect_task(name: str, **options: Any) -> Task:
 
     Args:
         name: The name of the task.
-        **options: Those of `Options`; None is the default. An option that only other tasks of the benchmark have is
-            ignored, so that all tasks of a file can be run with it.
+        **options: Those of `Options`; None is the default. An option that only other tasks have is ignored, with a
+            warning, so that all tasks of a file can be run with it.
 
     Raises:
-        UsageError: As in `build`, or no task of the benchmark has an option.
+        UsageError: As in `build`, or there is no such option.
         DataError: As in `build`.
     """
-    _check_options(name, task_named(name), options)
-    built = _build(name, options)
-    samples = _samples(built)
-    return _task(name, [built], samples, built.task.version)
+    return _task_of(_build(name, task_named(name), options))
 
 
 def inspect_config(config: str, **options: Any) -> Task:
@@ -67,13 +63,8 @@ def inspect_config(config: str, **options: Any) -> Task:
     Raises:
         UsageError: The file does not exist or is invalid; the message names file and key.
     """
-    path = Path(config).expanduser()
-    if not path.is_file():
-        raise UsageError(f"config={config}: no such file in {Path.cwd()}")
-    task = task_of_file(path)
-    _check_options(task.name, task, options)
-    built = _build(task, options)
-    return _task(task.name, [built], _samples(built), task.version)
+    task = task_of_file(Path(config).expanduser())
+    return _task_of(_build(task.name, task, options))
 
 
 def inspect_group(name: str, **options: Any) -> Task:
@@ -83,12 +74,11 @@ def inspect_group(name: str, **options: Any) -> Task:
     largest of the members'.
     """
     group = group_named(name)
-    _check_options(name, task_named(group.members[0]), options)
-    members = [_build(member, options) for member in group.members]
+    members = [_build(name, task_named(member), options) for member in group.members]
     columns = [_samples(built, group=name) for built in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
-    return _task(name, members, samples, group.version)
+    return _create(name, members, samples, group.version)
 
 
 def inspect_languages(name: str, lang: str | None = None, **options: Any) -> Task:
@@ -111,38 +101,6 @@ def inspect_languages(name: str, lang: str | None = None, **options: Any) -> Tas
     return inspect_task(members[lang], **options)
 
 
-@solver
-def generate_structured(schemas: dict[str, Any]) -> Solver:
-    """Generate as the solver `generate` does, with a response schema unless the model's server rejects one.
-
-    Args:
-        schemas: The JSON schema of the replies to each task, by its name.
-    """
-    formats = {
-        name: ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(schema), strict=True)
-        for name, schema in schemas.items()
-    }
-    takes_schema = True
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        nonlocal takes_schema
-        if takes_schema:
-            try:
-                return await generate(state, response_schema=formats[SampleMetadata.required_of(state).task])
-            except Exception as error:
-                if status_of(error) not in _REJECTED:
-                    raise
-                takes_schema = False
-                logger.warning("asking %s without a response schema: %s", state.model, describe_error(error))
-        return await generate(state)
-
-    return solve
-
-
-_REJECTED = (400, 422)
-"""The HTTP statuses by which servers reject a request whose fields they do not know."""
-
-
 def named(function: Callable[..., Task]) -> Callable[..., Task]:
     """Register a task that only runs if it is named.
 
@@ -151,49 +109,68 @@ def named(function: Callable[..., Task]) -> Callable[..., Task]:
     return task(function)
 
 
-def _benchmark_options(task: BenchmarkTask) -> set[str]:
-    """Return the task options of all tasks of the task's benchmark."""
-    tasks, _ = registry()
-    return {name for other in tasks.values() if other.benchmark == task.benchmark for name in other.task_options}
+def register_tasks(declared: Container[str]) -> None:
+    """Register the tasks and groups of task files, so that `inspect eval halu_tasks/NAME` finds them.
+
+    Args:
+        declared: The names that modules declare, which they also run as files.
+    """
+    tasks, groups = registry()
+    for name in (name for name in tasks if name not in declared):
+        register_task(name, partial(inspect_task, name), tasks[name].about)
+    for name in (name for name in groups if name not in declared):
+        of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in groups[name].members)
+        create = partial(inspect_languages if of_languages else inspect_group, name)
+        register_task(name, create, groups[name].about)
 
 
-def _check_options(name: str, task: BenchmarkTask, options: dict[str, Any], *others: str) -> None:
-    """Refuse an option that no task of the benchmark has.
+def register_task(name: str, create: Callable[..., Task], about: str) -> None:
+    """Register a task that is made from its name: `inspect eval halu_tasks/NAME` finds it."""
+
+    def door(**options: Any) -> Task:
+        return create(**options)
+
+    door.__name__ = door.__qualname__ = name
+    door.__doc__ = about
+    named(door)
+
+
+def _check_options(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> None:
+    """Refuse an option that does not exist.
 
     Args:
         name: The name that the user gave.
-        task: A task of the benchmark.
+        task: A task that it stands for.
         options: The options to check.
         *others: Further options that are allowed.
 
     Raises:
         UsageError: The option is unknown.
     """
-    excluded = Options.of_some_tasks().keys() - _benchmark_options(task)
-    known = [*others, *(option.name for option in fields(Options) if option.name not in excluded)]
-    if unknown := sorted(options.keys() - set(known)):
+    if unknown := sorted(options.keys() - Options.specs().keys()):
+        of_others = Options.of_some_tasks().keys() - set(task.task_options)
+        known = [*others, *(option for option in Options.specs() if option not in of_others)]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
 
 
-def _build(name: str | BenchmarkTask, options: dict[str, Any]) -> Built:
-    task = name if isinstance(name, BenchmarkTask) else task_named(name)
-    for unused in sorted(set(options) & _benchmark_options(task) - set(task.task_options)):
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Built:
+    """Build a task for the name that the user gave."""
+    _check_options(name, task, options)
+    given = {key: value for key, value in options.items() if value is not None}
+    chosen = Options(**{"fewshot": task.prompts.shots, **given})
+    for unused in chosen.unused(task.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
-    excluded = Options.of_some_tasks().keys() - set(task.task_options)
-    known = [option.name for option in fields(Options) if option.name not in excluded]
-    values = {key: value for key, value in options.items() if value is not None and key in known}
-    built = build(task, Options(**{"fewshot": task.prompts.shots, **values}))
+    built = build(task, chosen.for_tasks(task.task_options))
     embedded.remember(built)
     return built
 
 
-def _task(
-    name: str,
-    members: Sequence[Built],
-    samples: list[Sample],
-    version: int,
-) -> Task:
+def _task_of(built: Built) -> Task:
+    return _create(built.task.name, [built], _samples(built), built.task.version)
+
+
+def _create(name: str, members: Sequence[Built], samples: list[Sample], version: int) -> Task:
     """Create an Inspect task.
 
     Args:
@@ -214,16 +191,13 @@ def _task(
     if (read := next((built for built in members if built.reader), None)) and not model_roles().get("reader"):
         prepare_judge(read)
     changed = first.options.changed()
-    judge_options = {name: changed[name] for name in JUDGE_OPTIONS if name in changed}
+    structured = [built for built in members if built.options.structured]
+    schemas = {built.task.name: dict(response_schema(built.task, built.options)) for built in structured}
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
-        setup=judge_ready(**judge_options) if judged else None,
-        solver=generate_structured(
-            {built.task.name: dict(response_schema(built.task, built.options)) for built in members}
-        )
-        if first.options.structured
-        else generate(),
-        scorer=halu_score(**{name: changed[name] for name in SCORING_OPTIONS if name in changed}),
+        setup=judge_ready(**_among(changed, JUDGE_OPTIONS)) if judged else None,
+        solver=generate_structured(schemas) if schemas else generate(),
+        scorer=halu_score(**_among(changed, SCORING_OPTIONS)),
         config=_config(members),
         name=name,
         version="-".join([f"{version}-A", *_version_tags(members)]),
@@ -231,6 +205,10 @@ def _task(
         # before the first sample is scored
         metadata={RECORD: [built.provenance.as_json() for built in members]},
     )
+
+
+def _among(options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in names}
 
 
 def _version_tags(members: Sequence[Built]) -> list[str]:
@@ -281,3 +259,38 @@ def _sample(item: Item, built: Built, reference: TaskReference, group: str | Non
         # package's scorer reads replaces one of the same name
         metadata={**item.fields, **task.answer.sample_fields(item), **metadata.as_metadata()},
     )
+
+
+# --- answers as JSON ------------------------------------------------------------------------------
+
+
+@solver
+def generate_structured(schemas: dict[str, Any]) -> Solver:
+    """Generate as the solver `generate` does, with a response schema unless the model's server rejects one.
+
+    Args:
+        schemas: The JSON schema of the replies to each task, by its name.
+    """
+    formats = {
+        name: ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(schema), strict=True)
+        for name, schema in schemas.items()
+    }
+    takes_schema = True
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        nonlocal takes_schema
+        if takes_schema:
+            try:
+                return await generate(state, response_schema=formats[SampleMetadata.required_of(state).task])
+            except Exception as error:
+                if status_of(error) not in _REJECTED:
+                    raise
+                takes_schema = False
+                logger.warning("asking %s without a response schema: %s", state.model, describe_error(error))
+        return await generate(state)
+
+    return solve
+
+
+_REJECTED = (400, 422)
+"""The HTTP statuses by which servers reject a request whose fields they do not know."""

@@ -1,217 +1,189 @@
-"""lm-eval metrics for users' tasks, with the aggregation `halu_mean`.
+"""Metrics in lm-eval: the values of items and what is computed of them; metrics and filters for users' own tasks.
 
-These are `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict`. lm-eval gives a metric
+lm-eval asks a task for the value of each metric for one item. It writes that value to the sample log, and later hands
+the list of all values, and nothing else, to the metric's aggregation. Most metrics here cannot be computed from such
+values: F1, clustered standard errors and shares by tag need whole scores. So each value is a number or a string that
+looks right in the log and has the item's score as an attribute.
+
+The metrics `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict` are the named scorers
+(`scorers/benchmarks/named.py`) for users' own tasks; docs/scorers.md describes their arguments. lm-eval gives a metric
 the target and the reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters.
-Each metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; both
-are aggregated by `halu_mean`.
+A metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; the
+aggregation `halu_mean` computes both. With the argument `figures` it returns further metrics. The filters
+`halu_strings` and `halu_verdict` reduce a reply to its answer, for other metrics. Like lm-eval's filters they take and
+return a list of replies for each document, so that `take_first` or `majority_vote` may follow.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from lm_eval.api import registry
+from lm_eval.api.filter import Filter
+from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
-from halu_tasks.replies.scoring import RequestInfo, task_reply_warnings
-from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.benchmarks.expmatch import ALPHA
+from halu_tasks.replies.scoring import RequestInfo, logger, task_reply_warnings
+from halu_tasks.scorers.answer import NO_ANSWER, Answer
+from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
-from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.strings import quotations
+from halu_tasks.scorers.registry import reading_named
 from halu_tasks.scorers.score import Score
 
-logger = logging.getLogger(__name__)
 install_excepthook(*LM_EVAL)
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
-_COMMON = ("cluster", "figures")
+Docs = Sequence[Mapping[str, Any]]
 
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
 """What the filters `halu_verdict` and `halu_strings` replace a reply without an answer by."""
 
+LONGEST_LABEL = 20
+Part = Literal["value", "stderr"]
+"""The part of an estimate that lm-eval shows: a standard error is a metric of its own."""
 
-class ItemFigure(float):
-    """The value of a metric for a document, with what the aggregation needs.
 
-    lm-eval passes these values, and nothing else, from the documents to the aggregation (see `item_values`).
+class ItemValue(float):
+    """The value of a metric for an item, with the item's score.
+
+    A float is written to the sample log as a number, and survives copying and pickling with its attributes.
 
     Attributes:
-        score: The score of the reply.
-        scorer: The name of the scorer.
-        arguments: Its arguments, as JSON.
-        name: The name of the metric.
-        part: The part of the estimate to aggregate to.
+        score: The item's score.
+        metric: In a user's task, the scorer, its arguments as JSON, the metric and the part of its estimate.
     """
 
     score: Score
-    scorer: str
-    arguments: str
-    name: str
-    part: Literal["value", "stderr"]
+    metric: tuple[str, str, str, Part]
 
 
-class NotAveraged(ItemFigure):
-    """A value of a metric that is not a mean over documents; any mean other than `halu_mean` is NaN."""
+class ItemLabels(str):
+    """Target and answer of an item, for metrics that have no value for a single item, with the item's score."""
 
-    def __radd__(self, other: object) -> float:
-        return math.nan
-
-
-def halu_iou(
-    references: Pair,
-    predictions: Pair,
-    returns: str = "passages",
-    text: str = "text",
-    spans: str = "spans",
-    **common: Any,
-) -> dict[str, ItemFigure]:
-    """Score the passages of a text that a reply returns against gold spans; needs the filter `halu_document`.
-
-    Args:
-        references: The target, which is ignored.
-        predictions: The reply.
-        returns: What a reply is asked for: `passages` of the text, `entities`, or one `sentence`.
-        text: The document's field with the text.
-        spans: The document's field with the gold spans, a list of [start, end] in characters of the text.
-        **common: `cluster`, the document's field with its cluster, and `figures`, further metrics to compute.
-
-    Returns:
-        The values of the metrics by name, each followed by that of its standard error.
-    """
-    named = _named("iou", {"returns": returns}, {"text": text, "spans": spans}, common)
-    return _figures(named, (), predictions, common)
+    score: Score
 
 
-def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict[str, ItemFigure]:
-    """Score the strings that a reply returns, one on each line, against the lines of the target, in order.
+def item_value(metric: Metric, score: Score) -> ItemValue | ItemLabels:
+    """Return what a sample log shows of a metric for an item."""
+    number = metric.item(score) if metric.item else math.nan
+    value: ItemValue | ItemLabels = ItemValue(number)
+    if math.isnan(number):
+        answer = score.outcome if score.answer is None else _shortened(score.answer)
+        value = ItemLabels(f"{_shortened(score.target)} -> {answer}")
+    value.score = score
+    return value
+
+
+def _shortened(label: str | list[str]) -> str:
+    return label if isinstance(label, str) and len(label) < LONGEST_LABEL else "text"
+
+
+class Aggregation:
+    """Computes a metric of all items, or its standard error.
 
     Args:
-        references: The target.
-        predictions: The reply.
-        **common: As in `halu_iou`.
+        metric: The metric.
+        part: The part of the estimate that is returned.
     """
-    return _figures(_named("exact_match", {}, {}, common), str(references[0]).splitlines(), predictions, common)
+
+    def __init__(self, metric: Metric, part: Part) -> None:
+        self._metric, self._part = metric, part
+
+    def __call__(self, values: Iterable[ItemValue | ItemLabels]) -> Any:
+        """Return the part of the estimate over the items with these values."""
+        return aggregate(self._metric, self._part, (value.score for value in values))
+
+    def __repr__(self) -> str:
+        return f"halu_tasks:{self._metric.name}:{self._part}"
 
 
-def halu_expmatch(references: Pair, predictions: Pair, alpha: float = ALPHA, **common: Any) -> dict[str, ItemFigure]:
-    """Score how much of the target, a reference explanation, is in a reply.
+def aggregate(metric: Metric, part: Part, scores: Iterable[Score]) -> Any:
+    """Return a part of a metric's estimate, with lm-eval's word for a missing standard error.
+
+    It is NaN where it is not defined, so that the mean of a group is not defined either, instead of a mean of fewer
+    tasks.
+    """
+    over_items = estimate(metric, by_cluster(scores))
+    figure = getattr(over_items, part) if over_items else math.nan
+    return "N/A" if figure is None else figure
+
+
+# --- metrics of users' tasks ----------------------------------------------------------------------
+
+
+def _metric(
+    scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = ()
+) -> Callable[..., dict[str, ItemValue]]:
+    """Return the metric of a named scorer.
 
     Args:
-        references: The target.
-        predictions: The reply.
-        alpha: The weight of the explanation's body, above 0, up to 1; head and tail share the rest.
-        **common: As in `halu_iou`.
+        scorer: The name of the scorer.
+        arguments: The arguments of the metric, with their defaults.
+        fields: The fields of a document that the scorer needs besides `cluster`; an argument of this name names
+            another one.
     """
-    return _figures(_named("expmatch", {"alpha": alpha}, {}, common), references, predictions, common)
+    names = (*arguments, *fields, "cluster", "figures")
+
+    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, ItemValue]:
+        for name in given:
+            # lm-eval would catch Python's TypeError and call the metric in another way
+            if name not in names:
+                raise UsageError(f"halu_{scorer} has no argument {name!r}{did_you_mean(name, names)}")
+        own = {name: given.get(name, default) for name, default in arguments.items()}
+        keys = {name: given[name] for name in (*fields, "cluster") if name in given}
+        none_allowed = own.pop("none_allowed", False)
+        try:
+            named = NamedScorer(scorer, own, keys, none_allowed)
+        except ValueError as error:
+            raise UsageError(f"halu_{error}") from None
+        by_name, further = {metric.name: metric for metric in named.metrics()}, given.get("figures") or ()
+        if unknown := [name for name in further if name not in by_name]:
+            raise UsageError(f"halu_{scorer} has no figure {unknown[0]!r}; figures: {', '.join(by_name)}")
+        targets = {"iou": [], "exact_match": str(references[0]).splitlines()}.get(scorer, references)
+        score = _score(named, [str(entry) for entry in targets], predictions[0])
+        return _values(named, score, [by_name[name] for name in (HEADLINES[scorer], *further)])
+
+    metric.__name__ = metric.__qualname__ = f"halu_{scorer}"
+    return metric
 
 
-def halu_error_type(
-    references: Pair, predictions: Pair, none_allowed: bool = False, **common: Any
-) -> dict[str, ItemFigure]:
-    """Score the type of error that a reply names against the target: `entity`, `relation` or `sentence`.
-
-    Args:
-        references: The target.
-        predictions: The reply.
-        none_allowed: Whether `none` is a type, too.
-        **common: As in `halu_iou`.
-    """
-    return _figures(_named("error_type", {}, {}, common, none_allowed), references, predictions, common)
-
-
-def halu_verdict(
-    references: Pair,
-    predictions: Pair,
-    labels: Sequence[str] | Mapping[str, str] = ("True", "False"),
-    reading: str = "true_false",
-    **common: Any,
-) -> dict[str, ItemFigure]:
-    """Score whether the label that a reply states is the target.
-
-    Args:
-        references: The target.
-        predictions: The reply.
-        labels: The labels, or their names by label, as in task files.
-        reading: The name of a reading, as in task files.
-        **common: As in `halu_iou`.
-    """
-    return _figures(
-        _named("verdict", {"labels": labels, "reading": reading}, {}, common), references, predictions, common
-    )
+halu_iou = _metric("iou", {"returns": "passages"}, ("text", "spans"))
+halu_exact_match = _metric("exact_match", {})
+halu_expmatch = _metric("expmatch", {"alpha": ALPHA})
+halu_error_type = _metric("error_type", {"none_allowed": False})
+halu_verdict = _metric("verdict", {"labels": ("True", "False"), "reading": "true_false"})
 
 
 def halu_mean(values: Sequence[Any]) -> Any:
     """Compute a `halu_…` metric, or its clustered standard error, from the values of all documents."""
-    if not values or not all(isinstance(value, ItemFigure) for value in values):
+    if not values or not all(isinstance(value, ItemValue) for value in values):
         logger.error(
             "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
             "each entry alone: join it, one entry on each line, as in \"{{answers | join('\\n')}}\""
         )
         return math.nan
-    first = values[0]
-    arguments = json.loads(first.arguments)
-    metric = next(metric for metric in metrics_of(first.scorer, arguments) if metric.name == first.name)
-    over_documents = estimate(metric, by_cluster(_clustered(value.score for value in values)))
-    if first.part == "value" and first.name == HEADLINES[first.scorer]:
+    scorer, arguments, name, part = values[0].metric
+    metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
+    if part == "value" and name == HEADLINES[scorer]:
         outcomes = Counter(value.score.outcome for value in values)
-        for warning in task_reply_warnings(f"halu_{first.scorer}", outcomes, RequestInfo("lm-eval")):
+        for warning in task_reply_warnings(f"halu_{scorer}", outcomes, RequestInfo("lm-eval")):
             logger.warning(warning)
-    figure = getattr(over_documents, first.part) if over_documents else math.nan
-    return "N/A" if figure is None else figure
+    # a document without a cluster is one
+    scores = [value.score for value in values]
+    clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]
+    return aggregate(metric, part, clustered)
 
 
-def _clustered(scores: Iterable[Score]) -> list[Score]:
-    """Give each score without a cluster its own cluster."""
-    return [score if score.cluster else replace(score, cluster=f"\0{at}") for at, score in enumerate(scores)]
-
-
-def _named(
-    scorer: str,
-    arguments: Mapping[str, Any],
-    fields: Mapping[str, str],
-    common: Mapping[str, Any],
-    none_allowed: bool = False,
-) -> NamedScorer:
-    for name in common:
-        # lm-eval would catch Python's TypeError and call the metric in another way
-        if name not in _COMMON:
-            known = [*arguments, *fields, *_COMMON]
-            raise UsageError(f"halu_{scorer} has no argument {name!r}{did_you_mean(name, known)}")
-    cluster = {"cluster": common["cluster"]} if "cluster" in common else {}
-    try:
-        return NamedScorer(scorer, arguments, {**fields, **cluster}, none_allowed)
-    except ValueError as error:
-        raise UsageError(f"halu_{error}") from None
-
-
-def _figures(
-    named: NamedScorer, target: Sequence[Any], predictions: Pair, common: Mapping[str, Any]
-) -> dict[str, ItemFigure]:
-    """Return the values of the headline and of further metrics, each followed by that of its standard error."""
-    headline, metrics = HEADLINES[named.name], {metric.name: metric for metric in named.metrics()}
-    names = [headline, *(common.get("figures") or ())]
-    if unknown := [name for name in names if name not in metrics]:
-        raise UsageError(f"halu_{named.name} has no figure {unknown[0]!r}; figures: {', '.join(metrics)}")
-    score = _score(named, target, predictions[0], common)
-    figures: dict[str, ItemFigure] = {}
-    for name in names:
-        key = f"halu_{named.name}" if name == headline else f"halu_{named.name}_{name}"
-        item_value = metrics[name].item or metrics[headline].item
-        assert item_value
-        kind = ItemFigure if name == headline else NotAveraged
-        # a standard error must follow its metric: lm-eval then shows it in the column Stderr
-        figures[key] = _figure(kind, item_value(score), score, named, name, "value")
-        figures[f"{key}_stderr"] = _figure(NotAveraged, item_value(score), score, named, name, "stderr")
-    return figures
-
-
-def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mapping[str, Any]) -> Score:
+def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
     """Score a reply, or what a filter of this package replaced it by.
 
     The cluster is empty if the document has none.
@@ -220,34 +192,102 @@ def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mappin
         # without the filter take_first
         reply = reply[0]
     document = getattr(reply, "document", None)
-    if document is None and (named.name == "iou" or "cluster" in common):
+    if document is None and (named.name == "iou" or "cluster" in named.fields):
         raise UsageError(
             f"halu_{named.name} needs the document: write '- function: halu_document' as the last filter of the task's "
             "filter_list"
         )
     document = document or {}
-    sample = UserSample(str(document.get("id", "")), [str(entry) for entry in target], document, "document")
     outcome = _OUTCOMES.get(str(reply))
     try:
+        sample = UserSample(str(document.get("id", "")), target, document, "document")
         score = named.score(sample, "" if outcome else str(reply))
     except DataError as error:
         raise DataError(f"halu_{named.name}: {error}") from None
-    has_cluster = "cluster" in common or document.get("cluster") is not None
+    has_cluster = "cluster" in named.fields or document.get("cluster") is not None
     return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if has_cluster else "")
 
 
-def _figure(
-    kind: type[ItemFigure],
-    value: float,
-    score: Score,
-    named: NamedScorer,
-    name: str,
-    part: Literal["value", "stderr"],
-) -> ItemFigure:
-    figure = kind(value)
-    figure.score, figure.name, figure.part = score, name, part
-    figure.scorer, figure.arguments = named.name, json.dumps(named.arguments)
-    return figure
+def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict[str, ItemValue]:
+    """Return the values of the headline and of further metrics, each followed by that of its standard error."""
+    values: dict[str, ItemValue] = {}
+    parts: dict[str, Part] = {"": "value", "_stderr": "stderr"}
+    for metric in metrics:
+        key = f"halu_{named.name}" if metric is metrics[0] else f"halu_{named.name}_{metric.name}"
+        # a standard error must follow its metric: lm-eval then shows it in the column Stderr. Where there is no value
+        # for a document it is NaN, and so is any mean but halu_mean
+        for suffix, part in parts.items():
+            number = metric.item(score) if metric.item and part == "value" else math.nan
+            value = values[key + suffix] = ItemValue(number)
+            value.score, value.metric = score, (named.name, json.dumps(named.arguments), metric.name, part)
+    return values
+
+
+# --- filters of users' tasks ----------------------------------------------------------------------
+
+
+class DocumentReply(str):
+    """A reply with the document that it answers."""
+
+    document: Mapping[str, Any] | None = None
+
+
+def document_filter() -> Filter:
+    """Return the filter that adds documents to their replies, for the `halu_…` metrics."""
+
+    def add(resps: Iterable[Any], docs: Docs) -> list[list[DocumentReply]]:
+        pairs = [
+            ([DocumentReply(reply) for reply in _listed(replies)], doc)
+            for replies, doc in zip(resps, docs, strict=True)
+        ]
+        for replies, doc in pairs:
+            for reply in replies:
+                reply.document = doc
+        return [replies for replies, _ in pairs]
+
+    return CustomFilter(filter_fn=add)
+
+
+def strings_filter(returns: str = "entities") -> Filter:
+    """Return the filter that reduces a reply to the strings that it lists, one on each line, or to `None`.
+
+    Args:
+        returns: What a reply is asked for: `entities` or one `sentence`.
+    """
+    units: dict[str, Unit] = {"entities": "entity", "sentence": "sentence"}
+    if returns not in units:
+        raise UsageError(f"halu_strings: returns: expected entities or sentence, got {returns!r}")
+    return _reading_filter(partial(quotations, passage="", unit=units[returns]))
+
+
+def verdict_filter(reading: str = "true_false") -> Filter:
+    """Return the filter that reduces a reply to the label that it states.
+
+    Args:
+        reading: The name of a reading in `scorers/registry.py`, as in task files.
+    """
+    try:
+        return _reading_filter(reading_named(reading))
+    except ValueError as error:
+        raise UsageError(f"halu_verdict: {error}") from None
+
+
+def _reading_filter(read: Callable[[str], Answer[Any]]) -> Filter:
+    """Return a filter that reduces replies to their answer, or to `[unparsed]`, `[abstained]` or `[empty]`."""
+
+    def reduced(reply: str) -> str:
+        answer = read(reply)
+        if answer.value is None:
+            return f"[{answer.outcome if reply.strip() else 'empty'}]"
+        # an empty list says that there are no strings
+        return "\n".join(answer.value) or "None" if isinstance(answer.value, list) else str(answer.value)
+
+    return CustomFilter(filter_fn=lambda resps, docs: [list(map(reduced, _listed(replies))) for replies in resps])
+
+
+def _listed(replies: Any) -> list[str]:
+    """Return the replies to one document as a list, also after `take_first`, which leaves a single one."""
+    return list(map(str, replies)) if isinstance(replies, list | tuple) else [str(replies)]
 
 
 def _register_defaults() -> None:
@@ -257,12 +297,11 @@ def _register_defaults() -> None:
         aggregations.register("halu_mean", target=halu_mean)
     # lm-eval finds the name of an aggregation by its function, which must be loaded for that
     aggregation = aggregations.get("halu_mean")
+    defaults = {registry.metric_agg_registry: aggregation, registry.higher_is_better_registry: True}
     for scorer in HEADLINES:
-        name = f"halu_{scorer}"
-        if name not in registry.metric_agg_registry:
-            registry.metric_agg_registry.register(name, target=aggregation)
-        if name not in registry.higher_is_better_registry:
-            registry.higher_is_better_registry.register(name, target=True)
+        for of_metrics, default in defaults.items():
+            if f"halu_{scorer}" not in of_metrics:
+                of_metrics.register(f"halu_{scorer}", target=default)
 
 
 _register_defaults()

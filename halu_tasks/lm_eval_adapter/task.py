@@ -1,41 +1,58 @@
-"""The class of all task files in lm-evaluation-harness. It holds no benchmark's logic."""
+"""The class of all task files in lm-evaluation-harness. It holds no benchmark's logic.
+
+All that depends on how lm-eval's tasks work is in this module.
+"""
 
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
 from datasets import Dataset
 from lm_eval.api.filter import FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
+from lm_eval.filters.custom import CustomFilter
 from lm_eval.models.openai_completions import LocalChatCompletion
 
 from halu_tasks.core.credentials import public
-from halu_tasks.core.errors import LM_EVAL, UsageError, install_excepthook
-from halu_tasks.core.items import Reply
+from halu_tasks.core.errors import LM_EVAL, JudgeError, UsageError, install_excepthook
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.lm_eval_adapter.configuration import document, key_places, lm_eval_config, task_path
-from halu_tasks.lm_eval_adapter.item_values import Aggregation, logged
-from halu_tasks.lm_eval_adapter.reply_filters import ScoreReplies, TakeFirst, Weighed, Weight
+from halu_tasks.lm_eval_adapter.metrics import Aggregation, item_value
 from halu_tasks.replies import embedded
-from halu_tasks.replies.scoring import RequestInfo, keep_replies, prepare_judge, score_replies
+from halu_tasks.replies.predictions import with_target
+from halu_tasks.replies.reference import label_warnings
+from halu_tasks.replies.scoring import (
+    RequestInfo,
+    keep_replies,
+    logger,
+    outcome_of,
+    prepare_judge,
+    score_replies,
+    task_failure_warnings,
+    task_reply_warnings,
+)
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
+from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Built, build, task_of
-from halu_tasks.tasks.asking import response_schema
-from halu_tasks.tasks.yaml_files import TaskFile
+from halu_tasks.tasks.asking import response_schema, worked_examples
+from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
-logger = logging.getLogger(__name__)
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
 install_excepthook(*LM_EVAL)
 
 _PASSED_ON = ("task", "task_alias", "num_fewshot", "metadata")
 """The keys of a task file that lm-eval sees; the others are read by `halu_tasks.tasks`."""
+
+Weight = tuple[float, str | None]
+"""The log-likelihood of a choice, and the reply that is replayed; None for any other model."""
 
 
 class HaluTask(ConfigurableTask):
@@ -47,27 +64,35 @@ class HaluTask(ConfigurableTask):
         config: The keys of the file, as lm-eval read them.
     """
 
+    _scored = True
+    _instances = None  # lm-eval leaves it unset until requests are built
+
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._built = built = _build(config)
         self._items = {item.id: item for item in built.items}
+        self._examples = [
+            {"prompt": example.prompt, "target": example.reply, "system": ""}
+            for example in worked_examples(built.task, built.options, built.prompt)
+        ]
         embedded.remember(built)
         prepare_judge(built)
         passed_on = {key: config[key] for key in _PASSED_ON if key in config}
-        super().__init__(config=lm_eval_config(built) | passed_on)
+        super().__init__(config=_lm_eval_config(built) | passed_on)
         self._version = (passed_on.get("metadata") or {}).get("version", float(built.task.version))
-        _remember(self)
-        self._set_filter()
+        self._request = RequestInfo("lm-eval")
+        self._set_filter(_weights if built.asks_for_probability else self._score_replies)
         self._set_metrics()
         self._set_provenance(built)
         self._show_prompt()
+        if any(other.instances for other in _tasks_of_run.values()):
+            # lm-eval makes all tasks of a run before it builds requests, so those are another run's
+            _tasks_of_run.clear()
+        _tasks_of_run[built.task.name] = self
 
     # --- what lm-eval reads ------------------------------------------------------------------------
 
-    def _set_filter(self) -> None:
-        built = self._built
-        self._request = RequestInfo("lm-eval")
-        score = partial(ScoreReplies, built, self._items, partial(_keep_other_replies, built.task.name), self._request)
-        self._filters = [FilterEnsemble("none", [Weighed if built.asks_for_probability else score])]
+    def _set_filter(self, function: Any) -> None:
+        self._filters = [FilterEnsemble("none", [partial(CustomFilter, filter_fn=function)])]
 
     def _set_metrics(self) -> None:
         metrics = self._built.metrics
@@ -105,7 +130,11 @@ class HaluTask(ConfigurableTask):
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Set the dataset to the items, which are already there."""
-        self.dataset = {"test": Dataset.from_list([document(item) for item in self._built.items])}
+        self.dataset = {"test": Dataset.from_list([_document(item) for item in self._built.items])}
+
+    def fewshot_docs(self) -> list[dict[str, str]]:
+        """Return the worked examples as documents."""
+        return self._examples
 
     def doc_to_text(self, doc: Mapping[str, Any], doc_to_text: Any = None) -> str:
         """Return the rendered prompt."""
@@ -121,7 +150,7 @@ class HaluTask(ConfigurableTask):
         Raises:
             UsageError: The task has fewer worked examples.
         """
-        if num_fewshot and not 0 <= num_fewshot <= (available := len(self.config.fewshot_config.samples())):
+        if num_fewshot and not 0 <= num_fewshot <= (available := len(self._examples)):
             raise UsageError(f"task {self.config.task} has {available} worked examples, num_fewshot={num_fewshot}")
         self._request.chat_template = bool(kwargs.get("apply_chat_template"))
         # without a chat template lm-eval puts nothing between the system text and what follows
@@ -151,6 +180,37 @@ class HaluTask(ConfigurableTask):
 
     # --- after generation --------------------------------------------------------------------------
 
+    def _score_replies(self, resps: Iterable[Any], docs: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Score all replies to the task at once, so that a judge can be asked concurrently.
+
+        Returns:
+            The scores as JSON, since lm-eval copies what a filter returns and logs its `str()`.
+
+        Raises:
+            JudgeError: The judge failed too often; the message names the files with the replies, also those to the
+                other tasks of the run, since lm-eval writes no results if one task fails.
+        """
+        built, mode = self._built, self._built.options.scoring
+        replies = [
+            (with_target(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
+            for replies, doc in zip(resps, docs, strict=True)
+        ]
+        try:
+            scores = score_replies(built, replies)
+        except JudgeError as error:
+            others = [task for task in list(_tasks_of_run.values()) if task is not self]
+            kept = ", ".join(filter(None, (task._keep_replies() for task in others)))
+            raise JudgeError(f"{error}; replies to other tasks were kept: {kept}" if kept else str(error)) from None
+        outcomes = Counter(
+            outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
+        )
+        warnings = task_reply_warnings(built.task.name, outcomes, self._request)
+        warnings += task_failure_warnings(built.task, mode, scores)
+        warnings += label_warnings(built.task, built.reference, scores)
+        for warning in warnings:
+            logger.warning(warning)
+        return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
+
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric for an item, and again under the name of its standard error."""
         if not self._scored:
@@ -160,7 +220,7 @@ class HaluTask(ConfigurableTask):
         else:
             score = Score.from_json(json.loads(results[0]))
         return {
-            name: logged(metric, score)
+            name: item_value(metric, score)
             for metric in self._built.metrics
             for name in (metric.name, f"{metric.name}_stderr")
         }
@@ -172,38 +232,34 @@ class HaluTask(ConfigurableTask):
         """
         choices = self._built.task.choices
         assert choices
-        first, second = weights
-        probability = probability_of_likelihoods(first.loglikelihood, second.loglikelihood)
-        text = first.reply if probability is None or first.reply is not None else choices[probability <= 0.5]
-        reply = Reply(text or "", probability=probability)
-        (score,) = score_replies(self._built, [(self._items[doc["id"]], reply)])
+        (first, replayed), (second, _) = weights
+        probability = probability_of_likelihoods(first, second)
+        text = replayed if probability is None or replayed is not None else choices[probability <= 0.5]
+        (score,) = score_replies(self._built, [(self._items[doc["id"]], Reply(text or "", probability=probability))])
         return score if probability is not None else without_probability(score)
 
     def override_metric(self, metric_name: str) -> None:
         """Keep replies without scoring them, as lm-eval's option `--predict_only` asks."""
         super().override_metric(metric_name)
-        self._filters = [FilterEnsemble("none", [TakeFirst])]
+        self._set_filter(lambda resps, docs: [replies[0] for replies in resps])
         self._scored = False
 
-    def keep_replies(self) -> str | None:
-        """Save the replies to this task.
-
-        Returns:
-            The task's name with the file, or that there is none; None if there are no replies.
-        """
+    def _keep_replies(self) -> str | None:
+        """Save the replies to this task; return its name with the file, and None without replies."""
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
         if not replies or self._built.asks_for_probability:
             return None
         path = keep_replies(self._built, replies)
         return f"{self._built.task.name} ({path or 'could not be saved'})"
 
-    _scored = True
-    _instances = None  # lm-eval leaves it unset until requests are built
-
 
 def _build(config: Mapping[str, Any]) -> Built:
-    path = task_path(config)
-    task = task_of(TaskFile(path, config, key_places(path)))
+    path = _task_path(config)
+    try:
+        places = read_task_file(path).places
+    except UsageError:
+        places = {}  # a task that a program made without a file
+    task = task_of(TaskFile(path, config, places))
     options = Options.from_metadata(config.get("metadata") or {})
     built = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
     if unused := options.unused(task.task_options):
@@ -212,19 +268,59 @@ def _build(config: Mapping[str, Any]) -> Built:
     return built
 
 
+def _task_path(config: Mapping[str, Any]) -> Path:
+    """Return the file that defines a task, for error messages.
+
+    lm-eval passes on the path of a task that it found by its name. For a task that was named by its file
+    (`--tasks my_task.yaml`) the import hook remembers the path.
+    """
+    task, source = str(config.get("task")), (config.get("metadata") or {}).get("config_source", "inline")
+    paths: Mapping[str, str] = getattr(sys.modules.get("_halu_tasks_autoload"), "files", {})
+    return Path(paths.get(task, f"task {task}") if source == "inline" else source)
+
+
+def _lm_eval_config(built: Built) -> dict[str, Any]:
+    """Return the configuration of a task whose items are already rendered."""
+    decoding = built.decoding
+    generation: dict[str, Any] = {
+        "until": [],
+        "max_gen_toks": decoding.max_tokens,
+        "do_sample": decoding.temperature > 0,
+        "temperature": decoding.temperature,
+    }
+    if decoding.top_p is not None:
+        generation["top_p"] = decoding.top_p
+    output: dict[str, Any] = {"output_type": "generate_until", "generation_kwargs": generation}
+    if built.asks_for_probability:
+        output = {"output_type": "multiple_choice", "doc_to_choice": list(built.task.choices or ())}
+    return {
+        **output,
+        "test_split": "test",
+        "description": "system",
+        "doc_to_text": "prompt",
+        "doc_to_target": "target",
+        "fewshot_config": {"sampler": "first_n"},
+    }
+
+
+def _document(item: Item) -> dict[str, Any]:
+    """Return an item as lm-eval's document, which sample logs show."""
+    return {
+        **item.tags,
+        **item.gold,
+        "id": item.id,
+        "system": item.system,
+        "prompt": item.prompt,
+        "target": item.target,
+        "cluster": item.cluster,
+        "tags": list(item.tags),
+    }
+
+
 def _shown(texts: Sequence[str]) -> str:
     """Return the templates of all wordings, those after the first below a line of dashes."""
     return "\n---\n".join(texts) if any(texts) else ""
 
 
-def _remember(task: HaluTask) -> None:
-    if any(other.instances for other in _tasks_of_run.values()):
-        # lm-eval makes all tasks of a run before it builds requests, so those are another run's
-        _tasks_of_run.clear()
-    _tasks_of_run[task._built.task.name] = task
-
-
-def _keep_other_replies(name: str) -> list[str]:
-    """Save the replies to the tasks of this run other than `name`, and return what `keep_replies` says of each."""
-    kept = [task.keep_replies() for other, task in list(_tasks_of_run.items()) if other != name]
-    return [name for name in kept if name]
+def _weights(resps: Iterable[Any], docs: Iterable[Mapping[str, Any]]) -> list[Weight]:
+    return [(replies[0][0], doc.get(embedded.REPLY)) for replies, doc in zip(resps, docs, strict=True)]

@@ -55,7 +55,7 @@ def measure_agreement(
     if gold:
         raters[GOLD] = [item.target for item in items]
     measures = agreement(raters, [item.cluster for item in items])
-    figures = as_json({name: measure.estimate for name, measure in measures.items() if measure.estimate})
+    figures = as_json({name: estimate for name, (_, estimate) in measures.items() if estimate})
     record = {
         "task": built.task.name,
         "scoring": built.options.scoring,
@@ -64,7 +64,7 @@ def measure_agreement(
         "unparsed": {name: sum(label is None for label in labels) for name, labels in raters.items()},
         "metrics": figures["metrics"],
         "intervals": figures["intervals"],
-        "items": {name: measure.items for name, measure in measures.items()},
+        "items": {name: items for name, (items, _) in measures.items()},
         "version": built.version,
     }
     return record, {path: sum(item.id not in file for item in items) for path, file in zip(paths, files, strict=True)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, with_known_error
+from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, drawn_otherwise, with_known_error
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task
 
@@ -47,7 +47,9 @@ def label_warnings(task: Task, reference: ReferenceLabels | None, scores: Sequen
     """Warn of labels that fit no reply of a run, and of too few for its figures."""
     if reference is None or not any("labels" in score.measurements for score in scores):
         return []
-    return unused_labels(task, reference, number_used(scores)) + few_labels(task, scores)
+    biased = drawn_otherwise(scores)
+    of_run = [f"{task.name}: {biased}"] if biased else few_labels(task, scores)
+    return unused_labels(task, reference, number_used(scores)) + of_run
 
 
 def number_used(scores: Sequence[Score]) -> int:

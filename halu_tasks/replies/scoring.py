@@ -25,7 +25,7 @@ from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.reference import check_reference, with_known_errors
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
-from halu_tasks.scorers.reader import UNSURE
+from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
 
@@ -234,7 +234,7 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
         A line if the coverage of a judged task (`JudgeSpec.coverage`) is lower after the revision, unless the 95%
         interval of a difference that varies between items includes 0; else nothing.
     """
-    from halu_tasks.scorers.statistics.paired import difference  # imports numpy, which listings avoid
+    from halu_tasks.scorers.statistics.differences import difference  # imports numpy, which listings avoid
 
     name = task.judged.coverage if task.judged else None
     metric = next((metric for metric in task.scoring[mode].metrics if metric.name == name), None)

@@ -30,7 +30,7 @@ from halu_tasks.results.comparability import Entry, different_settings, possible
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.methods.cost import total
+from halu_tasks.scorers.methods import total
 from halu_tasks.scorers.metrics import Estimate, ItemSums, Metric, by_cluster, estimates
 from halu_tasks.scorers.score import Score
 

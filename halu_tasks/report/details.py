@@ -24,13 +24,12 @@ from halu_tasks.report.board import Board, Column
 from halu_tasks.report.records import Json
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.benchmarks.localization import places
+from halu_tasks.scorers.benchmarks.strings import places
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import BINS, brier, ece
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}

@@ -11,16 +11,18 @@ from itertools import combinations
 from halu_tasks.report.board import Board, Column, Mean
 from halu_tasks.report.records import Comparison, EntryPair, Json
 from halu_tasks.results.comparability import Entry
-from halu_tasks.scorers.statistics.paired import differences_of, items_of, without_clusters
-from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
-from halu_tasks.scorers.statistics.simultaneous import (
+from halu_tasks.scorers.statistics.differences import (
     LEVEL,
     Contrast,
-    adjusted_equality,
     adjusted_p_values,
+    differences_of,
+    holm,
     influence,
+    items_of,
     rank_ranges,
+    without_clusters,
 )
+from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
 
 Ranks = Mapping[Entry, tuple[int, int]]
 """The confidence sets of ranks by entry."""
@@ -46,7 +48,8 @@ def differences(board: Board, margin: float | None = None) -> tuple[Comparison, 
         places += [column for column in board.columns if column.main == main]
         alone = [(place, *one) for place in places for one in _pairs(place, board, margin)]
         family = [contrast for _, _, contrast in alone]
-        p_values = zip(adjusted_p_values(family), adjusted_equality(family), strict=True)
+        equal = holm([pair.difference.p_equal for _, pair, _ in alone])
+        p_values = zip(adjusted_p_values(family), equal, strict=True)
         tested = [_tested(pair, place, *p) for (place, pair, _), p in zip(alone, p_values, strict=True)]
         ranks |= {place: _ranks(place, board, tested) for place in places}
         pairs += tested
@@ -93,7 +96,7 @@ def _pairs(place: Column | Mean, board: Board, margin: float | None) -> Iterator
                     items_needed=items_needed(difference),
                     not_estimated=not_estimated(difference),
                 )
-                yield pair, Contrast(difference.value, difference.p, influences[i], influences[j], difference.p_equal)
+                yield pair, Contrast(difference.value, difference.p, influences[i], influences[j])
 
 
 def _tested(pair: EntryPair, place: Column | Mean, p: float | None, p_equal: float | None) -> EntryPair:
@@ -140,14 +143,14 @@ def _rule(main: int, apart: int, margin: float | None) -> str:
         return ""
     families = [f"{_number(main)} between models on main tasks and group means"] if main else []
     families += [f"{_number(apart)} in results shown apart"] if apart else []
-    equal = "" if margin is None else f", “equal” (within ±{margin:g})"
     several = len(families) > 1
     analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
+    equal = "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is at most 5%, too (Holm)."
     return (
-        f"“Better”{equal}, “open” and ranks come from {analyses}. The probability of any false claim in "
+        f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "
         f"{'each' if several else 'it'} is at most 5% (p values adjusted by the step-down maximum of a bootstrap "
-        "over clusters). Intervals are of one pair on one task alone, so an interval can exclude 0 although the pair "
-        "is open."
+        f"over clusters).{equal} Intervals are of one pair on one task alone, so an interval can exclude 0 although "
+        "the pair is open."
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.scorers.statistics.paired import Difference
+from halu_tasks.scorers.statistics.differences import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
 
 FREQUENT = 0.01

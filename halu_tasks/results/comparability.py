@@ -10,7 +10,7 @@ from itertools import combinations
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.statistics.paired import same_items
+from halu_tasks.scorers.statistics.differences import same_items
 from halu_tasks.tasks import Task
 
 _HASH = re.compile(r"\b[0-9a-f]{40,}\b")

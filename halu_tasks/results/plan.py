@@ -10,7 +10,7 @@ from halu_tasks.results.comparability import chosen_metrics, why_not_paired
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import by_cluster, estimate
-from halu_tasks.scorers.statistics.paired import difference, items_of
+from halu_tasks.scorers.statistics.differences import difference, items_of
 from halu_tasks.scorers.statistics.planning import (
     Variances,
     affordable,

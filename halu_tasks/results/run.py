@@ -15,9 +15,9 @@ from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import ReplyWarning, RequestInfo, failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.methods.cost import Cost
+from halu_tasks.scorers.methods import Cost
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.tasks import Provenance, Task
 from halu_tasks.tasks.prompts import Decoding
 

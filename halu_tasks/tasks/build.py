@@ -156,8 +156,7 @@ class Built:
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
         """All metrics of the task in the mode of these options, with those of several wordings."""
-        from halu_tasks.scorers.reader import with_reader
-        from halu_tasks.scorers.wordings import with_wordings
+        from halu_tasks.scorers.option_metrics import with_reader, with_wordings
 
         metrics = with_wordings(self.scoring.metrics, self.wordings)
         return with_reader(metrics) if self.reader else metrics

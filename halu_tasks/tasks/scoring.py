@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question
-from halu_tasks.scorers.answer import Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, INFERRED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
@@ -22,7 +22,7 @@ from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import Score, mark_empty
-from halu_tasks.scorers.statistics.probability import with_probability
+from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.schema import KeyFault, Keys, Mode, OptionName, Strings, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
@@ -35,7 +35,7 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 
 Real replies that continue with another question after their answer do so much earlier.
 """
-_IN_PAPER: Mapping[Outcome, Outcome] = {"abstained": "unparsed", "inferred": "answered"}
+_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: "answered"}
 _WITHOUT_LABELS = {"spans": Spans, "strings": StringsAnswer, "judged_text": JudgedText}
 
 
@@ -195,9 +195,9 @@ class Scoring(Keys):
             splits += [part.only(tag, value, f"{entry.metric}_{value}") for tag in entry.by for value in self.tags[tag]]
         if not listed:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
-        if "unparsed" not in metrics:
+        if UNPARSED not in metrics:
             raise KeyFault("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_unparsed)")
-        shares = [metrics["unparsed"], *(self.answer.outcome_metrics() if mode == "strict" else ())]
+        shares = [metrics[UNPARSED], *(self.answer.outcome_metrics() if mode == "strict" else ())]
         names = {metric.name for metric in listed}
         return (*listed, *(share for share in shares if share.name not in names), *splits)
 
@@ -217,7 +217,7 @@ class Scoring(Keys):
         """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
         if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
             return None
-        from halu_tasks.scorers.reader import reader_spec  # imports numpy, which listings avoid
+        from halu_tasks.scorers.option_metrics import reader_spec  # imports numpy, which listings avoid
 
         return reader_spec(about, self.answer.labels)
 
@@ -239,12 +239,12 @@ class Scoring(Keys):
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scorers[mode].score(item, text, labels)
         abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
-        return replace(score, outcome="abstained" if abstains else score.outcome, verdicts=verdicts or ())
+        return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply, questions: Sequence[str]) -> Score:
         for text in self._readings(mode, reply.text, questions):
             score = self.scorers[mode].score(item, text, None)
-            if score.outcome != "unparsed":
+            if score.outcome != UNPARSED:
                 break
         return with_probability(score, reply.probability)
 
@@ -253,7 +253,7 @@ class Scoring(Keys):
         assert self.read
         for text in self._readings("strict", reply, questions):
             answer = self.read(text)
-            if answer.outcome != "unparsed":
+            if answer.outcome != UNPARSED:
                 break
         return answer
 
@@ -284,7 +284,7 @@ class Scoring(Keys):
         """Whether a text declares a label, or declines to."""
         assert self.read
         answer = self.read(text)
-        return answer.outcome != "unparsed" and not answer.inferred
+        return answer.outcome != UNPARSED and not answer.inferred
 
 
 def _check_unique(names: Sequence[str], reason: str) -> None:

@@ -252,8 +252,7 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers.reader import was_read, with_reader
-        from halu_tasks.scorers.wordings import with_wordings, wordings_of
+        from halu_tasks.scorers.option_metrics import was_read, with_reader, with_wordings, wordings_of
 
         metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
         return with_reader(metrics) if self.read and was_read(scores) else metrics

@@ -8,12 +8,10 @@ that find the same matches. Where authors released no evaluator, a reply has to 
 from __future__ import annotations
 
 import re
-from collections import deque
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.expmatch import Parts, split
-from halu_tasks.scorers.benchmarks.halueval import CUE
 from halu_tasks.scorers.reading.questions import FACTUAL, NO, NON_FACTUAL, YES
 from halu_tasks.text.spans import Span, char_counts
 
@@ -21,11 +19,9 @@ from halu_tasks.text.spans import Span, char_counts
 
 _FINAL_VERDICT = re.compile(r"final\s+verdict", re.IGNORECASE)
 _TRUE_FALSE = re.compile(r"true|false", re.IGNORECASE)
-_AB = re.compile(r"[ab]", re.IGNORECASE)
+_AB_OR_ANSWER_AB = re.compile(r"(?=answer\s*([ab])|)([ab])", re.IGNORECASE)
 _AB_OR_LINE_END = re.compile(r"[ab\n]", re.IGNORECASE)
 _CORRECT = re.compile(r"correct", re.IGNORECASE)
-_ANSWER_AB = re.compile(r"answer\s*([ab])", re.IGNORECASE)
-_ENDS_IN_ANSWER = re.compile(r"answer\Z", re.IGNORECASE)
 
 
 def published_true_false(reply: str) -> Answer[str]:
@@ -35,13 +31,9 @@ def published_true_false(reply: str) -> Answer[str]:
     false anywhere. The published figures count an unparsed reply as the wrong label.
     """
     marker = _FINAL_VERDICT.search(reply)
-    match = _TRUE_FALSE.search(reply, marker.end()) if marker else None
-    if match is None:
-        last = deque(_TRUE_FALSE.finditer(reply), maxlen=1)
-        if not last:
-            return Answer(None, "no true or false")
-        match = last[0]
-    return Answer("True" if match[0].lower() == "true" else "False")
+    words = _TRUE_FALSE.findall(reply, marker.end())[:1] if marker else []
+    words = words or _TRUE_FALSE.findall(reply)
+    return Answer(words[-1].capitalize()) if words else Answer(None, "no true or false")
 
 
 def published_pick(reply: str) -> Answer[str]:
@@ -57,30 +49,18 @@ def published_pick(reply: str) -> Answer[str]:
 
 def _letter_before_correct(reply: str) -> str | None:
     """Find the first a or b that is followed by "correct" on its line, in linear time."""
-    start = 0
-    for correct in _CORRECT.finditer(reply):
-        line = reply.rfind("\n", start, correct.start()) + 1 or start
-        letter = _AB.search(reply, line, correct.start())
-        if letter is None:
-            start = correct.end()
-            continue
-        at = letter.start()
-        # "answer", line end, letter: the original starts its match at that "answer" and takes the letter
-        if not reply[max(line - 1, 0) : at].strip():
-            before = reply[:at].rstrip()
-            if _ENDS_IN_ANSWER.search(before, max(len(before) - 6, 0)):
-                return letter[0]
-        after = _ANSWER_AB.match(reply, at)
-        if after and _correct_on_line(reply, after.end()):
-            return after[1]
-        return letter[0]
+    corrects = [match.start() for match in _CORRECT.finditer(reply)]
+
+    def is_before_correct(at: int) -> bool:
+        after = bisect_left(corrects, at)
+        return after < len(corrects) and reply.find("\n", at, corrects[after]) < 0
+
+    for match in _AB_OR_ANSWER_AB.finditer(reply):
+        if match[1] and is_before_correct(match.end(1)):
+            return match[1]
+        if is_before_correct(match.end(2)):
+            return match[2]
     return None
-
-
-def _correct_on_line(reply: str, start: int) -> bool:
-    """Return whether "correct" occurs between `start` and the end of its line."""
-    end = reply.find("\n", start)
-    return _CORRECT.search(reply, start, len(reply) if end < 0 else end) is not None
 
 
 def _letter_after_verdict(reply: str) -> str | None:
@@ -164,6 +144,9 @@ def iou(text: str, gold: Iterable[str], predicted: Iterable[str]) -> float:
 
 # --- HaluEval ----------------------------------------------------------------------------------------------
 
+CUE = "#Your Judgement#"
+"""The heading of the judgement after a chain of thought."""
+
 
 def published_reasoned_judgement(reply: str) -> Answer[str]:
     """Read the judgement after the last cue as the authors' evaluator does (`paper`)."""
@@ -200,17 +183,12 @@ def published_clean(text: str) -> str:
     return text
 
 
-def published_parts(text: str) -> Parts:
-    """Return the parts of a cleaned text, its label cut off where it is written in one case throughout."""
+def published_explanation(text: str) -> str:
+    """Return a cleaned text without its label if that is written in one case throughout, else from its first letter."""
     text = text.strip()
-    for label in ("non-factual", NON_FACTUAL, "factual", FACTUAL):
-        if text.startswith(label):
-            text = text.removeprefix(label)
-            break
-    else:
-        first = next((at for at, char in enumerate(text) if char.isalpha()), None)
-        text = text if first is None else text[first:]
-    return split(text.lstrip(" .,;:'\"\n"))
+    label = next(filter(text.startswith, ("non-factual", NON_FACTUAL, "factual", FACTUAL)), "")
+    first_letter = next((at for at, char in enumerate(text) if char.isalpha()), 0)
+    return text[len(label) or first_letter :].lstrip(" .,;:'\"\n")
 
 
 # --- without a released evaluator ----------------------------------------------------------------------------

@@ -8,33 +8,17 @@ labelled, Krippendorff's alpha on those with two labels or more. Each figure the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import NamedTuple
+from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import Estimate, jackknife, ratio
+from halu_tasks.scorers.columns import Array, Columns
+from halu_tasks.scorers.metrics import ErrorModel, Estimate, Metric, estimate, ratio
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Labels = Sequence[str | None]
 """One rater's labels of N items; None for an item without a label."""
-
-_MISSING = -1
-"""The code of a missing label."""
-
-
-class Measured(NamedTuple):
-    """A measure of agreement.
-
-    Attributes:
-        items: The number of items that it rests on.
-        estimate: The estimate; None if it is undefined.
-    """
-
-    items: int
-    estimate: Estimate | None
 
 
 def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -51,10 +35,9 @@ def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None 
     Raises:
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
-    coded, names = _complete(_coded(raters), clusters)
-    squares = (_counts(coded) ** 2).sum(axis=1)
-    pairs = len(raters) * (len(raters) - 1)
-    return _estimate(ratio, np.stack([squares - len(raters), np.full(len(coded), pairs)], axis=1), names, (0.0, 1.0))
+    counts = _counts(raters, len(raters))
+    pairs = len(raters) * (len(raters) - 1) * counts.any(axis=1)
+    return _estimate([(counts**2 - counts).sum(axis=1), pairs], ratio, clusters, (0.0, 1.0))
 
 
 def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -74,19 +57,22 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
     Raises:
         ValueError: There are no items, or the sequences differ in length.
     """
-    coded, names = _complete(_coded([one, other]), clusters)
-    labels = int(coded.max(initial=0)) + 1
-    cells = np.zeros((len(coded), labels, labels))
-    cells[np.arange(len(coded)), coded[:, 0], coded[:, 1]] = 1
+    counts = _counts([one, other], 2)
+    labels = sorted({label for label in (*one, *other) if label is not None})
+    complete = counts.any(axis=1)
+    is_label = [
+        [np.array([given == label for given in rater]) & complete for label in labels] for rater in (one, other)
+    ]
 
     def kappa(sums: Array) -> Array:
-        table = sums.reshape(*sums.shape[:-1], labels, labels)
-        n = table.sum(axis=(-2, -1))
-        by_chance = _over((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), n**2)
-        agreed = _over(np.trace(table, axis1=-2, axis2=-1), n)
-        return _over(agreed - by_chance, np.where(by_chance < 1 - 1e-12, 1 - by_chance, 0.0))
+        n, agreed, *of_labels = np.moveaxis(sums, -1, 0)
+        firsts, seconds = np.array(of_labels).reshape(2, len(labels), *n.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_chance = (firsts * seconds).sum(axis=0) / n**2
+            return np.asarray(np.where(by_chance < 1 - 1e-12, (agreed / n - by_chance) / (1 - by_chance), np.nan))
 
-    return _estimate(kappa, cells.reshape(len(coded), labels**2), names, (-1.0, 1.0), _counts(coded))
+    agreed = (counts == 2).any(axis=1)
+    return _estimate([complete, agreed, *is_label[0], *is_label[1]], kappa, clusters, (-1.0, 1.0), counts)
 
 
 def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -105,24 +91,24 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
     Raises:
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
-    coded = _coded(raters)
-    counts = _counts(coded)
+    counts = _counts(raters, 2)
     given = counts.sum(axis=1)
-    counts[given < 2] = 0
     # the pairs of different labels of an item, each counted 1 / (labels of the item - 1) times
-    different = np.where(given > 1, (given**2 - (counts**2).sum(axis=1)) / np.maximum(given - 1, 1), 0)
+    different = (given**2 - (counts**2).sum(axis=1)) / np.maximum(given - 1, 1)
 
     def alpha(sums: Array) -> Array:
         labels = sums[..., 1:]
         number = labels.sum(axis=-1)
         by_chance = number**2 - (labels**2).sum(axis=-1)
-        return 1 - _over((number - 1) * sums[..., 0], by_chance)
+        return 1 - ratio(np.stack([(number - 1) * sums[..., 0], by_chance], axis=-1))
 
-    return _estimate(alpha, np.column_stack([different, counts]), clusters, (-1.0, 1.0), counts)
+    return _estimate([different, *counts.T], alpha, clusters, (-1.0, 1.0), counts)
 
 
-def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Measured]:
-    """Compute all measures of agreement by name.
+def agreement(
+    raters: Mapping[str, Labels], clusters: Sequence[str] | None = None
+) -> dict[str, tuple[int, Estimate | None]]:
+    """Compute all measures of agreement by name, each with the number of items that it rests on.
 
     These are `pairwise_agreement` and `krippendorff_alpha` of all raters, and `agreement (a, b)` and
     `cohen_kappa (a, b)` of each pair.
@@ -135,85 +121,63 @@ def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = Non
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     everyone = list(raters.values())
-    given = _coded(everyone) != _MISSING
-    complete = int(given.all(axis=1).sum())
     measures = {
-        "pairwise_agreement": Measured(complete, pairwise_agreement(everyone, clusters)),
-        "krippendorff_alpha": Measured(int((given.sum(axis=1) > 1).sum()), krippendorff_alpha(everyone, clusters)),
+        "pairwise_agreement": (_number(everyone, len(everyone)), pairwise_agreement(everyone, clusters)),
+        "krippendorff_alpha": (_number(everyone, 2), krippendorff_alpha(everyone, clusters)),
     }
-    for (i, one), (j, other) in combinations(enumerate(raters), 2):
-        both = int((given[:, i] & given[:, j]).sum())
-        pair = raters[one], raters[other]
-        measures[f"agreement ({one}, {other})"] = Measured(both, pairwise_agreement(pair, clusters))
-        measures[f"cohen_kappa ({one}, {other})"] = Measured(both, cohen_kappa(*pair, clusters))
+    for one, other in combinations(raters, 2):
+        pair = (raters[one], raters[other])
+        measures[f"agreement ({one}, {other})"] = _number(pair, 2), pairwise_agreement(pair, clusters)
+        measures[f"cohen_kappa ({one}, {other})"] = _number(pair, 2), cohen_kappa(*pair, clusters)
     return measures
 
 
-def _coded(raters: Sequence[Labels]) -> npt.NDArray[np.int64]:
-    """Encode the labels as integers from 0, and missing ones as `_MISSING`, shape (N, R)."""
+def _counts(raters: Sequence[Labels], fewest: int) -> Array:
+    """Count how often each item has each label, shape (N, L); never, if it has fewer than `fewest` labels."""
     if len(raters) < 2:
         raise ValueError(f"expected two or more raters, got {len(raters)}")
     sizes = {len(labels) for labels in raters}
     if len(sizes) > 1 or not max(sizes):
         raise ValueError(f"every rater must label the same items, got {' and '.join(map(str, sorted(sizes)))} labels")
-    codes: dict[str | None, int] = {None: _MISSING}
-    rows = [[codes.setdefault(label, len(codes) - 1) for label in row] for row in zip(*raters, strict=True)]
-    return np.array(rows)
+    names = {label: column for column, label in enumerate(dict.fromkeys(chain(*zip(*raters, strict=True))))}
+    counts = np.zeros((max(sizes), len(names)))
+    for rater in raters:
+        np.add.at(counts, (np.arange(len(rater)), np.array([names[label] for label in rater])), 1)
+    if None in names:
+        counts[:, names[None]] = 0
+    counts[counts.sum(axis=1) < fewest] = 0
+    return counts
 
 
-def _complete(
-    coded: npt.NDArray[np.int64], clusters: Sequence[str] | None
-) -> tuple[npt.NDArray[np.int64], Sequence[str] | None]:
-    """Select the items that all raters labelled, and their clusters."""
-    _check_clusters(clusters, len(coded))
-    kept = (coded != _MISSING).all(axis=1)
-    names = None if clusters is None else [clusters[item] for item in np.flatnonzero(kept).tolist()]
-    return coded[kept], names
-
-
-def _check_clusters(clusters: Sequence[str] | None, items: int) -> None:
-    if clusters is not None and len(clusters) != items:
-        raise ValueError(f"expected the clusters of {items} items, got {len(clusters)}")
-
-
-def _counts(coded: npt.NDArray[np.int64]) -> Array:
-    """Count how often each item has each label, shape (N, L)."""
-    codes = np.arange(int(coded.max(initial=0)) + 1)
-    return np.asarray((coded[:, :, None] == codes).sum(axis=1), dtype=np.float64)
-
-
-def _over(part: Array, whole: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(whole > 0, part / whole, np.nan))
+def _number(raters: Sequence[Labels], fewest: int) -> int:
+    return int(_counts(raters, fewest).any(axis=1).sum())
 
 
 def _estimate(
+    terms: Sequence[npt.ArrayLike],
     value: Value,
-    items: Array,
     clusters: Sequence[str] | None,
     bounds: tuple[float, float],
-    labels: Array | None = None,
+    counts: Array | None = None,
 ) -> Estimate | None:
-    """Estimate the value of the sums of `items`, shape (N, K), with its clustered jackknife error.
+    """Estimate a value of sums of terms of the items.
 
     Args:
-        value: The function that computes the value from sums.
-        items: What each item adds to the sums.
+        terms: What each item adds to each sum.
+        value: The function of the sums.
         clusters: The clusters of the items; None if each item is a cluster.
         bounds: The lowest and the highest possible value.
-        labels: For a value that compares labels, how often each item has each of them, shape (N, L). Like a metric of
-            two classes, the most common label and all others, it needs five clusters of each for an interval.
+        counts: For a value that compares labels, how often each item has each of them. Like a metric of two classes,
+            the most common label and all others, it needs five clusters of each for an interval.
     """
-    _check_clusters(clusters, len(items))
-    if not len(items):
-        return None
-    names = clusters if clusters is not None else range(len(items))
-    _, number = np.unique(np.asarray(names), return_inverse=True)
-    table = np.zeros((int(number.max()) + 1, items.shape[1]))
-    np.add.at(table, number, items)
-    if labels is None:
-        return jackknife(value, items.sum(axis=0), table, bounds)
-    common = int(labels.sum(axis=0).argmax())
-    both = np.stack([labels[:, common], labels.sum(axis=1) - labels[:, common]], axis=1)
-    classes = np.stack([np.bincount(number.ravel(), column) > 0 for column in both.T], axis=1)
-    return jackknife(value, items.sum(axis=0), table, bounds, classes)
+    items = len(np.asarray(terms[0]))
+    if clusters is not None and len(clusters) != items:
+        raise ValueError(f"expected the clusters of {items} items, got {len(clusters)}")
+    names, cluster = np.unique(np.arange(items) if clusters is None else clusters, return_inverse=True)
+    classes = []
+    if counts is not None:
+        common = int(counts.sum(axis=0).argmax())
+        classes = [counts[:, common] > 0, counts.sum(axis=1) > counts[:, common]]
+    error = ErrorModel(classes=(lambda columns: classes) if classes else None, averaged=True)
+    metric = Metric("agreement", lambda columns: tuple(terms), range=bounds, value=value, error=error)
+    return estimate(metric, Columns(lambda name: np.zeros(items), cluster.ravel(), len(names)))

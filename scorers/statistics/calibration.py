@@ -1,4 +1,4 @@
-"""Metrics of the probability of a label: how well it ranks items, how well it is calibrated, and at a tuned threshold.
+"""Probabilities of a label, and their metrics: ranking, calibration, and labels at a tuned threshold.
 
 An item without a probability counts as 0.5 in the Brier score and the calibration error, ties with every other item in
 the area under the ROC curve, and is never retrieved in the average precision. All metrics are undefined if no item has
@@ -8,8 +8,9 @@ a probability.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,83 @@ import numpy.typing as npt
 from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import NO_ERROR, ErrorModel, Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.score import Score
+
+# --- probabilities of tokens ------------------------------------------------------------------------------
+
+FACT = "probability"
+"""The measurement with the probability, 0 to 1, of the first of a task's two labels."""
+
+MISSING = "no_probability"
+"""The measurement, 1, of an item without a probability in a run that asks for one."""
+
+
+class TokenProbabilities(NamedTuple):
+    """One token of a reply.
+
+    Attributes:
+        text: The token.
+        logprobs: The natural log-probabilities of the token and its alternatives.
+    """
+
+    text: str
+    logprobs: Mapping[str, float]
+
+
+def probability_of(tokens: Sequence[TokenProbabilities], choices: tuple[str, str], answer: str) -> float | None:
+    """Compute the probability of the first of two choices at the last token that states the answer.
+
+    Tokens are compared with the choices without case and without surrounding white space and punctuation.
+
+    Args:
+        tokens: The tokens of the reply.
+        choices: The two choices.
+        answer: The choice that was read from the reply.
+
+    Returns:
+        The probability, normalised over the two choices, 0 to 1; None if no single token states the answer.
+    """
+    words = [choice.casefold() for choice in choices]
+    for token in reversed(tokens):
+        if _word(token.text) != answer.casefold():
+            continue
+        mass = [
+            math.fsum(math.exp(logprob) for text, logprob in token.logprobs.items() if _word(text) == word)
+            for word in words
+        ]
+        return mass[0] / sum(mass) if sum(mass) > 0 else None
+    return None
+
+
+def probability_of_likelihoods(first: float, second: float) -> float | None:
+    """Compute the probability, 0 to 1, of the first of two answers from their log-likelihoods; None if they are NaN."""
+    if math.isnan(first):
+        return None
+    if first == -math.inf or second == -math.inf:
+        return float(first > second)
+    return 1 / (1 + math.exp(min(second - first, 700.0)))
+
+
+def _word(text: str) -> str:
+    return text.strip(" \t\r\n\u2581\u0120\"'*_.,:;!()[]").casefold()
+
+
+def with_probability(score: Score, probability: float | None) -> Score:
+    """Add the probability, unless it is None, to the measurements."""
+    return score if probability is None else replace(score, measurements={**score.measurements, FACT: probability})
+
+
+def has_probability(score: Score) -> bool:
+    """Return whether a score has a probability, or should have one."""
+    return FACT in score.measurements or MISSING in score.measurements
+
+
+def without_probability(score: Score) -> Score:
+    """Mark the score of an item that should have a probability and has none."""
+    return replace(score, measurements={**score.measurements, MISSING: 1.0})
+
+
+# --- metrics ----------------------------------------------------------------------------------------------
 
 Column = npt.NDArray[Any]
 

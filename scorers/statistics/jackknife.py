@@ -167,4 +167,4 @@ class Spread(NamedTuple):
         if clusters < 2 or undefined_clusters:
             return cls(clusters, classes, 0.0, None)
         bias = (clusters - 1) * float(powers[0]) / clusters
-        return cls(clusters, classes, bias, Moments.of_values(clusters, np.array(powers)))
+        return cls(clusters, classes, bias, Moments.of(clusters, np.array(powers)))

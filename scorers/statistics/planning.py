@@ -20,6 +20,8 @@ The power is that of a t-test over clusters. `tests/power_of_plans.py` prints th
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,7 +31,7 @@ from scipy.special import nctdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import Difference, difference
+from halu_tasks.scorers.statistics.differences import Difference, difference
 
 POWER = 0.8
 """The usual probability with which a difference is to be detected."""
@@ -61,16 +63,10 @@ def clusters_needed(variance: float, difference: float, power: float = POWER, le
         power: The power.
         level: The significance level of the test.
     """
-    low, high = 1, 2
-    while power_reached(variance, high, difference, level) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if power_reached(variance, middle, difference, level) < power:
-            low = middle
-        else:
-            high = middle
-    return high
+    most = 2
+    while power_reached(variance, most, difference, level) < power:
+        most *= 2
+    return bisect_left(range(2, most), power, key=lambda n: power_reached(variance, n, difference, level)) + 2
 
 
 def detectable(variance: float, clusters: int, power: float = POWER, level: float = LEVEL) -> float | None:
@@ -180,16 +176,15 @@ def affordable(variances: Variances, calls: int, available: int | None = None) -
     Returns:
         The runs; empty if there are no calls.
     """
-    repeats = [2**power for power in range(7)] if variances.within is not None else [1]
+    repeats = {2**power for power in range(7)} if variances.within is not None else {1}
     if available and variances.within is not None:
         # with all items, as many repeats as the calls buy
-        repeats.append(calls // available)
-    designs = {}
-    for epochs in repeats:
-        items = min(calls // epochs, available or calls) if epochs else 0
-        if items:
-            designs[epochs] = Design(items, max(round(items / variances.cluster_size), 1), epochs)
-    return sorted(designs.values(), key=lambda design: (variances.stderr(design.items, design.epochs), design.epochs))
+        repeats.add(calls // available)
+    designs = []
+    for epochs in repeats - {0}:
+        if items := min(calls // epochs, available or calls):
+            designs.append(Design(items, max(round(items / variances.cluster_size), 1), epochs))
+    return sorted(designs, key=lambda design: (variances.stderr(design.items, design.epochs), design.epochs))
 
 
 def assumed(
@@ -222,18 +217,16 @@ def assumed(
         raise ValueError(f"shares must be between 0 and 1, got {share:g} and {other:g}")
     if (correlation is None) == (discordance is None):
         raise ValueError("expected either a correlation or a discordance")
-    products = share * (1 - share), other * (1 - other)
     if discordance is None:
         assert correlation is not None
-        both = share * other + correlation * math.sqrt(products[0] * products[1])
+        both = share * other + correlation * math.sqrt(share * (1 - share) * (other * (1 - other)))
         if not max(share + other - 1, 0) - 1e-9 <= both <= min(share, other) + 1e-9:
             raise ValueError(f"shares {share:g} and {other:g} cannot have the correlation {correlation:g}")
         discordance = share + other - 2 * both
     if not abs(difference) - 1e-9 <= discordance <= min(share + other, 2 - share - other) + 1e-9:
         raise ValueError(f"shares {share:g} and {other:g} cannot have the discordance {discordance:g}")
     total = discordance - difference**2
-    replies = None if within is None else 2 * within
-    if replies is not None and not 0 <= replies <= total:
+    if within is not None and not 0 <= 2 * within <= total:
         raise ValueError(
             f"the variance within items must be from 0 to {total / 2:.4g}, half the variance of the difference of "
             f"single replies, got {within:g}"
@@ -241,7 +234,7 @@ def assumed(
     effect = 1 + (cluster_size - 1) * intraclass
     if cluster_size < 1 or effect <= 0:
         raise ValueError(f"clusters of {cluster_size:g} items cannot have the intraclass correlation {intraclass:g}")
-    return Variances((total - (replies or 0.0)) * effect, replies, cluster_size)
+    return Variances((total - 2 * (within or 0.0)) * effect, None if within is None else 2 * within, cluster_size)
 
 
 def of_difference(one_model: Variances, correlation: float) -> Variances:
@@ -275,17 +268,14 @@ def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
     if not metric.item:
         raise ValueError(f"{metric.name} has no value for single items, and so no variance between and within them")
     figure = difference(metric, runs[0], runs[1]) if len(runs) > 1 else estimate(metric, by_cluster(runs[0]))
-    stderr = figure and figure.stderr
-    if stderr is None:
+    if figure is None or figure.stderr is None:
         return None
     used = [s for s in runs[0] if metric.tag_filter is None or metric.tag_filter in s.tags.items()]
     items = len({s.id for s in used})
     within = _within(metric, runs)
-    observed = stderr**2 * items
-    cluster_size = items / len({s.cluster for s in used})
-    if within is None:
-        return Variances(observed, None, cluster_size)
-    return Variances(max(observed - within * items / len(used), 0.0), within, cluster_size)
+    of_repeats = (within or 0.0) * items / len(used)
+    between = max(figure.stderr**2 * items - of_repeats, 0.0)
+    return Variances(between, within, items / len({s.cluster for s in used}))
 
 
 def _within(metric: Metric, runs: Sequence[Sequence[Score]]) -> float | None:
@@ -293,12 +283,12 @@ def _within(metric: Metric, runs: Sequence[Sequence[Score]]) -> float | None:
     assert metric.item
     sums = 0.0
     for scores in runs:
-        values: dict[str, list[float]] = {}
+        by_item: dict[str, list[float]] = defaultdict(list)
         for score in scores:
-            if metric.tag_filter is None or metric.tag_filter in score.tags.items():
-                values.setdefault(score.id, []).append(metric.item(score))
-        known = [[value for value in of_item if not math.isnan(value)] for of_item in values.values()]
-        variances = [float(np.var(of_item, ddof=1)) for of_item in known if len(of_item) > 1]
+            is_counted = metric.tag_filter is None or metric.tag_filter in score.tags.items()
+            if is_counted and not math.isnan(value := metric.item(score)):
+                by_item[score.id].append(value)
+        variances = [np.var(values, ddof=1) for values in by_item.values() if len(values) > 1]
         if not variances:
             return None
         sums += float(np.mean(variances))

@@ -117,7 +117,7 @@ names = [sorted(registry) for registry in (filter_registry, metric_registry, agg
 print(json.dumps([before, names, [get_filter("halu_verdict").__name__, get_metric("halu_iou").__name__]]))
 """
     (before, (filters, metrics, aggregations), made), errors = shown(code)
-    assert before == [] and made == ["VerdictFilter", "halu_iou"]
+    assert before == [] and made == ["verdict_filter", "halu_iou"]
     assert {"take_first", "halu_document", "halu_strings", "halu_verdict"} <= set(filters)
     assert {"exact_match", "halu_exact_match", "halu_expmatch", "halu_error_type", "halu_verdict"} <= set(metrics)
     assert {"mean", "halu_mean"} <= set(aggregations)

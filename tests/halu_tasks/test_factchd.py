@@ -16,7 +16,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.benchmarks.factchd import PATTERNS
+from halu_tasks.scorers.benchmarks.explanations import PATTERNS
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
 

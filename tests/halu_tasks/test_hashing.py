@@ -12,7 +12,7 @@ from halu_tasks.core.hashing import coin_flip, short_hash, stable_hash, stable_n
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.data.rows import text_id
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.methods.self_consistency import winner
+from halu_tasks.solvers.opinions import winner
 
 
 def test_a_hash_is_sha256_of_the_parts_joined_by_nul() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.scorers.benchmarks.factchd import LABELS
+from halu_tasks.scorers.benchmarks.explanations import LABELS
 
 Serve = Callable[..., Any]
 Run = Callable[..., Any]

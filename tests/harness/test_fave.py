@@ -15,7 +15,7 @@ from item_values import check_items
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.replies import scoring
-from halu_tasks.scorers.benchmarks.fave import cited_sentences, questions, score, summary_of
+from halu_tasks.scorers.benchmarks.judged import cited_sentences, score_summary, summary_of, summary_questions
 from halu_tasks.tasks import build
 
 Run = Callable[..., Any]
@@ -235,7 +235,7 @@ def test_a_failing_judge_is_counted(serve: Run, openai: Run, run_inspect: Run) -
 def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be(
     serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from halu_tasks.lm_eval_adapter import reply_filters
+    from halu_tasks.lm_eval_adapter import task as lm_eval_task
     from halu_tasks.lm_eval_adapter.models import ReplayLM
 
     # writes one made-up sentence of five; the judge fails on one that is supported
@@ -265,7 +265,7 @@ def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be
     assert warning in json.loads((tmp_path / "report" / "report.json").read_text())["warnings"][0]["text"]
     # both harnesses take over the handlers of loggers
     warnings: list[str] = []
-    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
+    monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
     monkeypatch.setattr(scoring.logger, "warning", warnings.append)
     judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_max_failures": 0.5}
     run_lm_eval(["fave"], ReplayLM(str(file)), {f"halu_{name}": value for name, value in judge.items()})
@@ -277,14 +277,14 @@ def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be
 def test_what_is_asked_about_odd_summaries() -> None:
     item = next(item for item in BUILT.items if any(not paper["abstract"] for paper in item.gold["papers"]))
     blank = next(paper for paper in item.gold["papers"] if not paper["abstract"])
-    (asked,) = questions(item, f"{blank['name']} found little.")
+    (asked,) = summary_questions(item, f"{blank['name']} found little.")
     assert "Abstract: (none)" in asked["papers"]
-    facts = score(item, f"{blank['name']} found little.", ["supported"]).measurements
+    facts = score_summary(item, f"{blank['name']} found little.", ["supported"]).measurements
     assert facts["blank"] == 1 and facts["hallucinations"] == 0
     for nothing in ("", "<think>I would", "Summary:"):
-        assert questions(item, nothing) == [] and summary_of(nothing) is None
-        assert score(item, nothing, []).measurements["hallucinations"] == 1
-    plain = score(item, "Nothing is cited here. Nor here.", [])
+        assert summary_questions(item, nothing) == [] and summary_of(nothing) is None
+        assert score_summary(item, nothing, []).measurements["hallucinations"] == 1
+    plain = score_summary(item, "Nothing is cited here. Nor here.", [])
     assert (
         plain.measurements["hallucinations"] == 0
         and plain.measurements["cited"] == 0

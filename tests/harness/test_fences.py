@@ -102,7 +102,6 @@ def completions(log: Any) -> str:
     ("method", "arguments"),
     [
         ("factored_verification", {"how": "reasoned"}),
-        ("factored_verification", {"how": "logprobs"}),
         ("selfcheck_prompt", {"samples": 2}),
     ],
 )

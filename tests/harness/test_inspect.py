@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
 import os
 import subprocess
@@ -134,17 +134,6 @@ def test_a_log_can_be_scored_again_without_the_data(
 
 
 @pytest.mark.slow
-def test_the_score_command_works_on_a_log(tmp_path: Path, run_inspect: Callable[..., Any]) -> None:
-    log = run_inspect("refact_localization_entity", "halu/oracle")
-    run = inspect(
-        "score", log.location, "--scorer", "halu_tasks/halu_score", "-S", "scoring=paper",
-        "--overwrite", "--action", "overwrite", cwd=tmp_path,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert set(figures(log)) - set(figures(read_eval_log(log.location))) >= {"exact", "char_f1"}
-
-
-@pytest.mark.slow
 def test_a_run_that_failed_half_way_resumes_and_asks_nothing_twice(
     tmp_path: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,28 +196,6 @@ def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -
     assert options.items() <= log.eval.metadata["halu_tasks"][0].items()
 
 
-def test_a_misspelt_option_is_an_error_and_one_of_a_sister_task_is_left_to_it(
-    run_inspect: Callable[..., Any],
-) -> None:
-    with pytest.raises(
-        UsageError, match=r"refact_correction has no option 'datta' \(did you mean 'data'\?\); options: data"
-    ):
-        run_inspect("refact_correction", "halu/oracle", {"datta": "x"})
-    with pytest.raises(UsageError, match="task factchd has no option 'subset'"):
-        run_inspect("factchd", "halu/oracle", {"subset": "single_error"})
-    # so that a file of tasks can be run whole with an option of one of them
-    assert run_inspect("refact_correction", "halu/oracle", {"both_orders": True}).eval.task_version == "2-A-sample"
-
-
-def test_an_option_that_a_group_has_not_is_told_in_the_groups_name(run_inspect: Callable[..., Any]) -> None:
-    with pytest.raises(UsageError) as raised:
-        run_inspect("halluverse25", "halu/oracle", {"language": "tr"})
-    told = "task halluverse25 has no option 'language' (did you mean 'lang'?); options: lang, data, "
-    assert str(raised.value).startswith(told)
-    with pytest.raises(UsageError, match=r"^task refact has no option 'subsets' \(did you mean 'subset'\?\)"):
-        run_inspect("refact", "halu/oracle", {"subsets": "single_error"})
-
-
 @pytest.mark.slow
 def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_path: Path) -> None:
     arguments = ("eval", "halu_tasks/halueval_summarization", "-T", "data=sample", "--model", "halu/baseline")
@@ -253,33 +220,53 @@ def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..
     assert (config.max_tokens, config.temperature, config.top_p) == (512, 1.0, 0.7)
 
 
-@pytest.mark.slow
-def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None:
-    hostile = ["\x00\x07\x1b[31m", "\u202e\u2066Final Verdict: B", "<think>" + "x" * 1000, "A" * 1_000_000, ""]
-    seen: list[str] = []
-
-    def reply(input: Any, *_: Any) -> ModelOutput:
-        seen.append(hostile[len(seen) % len(hostile)])
-        output = ModelOutput.from_content("mockllm", seen[-1])
-        output.usage = ModelUsage()
-        return output
-
-    (log,) = inspect_eval(
-        "halu_tasks/refact_judgment_comparative", model=get_model("mockllm/model", custom_outputs=reply),
-        task_args={"data": "sample"}, log_dir=str(tmp_path), display="log",
-    )  # fmt: skip
-    read = read_eval_log(log.location)
-    assert len(read.samples) == 32
-    reasons = {sample.scores["halu_score"].explanation for sample in read.samples}
-    assert {"unclosed reasoning", "empty"} <= reasons
-    assert json.dumps(figures(read)) == json.dumps(figures(log))
+def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Callable[..., Any]) -> None:
+    log = run_inspect("halueval_summarization", "halu/oracle", {"probability": True, "split": "test20"})
+    assert log.eval.task_version == "1-A-sample-test20-probability" and len(log.samples) == 10
+    assert log.eval.model_generate_config.logprobs or log.plan.config.logprobs
+    found = figures(log)
+    assert (found["roc_auc"], found["no_probability"]) == (1.0, 0.0)
 
 
-@pytest.mark.slow
-def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path) -> None:
-    said = iter(
-        ["There are no hallucinated passages in the answer.", "I cannot determine which passages are wrong.", "<think>"]
-    )
+@pytest.mark.parametrize(
+    ("task", "option", "message"),
+    [
+        (
+            "refact_correction",
+            "datta",
+            "task refact_correction has no option 'datta' (did you mean 'data'?); options: data",
+        ),
+        (
+            "halluverse25",
+            "language",
+            "task halluverse25 has no option 'language' (did you mean 'lang'?); options: lang, ",
+        ),
+        ("refact", "subsets", "task refact has no option 'subsets' (did you mean 'subset'?)"),
+    ],
+)
+def test_a_misspelt_option_is_an_error(task: str, option: str, message: str, run_inspect: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError) as raised:
+        run_inspect(task, "halu/oracle", {option: "x"})
+    assert str(raised.value).startswith(message)
+
+
+def test_an_option_of_other_tasks_is_warned_of(
+    run_inspect: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """So that a file of tasks can be run whole with an option of one of them."""
+    log = run_inspect("refact_correction", "halu/oracle", {"both_orders": True})
+    assert log.eval.task_version == "2-A-sample"
+    assert "refact_correction has no use for both_orders" in caplog.text
+
+
+def test_an_unknown_embedded_model_says_which_there_are() -> None:
+    with pytest.raises(UsageError, match="known: halu/oracle, halu/baseline, halu/replay"):
+        get_model("halu/gold")
+
+
+def replying(task: str, replies: list[str], folder: Path, **arguments: Any) -> Any:
+    """The log of a task on the sample by a model with these replies in turn."""
+    said = itertools.cycle(replies)
 
     def reply(*_: Any) -> ModelOutput:
         output = ModelOutput.from_content("mockllm", next(said))
@@ -287,26 +274,29 @@ def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path)
         return output
 
     (log,) = inspect_eval(
-        "halu_tasks/halueval_general_localization", model=get_model("mockllm/model", custom_outputs=reply),
-        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none", limit=3, max_connections=1,
+        f"halu_tasks/{task}", model=get_model("mockllm/model", custom_outputs=reply), task_args={"data": "sample"},
+        log_dir=str(folder), display="log", **arguments,
     )  # fmt: skip
-    assert log.status == "success" and log.samples, log.error
-    scores = [score for sample in log.samples for score in (sample.scores or {}).values()]
-    outcomes = {(score.metadata or {})["halu_tasks"]["score"]["outcome"]: score.answer for score in scores}
-    assert outcomes == {"answered": "[]", "abstained": None, "unparsed": None}
-    assert figures(log)["abstained"] == figures(log)["unparsed"] == pytest.approx(1 / 3)
+    return read_eval_log(log.location)
 
 
 @pytest.mark.slow
-def test_an_unknown_embedded_model_says_which_there_are(tmp_path: Path) -> None:
-    run = inspect("eval", "halu_tasks/refact_correction", "--model", "halu/gold", "-T", "data=sample", cwd=tmp_path)
-    assert run.returncode != 0
-    assert "known: halu/oracle, halu/baseline, halu/replay" in run.stdout + run.stderr
+def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None:
+    hostile = ["\x00\x07\x1b[31m", "\u202e\u2066Final Verdict: B", "<think>" + "x" * 1000, "A" * 1_000_000, ""]
+    log = replying("refact_judgment_comparative", hostile, tmp_path)
+    assert len(log.samples) == 32 and figures(log)["empty"] > 0
+    assert {"unclosed reasoning", "empty"} <= {sample.scores["halu_score"].explanation for sample in log.samples}
 
 
-def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Callable[..., Any]) -> None:
-    log = run_inspect("halueval_summarization", "halu/oracle", {"probability": True, "split": "test20"})
-    assert log.eval.task_version == "1-A-sample-test20-probability" and len(log.samples) == 10
-    assert log.eval.model_generate_config.logprobs or log.plan.config.logprobs
-    found = figures(log)
-    assert (found["roc_auc"], found["no_probability"]) == (1.0, 0.0)
+@pytest.mark.slow
+def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path) -> None:
+    said = [
+        "There are no hallucinated passages in the answer.",
+        "I cannot determine which passages are wrong.",
+        "<think>",
+    ]
+    log = replying("halueval_general_localization", said, tmp_path, limit=3, max_connections=1)
+    scores = [score for sample in log.samples for score in sample.scores.values()]
+    outcomes = {score.metadata["halu_tasks"]["score"]["outcome"]: score.answer for score in scores}
+    assert outcomes == {"answered": "[]", "abstained": None, "unparsed": None}
+    assert figures(log)["abstained"] == figures(log)["unparsed"] == pytest.approx(1 / 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import zipfile
 from importlib import import_module, metadata
@@ -32,6 +31,7 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     rows = re.findall(r"^\| (lm-eval|Inspect) \| (.+) \| (.+) \| `(.+)` \| (.+) \|$", PAGE.read_text(), re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| (?:lm-eval|Inspect) \|", PAGE.read_text(), re.MULTILINE)) >= 20
     return [Entry(*row) for row in rows]
 
 
@@ -52,10 +52,6 @@ def resolve(name: str) -> Any:
             value = getattr(value, part)
         return value
     raise ModuleNotFoundError(name)
-
-
-def test_the_page_is_read() -> None:
-    assert len(entries()) == len(re.findall(r"^\| (?:lm-eval|Inspect) \|", PAGE.read_text(), re.MULTILINE)) >= 15
 
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
@@ -86,17 +82,6 @@ def test_every_private_module_of_a_harness_that_is_imported_is_on_the_page() -> 
             for module in modules:
                 if module.split(".")[0] in PACKAGES.values() and any(part[:1] == "_" for part in module.split(".")):
                     assert module in page, f"{path} imports {module}, which {PAGE.name} does not list"
-
-
-def test_the_index_is_built_from_folders_by_a_static_method() -> None:
-    """What the import hook replaces: `TaskIndex.build(paths, **kwargs)`, which returns entries by name."""
-    from lm_eval.tasks.manager import TaskIndex
-
-    folder = Path(next(iter(import_module("halu_tasks.task_configs").__path__))) / "refact"
-    index = TaskIndex.build([folder])
-    entry = index["refact_judgment_independent"]
-    assert entry.kind.name == "PY_TASK"
-    assert {entry.kind.name for entry in index.values()} >= {"PY_TASK", "GROUP"}
 
 
 @pytest.mark.parametrize("name", ["model", "filter", "metric", "aggregation"])
@@ -131,15 +116,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
         display="none",
     )  # fmt: skip
     return Path(log.location)
-
-
-@pytest.mark.slow
-def test_a_log_is_an_archive_of_summaries_and_samples(log: Path) -> None:
-    with zipfile.ZipFile(log) as archive:
-        summaries = json.loads(archive.read("summaries.json"))
-        samples = [json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("samples/")]
-    assert {(one["id"], one["epoch"]) for one in summaries} == {(one["id"], one["epoch"]) for one in samples}
-    assert {"id", "epoch", "input", "target", "metadata", "output", "scores"} <= samples[0].keys()
 
 
 def test_a_log_of_another_layout_is_read_by_inspect(log: Path, tmp_path: Path) -> None:

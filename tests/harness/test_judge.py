@@ -33,9 +33,9 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import JudgeOptions
 from halu_tasks.judging.judge import Judge
-from halu_tasks.lm_eval_adapter import reply_filters
+from halu_tasks.lm_eval_adapter import task as lm_eval_task
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
-from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import registry
 
@@ -92,9 +92,9 @@ def test_inspects_grader_role_is_the_judge(serve: Serve, run_inspect: Callable[.
 
 def test_a_grader_that_is_asked_in_batches_may_wait_for_them() -> None:
     model = get_model("mockllm/model", config=GenerateConfig(batch=True), memoize=False)
-    judge = Judge(model, JUDGING)
+    judge = Judge(model, OPEN_ANSWER)
     assert judge.model.config.attempt_timeout is None and judge.model.config.max_connections is None
-    assert Judge(get_model("mockllm/model", memoize=False), JUDGING).model.config.attempt_timeout
+    assert Judge(get_model("mockllm/model", memoize=False), OPEN_ANSWER).model.config.attempt_timeout
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_failures_are_counted_never_scored_and_never_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     warnings: list[str] = []
-    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
+    monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
     nonsense = True
 
     def sometimes(request: dict[str, Any]) -> str:
@@ -311,7 +311,7 @@ def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_onc
 def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_path: Path) -> None:
     model = get_model("openai/gpt-4o", base_url=serve(priced, delay=0.05).url, memoize=False)
     options = JudgeOptions(judge_max_cost=5.0, judge_price="2.5/10")
-    asked = Judge(model, JUDGING, options, store=tmp_path / "verdicts")
+    asked = Judge(model, OPEN_ANSWER, options, store=tmp_path / "verdicts")
     labels: list[str] = []
 
     async def ask(scope: anyio.CancelScope) -> None:

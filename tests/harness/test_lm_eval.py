@@ -7,7 +7,8 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,6 @@ from halu_tasks.tasks import build, registry
 TASKS, GROUPS = registry()
 
 
-def lm_eval(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lm_eval", *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-        timeout=300,
-    )
-
-
 FEW = """
 import sys
 from pathlib import Path
@@ -45,16 +36,14 @@ cli_evaluate()
 """
 
 
-def lm_eval_of_few(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The same, with one benchmark in place of the thousands of files in lm-eval's own folder, which it reads anew in
-    each process for many seconds. `literal_run` is among all of them, as is test_autoload's list."""
-    return subprocess.run(
-        [sys.executable, "-c", FEW, *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-        timeout=300,
-    )
+def lm_eval(*arguments: str, program: Sequence[str] = ("-m", "lm_eval"), **environment: str) -> Any:
+    command = [sys.executable, *program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, timeout=300)
+
+
+lm_eval_of_few = partial(lm_eval, program=("-c", FEW))
+"""The same, with one benchmark in place of the thousands of files in lm-eval's own folder, which it reads anew in each
+process for many seconds. `literal_run` is among all of them, as is test_autoload's list."""
 
 
 @pytest.fixture(scope="module")
@@ -183,19 +172,6 @@ def test_a_version_knows_examples_that_the_command_line_asks_for(
     assert "factchd has no use for halu_part" in caplog.text
 
 
-def test_always_a_flips_whenever_the_order_does(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
-    own = run_lm_eval(["refact_judgment_comparative"], BaselineLM(), {"halu_both_orders": True})
-    figures = own["results"]["refact_judgment_comparative"]
-    assert figures["acc,none"] == 0.5
-    assert figures["flip_rate,none"] == 1.0 and figures["acc_consistent,none"] == 0.0
-    assert figures["position_bias,none"] == 0.5
-
-
-def test_limit_counts_items(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
-    results = run_lm_eval(["refact_judgment_independent"], OracleLM(), limit=5)
-    assert results["n-samples"]["refact_judgment_independent"] == {"original": 64, "effective": 5}
-
-
 def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     results = run_lm_eval(["refact_correction"], OracleLM(), predict_only=True)
     assert results["results"]["refact_correction"]["bypass,none"] == 999
@@ -204,35 +180,40 @@ def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Callable[...
     assert replies == {item.id: [[item.target]] for item in built.items}
 
 
+class Watch(OracleLM):
+    """Remembers what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.seen.extend(request.args for request in requests)
+        return super().generate_until(requests, disable_tqdm)
+
+
 @pytest.mark.slow
 def test_a_cached_run_gives_the_same_figures(run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    class Once(BaselineLM):
-        calls = 0
-
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-            Once.calls += len(requests)
-            return super().generate_until(requests, disable_tqdm)
-
-    cache = str(tmp_path / "cache")
-    first = run_lm_eval(["refact_localization_entity"], Once(), use_cache=cache)
-    second = run_lm_eval(["refact_localization_entity"], Once(), use_cache=cache)
-    assert first["results"] == second["results"]
-    assert Once.calls == 16
+    model, cache = Watch(), str(tmp_path / "cache")
+    first, second = (run_lm_eval(["refact_localization_entity"], model, use_cache=cache) for _ in range(2))
+    assert first["results"] == second["results"] and len(model.seen) == 16
 
 
 @pytest.mark.slow
 def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
-    seen: list[dict[str, Any]] = []
+    model = Watch()
+    run_lm_eval(["cfaith_tf"], model)
+    assert model.seen[-1][1] == {"until": [], "max_gen_toks": 16, "do_sample": True, "temperature": 1.0, "top_p": 0.7}
+    run_lm_eval(["cfaith_tf"], model, gen_kwargs={"max_gen_toks": 512})
+    assert model.seen[-1][1]["max_gen_toks"] == 512 and model.seen[-1][1]["temperature"] == 1.0
 
-    class Watch(OracleLM):
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-            seen.extend(request.args[1] for request in requests)
-            return super().generate_until(requests, disable_tqdm)
 
-    run_lm_eval(["cfaith_tf"], Watch())
-    assert seen[-1] == {"until": [], "max_gen_toks": 16, "do_sample": True, "temperature": 1.0, "top_p": 0.7}
-    run_lm_eval(["cfaith_tf"], Watch(), gen_kwargs={"max_gen_toks": 512})
-    assert seen[-1]["max_gen_toks"] == 512 and seen[-1]["temperature"] == 1.0
+@pytest.mark.slow
+def test_cached_requests_do_not_hide_other_options(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    plain, reasoning = Watch(), Watch()
+    for model, metadata in ((plain, {}), (reasoning, {"halu_cot": True})):
+        run_lm_eval(["refact_judgment_comparative"], model, metadata, cache_requests=True)
+    assert "step by step" not in plain.seen[0][0] and "step by step" in reasoning.seen[0][0]
 
 
 def test_mistakes_are_one_clear_line_before_anything_runs(
@@ -281,60 +262,13 @@ def test_replay_holds_a_file_to_what_score_holds_it_to(
     path.write_text(json.dumps({"id": next(_ids("refact_correction")), "output": "A"}) + "\n")
     with pytest.raises(UsageError, match="name a folder"):
         run_lm_eval(["refact_correction", "refact_localization_entity"], ReplayLM(str(path)))
-
-
-def _ids(task: str) -> Any:
-    return (item.id for item in build(task, Options(data="sample")).items)
-
-
-def test_replay_refuses_a_cache_that_would_lose_its_targets(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
-    path = tmp_path / "predictions.jsonl"
-    path.write_text(json.dumps({"id": next(_ids("refact_correction")), "output": "A"}) + "\n")
+    # a cache would lose the targets of replies
     with pytest.raises(UsageError, match="leave out --use_cache"):
         run_lm_eval(["refact_correction"], ReplayLM(str(path)), use_cache=str(tmp_path / "cache"))
 
 
-@pytest.mark.slow
-def test_cached_requests_do_not_hide_other_options(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[str] = []
-
-    class Watch(OracleLM):
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-            seen.append(requests[0].args[0])
-            return super().generate_until(requests, disable_tqdm)
-
-    for metadata in ({}, {"halu_cot": True}):
-        run_lm_eval(["refact_judgment_comparative"], Watch(), metadata, cache_requests=True)
-    assert "step by step" not in seen[0] and "step by step" in seen[1]
-
-
-@pytest.mark.slow
-def test_a_second_run_in_one_process_answers_the_present_data(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
-    from halu_tasks.data.locate import SAMPLE
-
-    path = tmp_path / "generative_qa.jsonl"
-    rows = [json.loads(line) for line in (SAMPLE / "cfaith" / path.name).read_text().splitlines()]
-    for letters in ("ABCD", "BCDA"):
-        choices = [
-            {
-                "question": row["question"],
-                "answers": [row["correct_answer"], "x", "y", "z"][:: 1 if letters[0] == "A" else -1],
-                "labels": ["correct", *[row["halu_type"]] * 3][:: 1 if letters[0] == "A" else -1],
-                "correct_option": "A" if letters[0] == "A" else "D",
-            }
-            for row in rows
-        ]
-        path.write_text("".join(json.dumps(row) + "\n" for row in choices))
-        choice = path.rename(tmp_path / "single_choice_qa.jsonl")
-        # the same prompts and ids with another gold: the oracle must not remember the first
-        found = run_lm_eval(["cfaith_choice"], OracleLM(), {"halu_data": str(choice)})
-        assert found["results"]["cfaith_choice"]["hallucination_rate,none"] == 0.0
+def _ids(task: str) -> Any:
+    return (item.id for item in build(task, Options(data="sample")).items)
 
 
 def test_a_forgotten_prefix_is_pointed_out(
@@ -361,17 +295,6 @@ def test_a_replayed_reply_and_a_missing_probability_give_what_score_gives(
     assert {name: found[f"{name},none"] for name in scored} == scored
     log = run_inspect("halluverse25_binary_en", "halu/replay", {"probability": True}, model_args={"predictions": path})
     assert {name: log.results.scores[0].metrics[name].value for name in scored} == scored
-
-
-@pytest.mark.slow
-def test_a_model_without_probabilities_is_counted_so(
-    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
-) -> None:
-    task = "halluverse25_binary_en"
-    found = run_lm_eval([task], BaselineLM(), {"halu_probability": True})["results"][task]
-    assert found["no_probability,none"] == 1.0 and math.isnan(found["roc_auc,none"])
-    log = run_inspect(task, "halu/baseline", {"probability": True})
-    assert log.results.scores[0].metrics["no_probability"].value == 1.0
 
 
 def test_probabilities_come_from_the_likelihoods_of_the_two_choices(

@@ -131,7 +131,7 @@ def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Call
     assert {own.item.id: (own.reply, own.score.outcome) for own in run.answers} == expected(body)
 
 
-@pytest.mark.parametrize("body", [plain, pytest.param(vllm, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("body", [plain, vllm])
 @pytest.mark.slow
 def test_what_inspects_openai_api_models_log_is_read(
     body: Any, serve: Callable[..., Any], run_inspect: Callable[..., Any]
@@ -186,13 +186,13 @@ def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(
 
 
 def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
-    from halu_tasks.lm_eval_adapter.item_values import logged
+    from halu_tasks.lm_eval_adapter.metrics import item_value
 
     item = BUILT.items[0]
     score = BUILT.task.score("strict", item, Reply("A"))
     for metric in BUILT.metrics:
         for copied in (copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
-            assert copied(logged(metric, score)).score == score
+            assert copied(item_value(metric, score)).score == score
 
 
 @pytest.mark.slow

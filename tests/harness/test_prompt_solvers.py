@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -125,27 +122,6 @@ def test_every_solver_is_documented_with_a_command() -> None:
     assert named == {f"halu_tasks/{name}" for name in (*FORMATS, "few_shot", "chain_of_thought")} | {"my_chain.py"}
 
 
-@pytest.mark.slow
-def test_a_command_asks_a_users_own_task_over_http(documented: Path, serve: Callable[..., Any]) -> None:
-    """In a process of its own, as a user has it: the solver is found by its name, and files beside the user."""
-    server = serve(lambda request: "A is factually correct.")
-    command = "eval my_task.py --solver halu_tasks/comparative -S template=prompt.txt --model openai/gpt-4o"
-    (documented / "prompt.txt").write_text("{question}\n1. {answer_a}\n2. {answer_b}\n")
-    ended = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", *command.split(), "--display", "plain", "-M", "responses_api=false"],
-        capture_output=True, text=True, cwd=documented, timeout=120,
-        env=os.environ | {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url},
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    (request,) = server.asked
-    system, user = request["messages"]
-    assert system["content"].startswith("You check scientific answers.")
-    assert user["content"] == (
-        "Why is the sky blue?\n1. Air scatters blue light more than red light.\n"
-        "2. Air scatters red light more than blue light."
-    )
-
-
 # --- the same bytes as lm-eval --------------------------------------------------------------------
 
 
@@ -172,11 +148,8 @@ def _sorted(asked: list[Turns]) -> list[str]:
     return sorted(json.dumps(turns, ensure_ascii=False) for turns in asked)
 
 
-@pytest.mark.parametrize(
-    ("name", "task"),
-    [pytest.param(*pair, marks=[pytest.mark.slow] if pair[0] != "comparative" else []) for pair in FORMATS.items()],
-)
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "task"), FORMATS.items())
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
@@ -190,13 +163,11 @@ def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     assert _sorted(in_inspect) == _sorted(asked_in_lm_eval(task))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        *[pytest.param(*pair, marks=pytest.mark.slow) for pair in FORMATS.items()],
-        pytest.param("localization", "refact_localization_negation", marks=pytest.mark.slow),
         ("independent", "cfaith_tf"),
+        pytest.param("localization", "refact_localization_negation", marks=pytest.mark.slow),
     ],
 )
 def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: str, ask: Callable[..., Any]) -> None:
@@ -213,32 +184,6 @@ def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
     task = "refact_correction"
     wanted = _sorted(asked_in_lm_eval(task, {"halu_cot": True}))
     assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/correction", cot=True)) == wanted
-    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/chain_of_thought")) == wanted
-
-
-@pytest.mark.parametrize("task", ["refact_judgment_comparative", pytest.param("factchd", marks=pytest.mark.slow)])
-@pytest.mark.slow
-def test_a_tasks_own_worked_examples_are_those_of_lm_evals_num_fewshot(
-    task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
-) -> None:
-    wanted = _sorted(asked_in_lm_eval(task, num_fewshot=2))
-    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/few_shot", number=2)) == wanted
-
-
-@pytest.mark.slow
-def test_the_figures_of_a_packaged_task_stay_with_its_solver(
-    run_inspect: Callable[..., Any], tmp_path: Path, here: Callable[..., Any]
-) -> None:
-    """The embedded model still knows the items, also in other words around the same question, and the log is read."""
-    from inspect_ai.solver import SolverSpec
-
-    arguments = {"system": "Compare."}
-    solver = SolverSpec("halu_tasks/comparative", arguments, arguments)
-    log = run_inspect("refact_judgment_comparative", "halu/oracle", solver=solver)
-    assert log.status == "success" and log.samples[0].messages[0].text == "Compare."
-    assert log.results.scores[0].metrics["acc"].value == 1
-    reported = here("report", log.location, "-o", tmp_path / "report")
-    assert reported.returncode == 0, reported.stderr
 
 
 @pytest.mark.slow
@@ -297,24 +242,16 @@ def test_braces_in_fields_and_templates_are_text(ask: Callable[..., Any]) -> Non
     assert asked == [{"role": "user", "content": '{"verdict": "{question} {{x}} {"a": 1}"} {}'}]
 
 
-def test_the_messages_are_set_whole(ask: Callable[..., Any]) -> None:
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
-
-    before = [ChatMessageSystem(content="OLD"), ChatMessageUser(content="OLD")]
-    (asked,) = ask(task_with(QUESTION, input=before), "halu_tasks/comparative")
-    assert [turn["role"] for turn in asked] == ["system", "user"] and "OLD" not in json.dumps(asked)
-
-
 def test_masks_of_another_form_are_counted_and_shown_as_ours(ask: Callable[..., Any]) -> None:
     fields = {"question": "Q?", "answer": "[MASK] and [MASK] or [MASK]."}
     (asked,) = ask(task_with(fields), "halu_tasks/correction", mask="[MASK]")
     assert "Answer: <mask> and <mask> or <mask>.\n3 Replacements expected" in asked[1]["content"]
 
 
-def test_examples_may_be_yaml_or_a_list_and_count_their_masks(ask: Callable[..., Any], tmp_path: Path) -> None:
+def test_examples_may_be_a_file_or_a_list_and_count_their_masks(ask: Callable[..., Any], tmp_path: Path) -> None:
     row = {"question": "Q1?", "answer": "<mask> is it.", "output": "This"}
-    file = tmp_path / "examples.yaml"
-    file.write_text(yaml.safe_dump([row]))
+    file = tmp_path / "examples.jsonl"
+    file.write_text(json.dumps(row))
     foreign = {"question": "Q?", "answer": "<mask> <mask>"}
     for examples in (str(file), [row]):
         (asked,) = ask(task_with(foreign), "halu_tasks/correction", examples=examples)
@@ -381,7 +318,7 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
         ("independent", {"examples": 3}, "argument examples: expected a file or a list, got 3"),
         ("independent", {"anser": "x"}, "independent has no argument 'anser' (did you mean 'answer'?)"),
         ("localization", {"returns": "words"}, "argument returns='words': expected entities or sentence"),
-        ("few_shot", {}, "few_shot needs 'examples', or 'number' for the examples of a task of this package"),
+        ("few_shot", {}, "few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N"),
         ("few_shot", {"examples": [{"output": "o"}]}, "example 1 lacks 'input', which few_shot needs; it has: output"),
         ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not an integer"),
     ],
@@ -394,13 +331,3 @@ def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments
     with pytest.raises(HaluTasksError) as raised:
         registry_create("solver", f"halu_tasks/{name}", **arguments)
     assert message in str(raised.value) and len(str(raised.value).splitlines()) == 1
-
-
-def test_worked_examples_of_a_task_need_a_sample_of_one(ask: Callable[..., Any]) -> None:
-    error = ask(task_with({"task": "mine"}), "halu_tasks/few_shot", number=2)
-    assert "sample 's0' is not of a halu_tasks task; give few_shot 'examples'" in error
-
-
-def test_more_worked_examples_than_a_task_has_is_an_error(ask: Callable[..., Any]) -> None:
-    error = ask("halu_tasks/refact_correction", "halu_tasks/few_shot", number=60)
-    assert "worked examples, fewshot=60 asks for more" in error

@@ -156,22 +156,6 @@ def test_lm_eval_runs_a_file_under_its_values(
 # --- Inspect --------------------------------------------------------------------------------------
 
 
-SEARCH = '''
-from inspect_ai.tool import Tool, tool
-
-@tool
-def search() -> Tool:
-    async def execute(query: str) -> str:
-        """Look something up.
-
-        Args:
-            query: What to look up.
-        """
-        return "nothing"
-    return execute
-'''
-
-
 @pytest.mark.parametrize("path", runs(INSPECT))
 def test_inspect_runs_a_file_under_its_values(
     path: Path, judged_here: Any, openai: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -181,14 +165,13 @@ def test_inspect_runs_a_file_under_its_values(
 
     values = content(path)
     monkeypatch.chdir(tmp_path)
-    # what a user has to bring: passages, and a search engine
+    # what a user has to bring: passages, and a key of a search engine
     Path("wikipedia").mkdir()
     rows = [{"id": item.id, "text": item.fields["evidence"]} for item in build("factchd", Options(data="sample")).items]
     Path("wikipedia/corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    Path("search.py").write_text(SEARCH)
     config = tmp_path / "run.yaml"
     text = path.read_text(encoding="utf-8")
-    config.write_text(text.replace("tool: web_search", "tool: search.py@search"), encoding="utf-8")
+    config.write_text(text.replace("tool: web_search", "tool: think"), encoding="utf-8")
 
     settings = parse_run_config(str(config))
     arguments = values["task"]["args"]
@@ -212,8 +195,3 @@ def test_inspect_runs_a_file_under_its_values(
     assert all(request["temperature"] == 0.0 for request in judges) and bool(judges) == (
         "judge" in arguments and "solver" not in values
     )
-
-
-def test_the_folder_is_printed(here: Callable[..., Any]) -> None:
-    assert Path(here("show", "--path", "--protocols").stdout.strip()) == PROTOCOLS
-    assert here("show", "--path", "refact", "--protocols").returncode == 2

@@ -23,6 +23,7 @@ from inspect_scout import as_scorer, scan, scan_results_df, transcripts_from
 
 from halu_tasks.scanners import citations, factored_verification, spans
 
+Scanned = Callable[..., dict[str, Any]]
 PAPERS = [
     {"title": "Sleep and memory", "authors": ["Ana Ruiz"], "year": 2011, "abstract": "Sleep improves recall."},
     {"title": "Caffeine", "authors": "Bo Lind", "year": "2015", "text": "Caffeine delays sleep by an hour."},
@@ -89,9 +90,7 @@ def found(row: Any) -> dict[str, Any]:
     return dict(json.loads(row["metadata"]))
 
 
-def test_citations_without_a_model_finds_those_that_match_no_paper(
-    logs: Path, scanned: Callable[..., dict[str, Any]]
-) -> None:
+def test_citations_without_a_model_finds_those_that_match_no_paper(logs: Path, scanned: Scanned) -> None:
     rows = scanned(logs, citations(papers="rag.papers", support=False))
     assert values(rows) == {
         "right": False, "unknown": True, "wrong": False, "none": False,
@@ -104,10 +103,7 @@ def test_citations_without_a_model_finds_those_that_match_no_paper(
 
 @pytest.mark.slow
 def test_citations_asks_the_grader_about_each_cited_sentence(
-    logs: Path,
-    scanned: Callable[..., dict[str, Any]],
-    serve: Callable[..., Any],
-    openai: Callable[..., Any],
+    logs: Path, scanned: Scanned, serve: Any, openai: Any
 ) -> None:
     def judge(request: dict[str, Any]) -> str:
         asked = str(request["messages"][-1]["content"])
@@ -124,25 +120,14 @@ def test_citations_asks_the_grader_about_each_cited_sentence(
         {"sentence": "Caffeine improves sleep (Lind 2015).", "reason": "it delays sleep"}
     ]
     assert not [request for request in server.asked if "Naps" in str(request)]  # there is nothing to check it against
-
-
-@pytest.mark.slow
-def test_a_judge_that_gives_no_verdict_leaves_no_value(
-    logs: Path,
-    scanned: Callable[..., dict[str, Any]],
-    serve: Callable[..., Any],
-    openai: Callable[..., Any],
-) -> None:
+    # without a verdict there is no value, unless a citation is unknown
     rows = scanned(logs, citations(papers="rag.papers"), model=openai(serve(lambda request: "hm")))
-    assert {id: row["value_type"] for id, row in rows.items()} == {
-        "right": "null", "unknown": "boolean", "wrong": "null", "none": "boolean",
-    }  # fmt: skip
-    assert found(rows["right"])["judge_failed"] == 2
-    assert values(rows)["unknown"] is True and values(rows)["none"] is False
+    assert [rows[id]["value_type"] for id in REPLIES] == ["null", "boolean", "null", "boolean"]
+    assert found(rows["right"])["judge_failed"] == 2 and values(rows)["unknown"] is True
 
 
 @pytest.mark.slow
-def test_a_field_that_is_missing_is_an_error_of_each_sample(logs: Path, scanned: Callable[..., dict[str, Any]]) -> None:
+def test_a_field_that_is_missing_is_an_error_of_each_sample(logs: Path, scanned: Scanned) -> None:
     rows = scanned(logs, citations(papers="rag.documents", support=False))
     assert rows["right"]["scan_error"] == (
         "sample 'right': metadata lacks 'rag.documents' ('documents' is not among: papers)"
@@ -168,10 +153,7 @@ class Verifier:
 
 @pytest.mark.slow
 def test_factored_verification_checks_each_claim_against_the_named_source(
-    logs: Path,
-    scanned: Callable[..., dict[str, Any]],
-    serve: Callable[..., Any],
-    openai: Callable[..., Any],
+    logs: Path, scanned: Scanned, serve: Any, openai: Any
 ) -> None:
     verifier = Verifier()
     scanner = factored_verification(source="rag.papers", how="reasoned")
@@ -181,27 +163,14 @@ def test_factored_verification_checks_each_claim_against_the_named_source(
     claims = found(rows["unknown"])["claims"]
     assert [probability for _, probability in claims] == [1.0, 0.0]
     assert all("Caffeine delays sleep by an hour." in source for source in verifier.sources)
-
-
-@pytest.mark.slow
-def test_factored_verification_takes_the_conversation_as_the_source_unless_one_is_named(
-    logs: Path,
-    scanned: Callable[..., dict[str, Any]],
-    serve: Callable[..., Any],
-    openai: Callable[..., Any],
-) -> None:
+    # without a name, what was said before the reply is the source
     verifier = Verifier()
     scanned(logs, factored_verification(how="reasoned"), model=openai(serve(verifier)))
     assert verifier.sources and all("What do they say?" in source for source in verifier.sources)
 
 
 @pytest.mark.slow
-def test_spans_locates_what_a_model_calls_hallucinated(
-    logs: Path,
-    scanned: Callable[..., dict[str, Any]],
-    serve: Callable[..., Any],
-    openai: Callable[..., Any],
-) -> None:
+def test_spans_locates_what_a_model_calls_hallucinated(logs: Path, scanned: Scanned, serve: Any, openai: Any) -> None:
     def grader(request: dict[str, Any]) -> str:
         asked = str(request["messages"][-1]["content"])
         assert "#Question#: What do they say?" in asked

@@ -13,7 +13,7 @@ import pytest
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
-from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
+from halu_tasks.scorers.methods import as_probability, ngram_scores
 from halu_tasks.tasks import build, task_named
 from halu_tasks.text.sentences import sentences
 
@@ -125,9 +125,6 @@ def test_a_model_that_knows_the_answers_and_one_that_has_them_wrong(run_method: 
         # both passages are the right text, so that a sentence is in both or in none
         assert set(scores) <= ({0.0} if sample.target == "True" else {0.0, 1.0})
         assert own["halu_counts"]["sentences"] == len(scores)
-    task = "halueval_summarization"
-    found = figures(run_method(task, "selfcheck_prompt", Knower(task, "Yes"), samples=2, threshold=0.0, limit=FEW))
-    assert found["acc"] == found["roc_auc"] == 0.0
 
 
 @pytest.mark.parametrize("statistic", ["average", "maximum"])
@@ -147,16 +144,9 @@ def test_ngrams_of_a_model_that_knows_the_answers(statistic: str, run_method: Ru
     assert figures(log)["roc_auc"] > (0.75 if statistic == "maximum" else 0.6)
 
 
-def test_bigrams(run_method: Run) -> None:
-    arguments = {"samples": 2, "statistic": "average", "limit": 4}
-    one, two = (told(run_method(TASK, "selfcheck_ngram", Knower(), n=n, **arguments)) for n in (1, 2))
-    # a bigram is seen no more often than its words
-    assert all(b["halu_probability"] > a["halu_probability"] for a, b in zip(one, two, strict=True))
-
-
 @pytest.mark.parametrize(
     "task",
-    ["halueval_summarization", "halueval_general", "factchd", "halluverse25_binary_ar", "halluverse25_binary_tr"],
+    ["halueval_summarization", "halueval_general", "factchd", "halluverse25_binary_ar"],
 )
 def test_tasks_with_a_question_or_a_source(task: str, run_method: Run) -> None:
     knower = Knower(task)
@@ -182,22 +172,15 @@ def test_half_of_the_passages_support_a_sentence(run_method: Run, tmp_path: Path
 def test_the_threshold_is_exceeded_or_not(run_method: Run, tmp_path: Path) -> None:
     options = general(tmp_path, "Bees dance.")
     server = Scripted("Bees dance.")
+    arguments = {"samples": 1, "task_args": options, "cache": False}
     for check, threshold, answer in (("No", 0.99, "Yes"), ("No", 1.0, "No"), ("Yes", 0.0, "No")):
         server.checks = check
-        log = run_method(
-            "halueval_general",
-            "selfcheck_prompt",
-            server,
-            samples=1,
-            threshold=threshold,
-            task_args=options,
-            cache=False,
-        )
+        log = run_method("halueval_general", "selfcheck_prompt", server, threshold=threshold, **arguments)
         assert log.samples[0].output.completion == answer
 
 
 @pytest.mark.parametrize("method", ["selfcheck_prompt", "selfcheck_ngram"])
-@pytest.mark.parametrize("passage", ["", " \n", "<think>A bee", "<think>A bee dances.</think>\n"])
+@pytest.mark.parametrize("passage", [" \n", "<think>A bee dances.</think>\n"])
 def test_without_samples_there_is_no_probability(passage: str, method: str, run_method: Run) -> None:
     server = Scripted(passage)
     log = run_method(TASK, method, server, samples=2, limit=4)
@@ -228,29 +211,7 @@ def test_a_checker_that_says_neither(run_method: Run, tmp_path: Path) -> None:
     server = Scripted("Bees dance.")
     server.check = lambda context, sentence: "No." if "Ants" in sentence else "Hm."  # type: ignore[method-assign]
     (own,) = told(run_method("halueval_general", "selfcheck_prompt", server, samples=3, task_args=options))
-    assert own["halu_steps"]["sentences"] == [["Bees dance.", 0.5], ["Ants do not.", 1.0]]
     assert own["halu_probability"] == 0.75 and own["halu_counts"]["checks_unread"] == 3
-
-
-@pytest.mark.parametrize(
-    "said", ["No", "no.", "**No**", "No, it contradicts it.", "Supported: No", "<think>Yes</think>No"]
-)
-def test_checks_are_read_as_they_are_written(said: str, run_method: Run, tmp_path: Path) -> None:
-    options = general(tmp_path, "Bees dance.")
-    server = Scripted("Bees dance.", said)
-    (own,) = told(run_method("halueval_general", "selfcheck_prompt", server, samples=1, task_args=options))
-    assert own["halu_probability"] == 1.0
-
-
-def test_one_sentence_and_a_hundred(run_method: Run, tmp_path: Path) -> None:
-    long = " ".join(f"Bee number {number} dances." for number in range(100))
-    options = general(tmp_path, "Bees dance", long, "...", "蜜蜂会跳舞。蚂蚁不会。")
-    server = Scripted(long)
-    log = run_method("halueval_general", "selfcheck_prompt", server, samples=2, task_args=options)
-    assert [own["halu_counts"]["sentences"] for own in told(log)] == [1, 100, 1, 2]
-    assert len(server.checked) == 2 * 104
-    log = run_method("halueval_general", "selfcheck_ngram", server, samples=2, task_args=options)
-    assert all(0 < own["halu_probability"] < 1 for own in told(log))
 
 
 def test_passages_are_drawn_one_by_one_and_a_second_run_asks_nothing(run_method: Run) -> None:
@@ -277,25 +238,11 @@ def test_passages_are_drawn_one_by_one_and_a_second_run_asks_nothing(run_method:
 
 
 def test_sampler_and_checker_are_model_roles(run_method: Run, serve: Run, openai: Run) -> None:
-    own, other = Knower(), Knower()
-    run_method(TASK, "selfcheck_prompt", own, samples=1, limit=2, model_roles={"checker": openai(serve(other))})
-    assert own.sampled and not own.checked and other.checked and not other.sampled
-    own, other = Knower(), Knower()
-    run_method(TASK, "selfcheck_prompt", own, samples=1, limit=2, model_roles={"sampler": openai(serve(other))})
-    assert other.sampled and not other.checked and own.checked and not own.sampled
-
-
-def test_own_wording(run_method: Run, tmp_path: Path) -> None:
-    file = tmp_path / "own.yaml"
-    file.write_text(json.dumps({"selfcheck_answer": {"user": "{query} Be brief."}}))
-    asked: list[str] = []
-
-    def server(request: dict[str, Any]) -> str:
-        asked.append(str(request["messages"][-1]["content"]))
-        return "Yes"
-
-    run_method(TASK, "selfcheck_prompt", server, samples=1, prompts=str(file), limit=1)
-    assert asked[0].endswith(" Be brief.") and len(asked) > 1
+    for role in ("checker", "sampler"):
+        own, other = Knower(), Knower()
+        run_method(TASK, "selfcheck_prompt", own, samples=1, limit=2, model_roles={role: openai(serve(other))})
+        sampler, checker = (own, other) if role == "checker" else (other, own)
+        assert sampler.sampled and not sampler.checked and checker.checked and not checker.sampled
 
 
 @pytest.mark.parametrize("method", ["selfcheck_prompt", "selfcheck_ngram"])
@@ -303,7 +250,6 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
     ("task", "options", "message"),
     [
         ("refact_correction", {}, "gives one text one of two labels, and refact_correction asks for something"),
-        ("cfaith_choice", {}, "gives one text one of two labels, and cfaith_choice asks for something else"),
         (
             "halluverse25_binary_tr",
             {"without_original": True},

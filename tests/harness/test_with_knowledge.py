@@ -13,7 +13,7 @@ import pytest
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.solvers.tools import MOST_ROUNDS
+from halu_tasks.solvers.knowledge import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 from halu_tasks.builders.replies import read_verdict as read_builder_verdict
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks import factchd, halluverse25, halueval, published
+from halu_tasks.scorers.benchmarks import explanations, labels, published
 from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
 from halu_tasks.scorers.reading.declining import declines
@@ -40,7 +40,7 @@ def builder_verdict(row: Row) -> Answer[str]:
 
 def type_as_published(row: Row) -> Answer[str]:
     item = build("halluverse25_tr", Options(data="sample")).items[0]
-    return Answer(halluverse25.score_type_published(item, row["reply"]).answer, "not one class alone")
+    return Answer(labels.error_type_scorer(alone=True).score(item, row["reply"], None).answer, "not one class alone")
 
 
 def without_reasoning(row: Row) -> Answer[str]:
@@ -58,12 +58,12 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "claims": lambda row: Answer(checks(row["reply"]).checked, ""),
     "declining": lambda row: Answer("declines" if declines(row["reply"]) else "states", ""),
     "factchd": of_task("factchd"),
-    "factchd_explanation": lambda row: Answer(factchd.read(row["reply"])[1]),
+    "factchd_explanation": lambda row: Answer(explanations.read(row["reply"])[1]),
     "halluverse25": lambda row: error_type(row["reply"]),
     "halluverse25_binary": of_task("halluverse25_binary_en"),
     "halueval_general_localization": lambda row: quotations(row["reply"], row["passage"], "passage"),
     "halueval_summarization": of_task("halueval_summarization"),
-    "halueval_summarization_claims": lambda row: halueval.claims_verdict(row["reply"]),
+    "halueval_summarization_claims": lambda row: labels.claims_verdict(row["reply"]),
     "judge_verdict": lambda row: read_verdict(row["reply"]),
     "reasoning": without_reasoning,
     "refact_correction": lambda row: replacements(row["reply"], row["masks"]),

@@ -60,7 +60,7 @@ def test_raters_of_few_items_by_chance_agree_by_chance() -> None:
 
 def test_each_figure_has_the_items_that_it_rests_on() -> None:
     found = agreement({"a": ["x", "y", None, "x"], "b": ["x", "y", "y", None], "c": ["x", "x", "y", None]})
-    assert {name: measured.items for name, measured in found.items() if "kappa" in name or "alpha" in name} == {
+    assert {name: items for name, (items, _) in found.items() if "kappa" in name or "alpha" in name} == {
         "krippendorff_alpha": 3, "cohen_kappa (a, b)": 2, "cohen_kappa (a, c)": 2,
         "cohen_kappa (b, c)": 3,
     }  # fmt: skip

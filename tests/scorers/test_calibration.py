@@ -11,9 +11,8 @@ from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_s
 
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import probability_metrics
-from halu_tasks.scorers.statistics.paired import difference
-from halu_tasks.scorers.statistics.probability import with_probability
+from halu_tasks.scorers.statistics.calibration import probability_metrics, with_probability
+from halu_tasks.scorers.statistics.differences import difference
 
 METRICS = probability_metrics("Yes")
 

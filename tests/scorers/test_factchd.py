@@ -14,18 +14,17 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks import factchd, published
-from halu_tasks.scorers.benchmarks.expmatch import (
+from halu_tasks.scorers.benchmarks.explanations import (
     Parts,
     expmatch,
-    expmatch_published,
-    parts_scores,
+    matches,
     rouge_l_recall,
+    score_factchd,
+    score_factchd_published,
     split,
     token_f1,
-    weights,
-    words,
 )
+from halu_tasks.scorers.benchmarks.published import published_explanation
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import registry
 
@@ -62,32 +61,31 @@ def test_explanations_fall_into_parts(explanation: str, parts: Parts) -> None:
 def test_expmatch_by_hand() -> None:
     # head: 2 of 4 words (the, answer); body: 3 of 4 tokens shared on both sides; tail: 4 of 5 in order
     reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
-    facts = factchd.score(item(), reply).measurements
+    facts = score_factchd(item(), reply).measurements
     assert facts["expmatch_head"] == 2 / 4
     assert facts["expmatch_body"] == 3 / 4
     assert facts["expmatch_tail"] == 4 / 5
     assert facts["expmatch"] == pytest.approx(0.7 * 3 / 4 + 0.15 * 2 / 4 + 0.15 * 4 / 5)
-    assert factchd.score_published(item(), reply).measurements == pytest.approx(facts)
+    assert score_factchd_published(item(), reply).measurements == pytest.approx(facts)
 
 
 def test_alpha_is_the_weight_of_the_body() -> None:
     reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
-    for score in (factchd.score, factchd.score_published):
+    for score in (score_factchd, score_factchd_published):
         for alpha in (0.75, 0.8, 1.0):
             facts = score(item(alpha=alpha), reply).measurements
             head_and_tail = (facts["expmatch_head"] + facts["expmatch_tail"]) / 2
             assert facts["expmatch"] == pytest.approx(alpha * facts["expmatch_body"] + (1 - alpha) * head_and_tail)
     # the gold explanation scores 1 under every weight, also where it lacks parts
-    assert factchd.score(item("FACTUAL", SHORT, alpha=0.8), SHORT).measurements["expmatch"] == 1.0
+    assert score_factchd(item("FACTUAL", SHORT, alpha=0.8), SHORT).measurements["expmatch"] == 1.0
 
 
 def test_expmatch_is_the_same_on_every_python() -> None:
     # the rounding of `sum` of floats changed in Python 3.12; the sum of the products is rounded once on all
-    weight_of = weights(0.7)
     for scores in product([number / 10 for number in range(11)], repeat=3):
         named = dict(zip(("body", "head", "tail"), scores, strict=True))
-        terms = [weight_of[part] * score for part, score in named.items()]
-        assert expmatch_published(named) == float(sum(map(Fraction, terms)))
+        terms = [weight * score for weight, score in zip((0.7, 0.15, 0.15), scores, strict=True)]
+        assert expmatch(named, published=True) == float(sum(map(Fraction, terms)))
 
 
 def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:
@@ -97,19 +95,19 @@ def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:
 
 def test_a_part_that_the_gold_lacks_is_left_out_in_strict_and_worth_nothing_in_paper() -> None:
     gold = item("FACTUAL", SHORT)
-    strict = factchd.score(gold, SHORT).measurements
+    strict = score_factchd(gold, SHORT).measurements
     assert strict["expmatch"] == 1.0 and "expmatch_head" not in strict
-    paper = factchd.score_published(gold, SHORT).measurements
+    paper = score_factchd_published(gold, SHORT).measurements
     assert paper["expmatch"] == pytest.approx(0.85) and paper["expmatch_head"] == 0.0
     # what the reply lacks is worth nothing in both
-    for score in (factchd.score, factchd.score_published):
+    for score in (score_factchd, score_factchd_published):
         assert score(item(), "NON-FACTUAL. Rome is in Italy").measurements["expmatch_tail"] == 0.0
-    assert expmatch(parts_scores(Parts("a", "", ""), Parts("", "", ""))) is None
+    assert expmatch(matches("a", "")) is None
 
 
 def test_an_unparsed_reply_is_worth_nothing_in_strict_and_its_explanation_in_paper() -> None:
     reply = "The answer errs. Rome is in Italy. Therefore the answer is not it."
-    strict, paper = factchd.score(item(), reply), factchd.score_published(item(), reply)
+    strict, paper = score_factchd(item(), reply), score_factchd_published(item(), reply)
     assert strict.answer is paper.answer is None
     assert strict.measurements["expmatch"] == 0.0 and paper.measurements["expmatch"] > 0.8
 
@@ -118,8 +116,8 @@ def test_figures_by_hand() -> None:
     golds = [item("NON-FACTUAL", id="1"), item("NON-FACTUAL", id="2"), item("FACTUAL", SHORT, "3", "comparison")]
     replies = ["NON-FACTUAL.", "Rome.", "NON-FACTUAL."]
     pairs = list(zip(golds, replies, strict=True))
-    strict = estimates(TASK.scoring["strict"].metrics, [factchd.score(*pair) for pair in pairs])
-    paper = estimates(TASK.scoring["paper"].metrics, [factchd.score_published(*pair) for pair in pairs])
+    strict = estimates(TASK.scoring["strict"].metrics, [score_factchd(*pair) for pair in pairs])
+    paper = estimates(TASK.scoring["paper"].metrics, [score_factchd_published(*pair) for pair in pairs])
     # tp 1, fp 1, and the unparsed one is a miss (fn 1) or nothing
     assert (strict["precision"].value, strict["recall"].value, strict["factcls"].value) == (0.5, 0.5, 0.5)
     assert (paper["precision"].value, paper["recall"].value) == (0.5, 1.0)
@@ -134,10 +132,10 @@ def test_figures_by_hand() -> None:
 
 
 def test_the_published_split_keeps_a_label_in_mixed_case() -> None:
-    assert published.published_parts("Factual. One. Two.") == Parts("One. ", "Factual. ", "Two. ")
-    assert published.published_parts("FACTUAL. One. Two.") == Parts("One. Two. ", "", "")
-    assert published.published_parts("**FACTUAL. One.") == Parts("FACTUAL. One. ", "", "")
-    assert published.published_parts("123") == Parts("123. ", "", "")
+    assert split(published_explanation("Factual. One. Two.")) == Parts("One. ", "Factual. ", "Two. ")
+    assert split(published_explanation("FACTUAL. One. Two.")) == Parts("One. Two. ", "", "")
+    assert split(published_explanation("**FACTUAL. One.")) == Parts("FACTUAL. One. ", "", "")
+    assert split(published_explanation("123")) == Parts("123. ", "", "")
 
 
 # --- ROUGE-L ----------------------------------------------------------------------------------------
@@ -150,7 +148,6 @@ TEXTS = st.lists(st.sampled_from(VOCABULARY), max_size=30).map(" ".join) | st.te
 @given(TEXTS, TEXTS)
 def test_rouge_l_is_rouge_scores_to_the_last_bit(reply: str, gold: str) -> None:
     assert (rouge_l_recall(reply, gold) or 0.0) == SCORER.score(gold, reply)["rougeL"].recall
-    assert words(gold) == SCORER._tokenizer.tokenize(gold)
 
 
 def test_rouge_l_of_real_explanations_is_rouge_scores(shared_data: Path) -> None:

@@ -10,12 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.scorers.benchmarks import halueval, localization, published
+from halu_tasks.scorers.benchmarks import published
+from halu_tasks.scorers.benchmarks.labels import claims_scorer
+from halu_tasks.scorers.benchmarks.strings import score_passages
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.questions import hallucinates
 from halu_tasks.scorers.reading.strings import quotations
+from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import registry
+
+
+def score_claims(item: Item, reply: str) -> Score:
+    return claims_scorer().score(item, reply, None)
+
+
+def score_published(item: Item, reply: str) -> Score:
+    return claims_scorer(published=True).score(item, reply, None)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +38,7 @@ from halu_tasks.tasks import registry
     ],
 )
 def test_a_reply_that_declines_to_check_abstains(reply: str) -> None:
-    score = halueval.score_claims(item(), reply)
+    score = score_claims(item(), reply)
     assert (score.answer, score.outcome, score.measurements["correct"]) == (None, "abstained", 0.0)
 
 
@@ -65,7 +76,7 @@ def item(target: str = "Yes", text: str = "", *spans: tuple[int, int], id: str =
 def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
     reply: str, answer: str | None, claims: int | None, supported: float | None
 ) -> None:
-    score = halueval.score_claims(item(), reply)
+    score = score_claims(item(), reply)
     assert score.answer == answer and score.measurements["correct"] == float(answer == "Yes")
     assert (score.measurements.get("claims"), score.measurements.get("supported")) == (claims, supported)
     assert bool(score.reason) == (answer is None)
@@ -76,8 +87,8 @@ def test_the_published_readings_of_the_other_forms() -> None:
     assert published.published_reasoned_judgement(reasoned).value == "Yes"
     assert published.published_judgement(reasoned).value is None
     assert published.published_reasoned_judgement("It is right. No").value == "No"
-    assert halueval.score_claims_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
-    assert halueval.score_claims_published(item(), "1. A - Yes").answer is None
+    assert score_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
+    assert score_published(item(), "1. A - Yes").answer is None
 
 
 def test_figures_worked_out_by_hand() -> None:
@@ -108,11 +119,12 @@ def test_figures_worked_out_by_hand() -> None:
 
 def test_the_number_of_claims_has_an_interval_without_an_upper_end() -> None:
     replies = ["Claim: A.\nSupported: Yes\n" * 1, "Claim 1: A.\nSupported: Yes\nClaim 2: B.\nSupported: No"]
-    scores = [halueval.score_claims(item(id=str(n)), reply) for n, reply in enumerate(replies)]
-    found = estimates(halueval.claims_scorer().metrics, scores)
+    scores = [score_claims(item(id=str(n)), reply) for n, reply in enumerate(replies)]
+    found = estimates(claims_scorer().metrics, scores)
     # 1 and 2: mean 1.5, standard error 0.5; Student's t with one degree of freedom is 12.706
     assert (found["claims"].value, found["claims"].stderr) == (1.5, pytest.approx(0.5))
-    assert found["claims"].low == 0.0 and found["claims"].high == pytest.approx(1.5 + 12.706 * 0.5, abs=0.5)
+    low, high = found["claims"].low, found["claims"].high
+    assert low is not None and high is not None and 0 <= low < 0.01 and high > 1.5 + 12.706 * 0.5
     assert found["supported"].value == 0.75
 
 
@@ -122,7 +134,7 @@ TEXT = '1. Night\n2. Boat - a "small" one\n3. Kite\nBoats are made of stone. The
 def test_passages_are_scored_by_their_characters() -> None:
     text = "Boats are made of stone. They float."
     gold = item("", text, (0, 24))
-    passages = partial(localization.score_quotations, unit="passage")
+    passages = partial(score_passages, unit="passage")
     assert passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
     assert passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
     assert passages(gold, "They float.").measurements["iou"] == 0.0
@@ -145,7 +157,7 @@ def test_no_reply_is_an_error(reply: str) -> None:
     assert found.unchecked >= 0 and (found.checked or found.reason)
     returned = quotations(reply, TEXT, "passage")
     assert (returned.value is None) == bool(returned.reason)
-    for score in (halueval.score_claims, halueval.score_claims_published):
+    for score in (score_claims, score_published):
         assert score(item(), reply).answer in ("Yes", "No", None)
 
 

@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from halu_tasks.core.options import Assumption
-from halu_tasks.scorers.benchmarks import fave
-from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER, SUMMARY
 from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
-from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, with_known_error
+from halu_tasks.scorers.reference import (
+    ReferenceLabels,
+    VerdictLabel,
+    drawn_otherwise,
+    judge_error_metrics,
+    ppi_mean,
+    with_known_error,
+)
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.judge_error import judge_error_metrics, ppi_mean
 
 METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
 VERDICTS = {True: Verdict(CONFLICT), False: Verdict(CONSISTENT)}
@@ -38,7 +43,7 @@ def figures(
     ]
     scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
     scores += [Score(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
-    return estimates(METRICS, (with_known_error(score, JUDGING, reference, assumed) for score in scores))
+    return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, assumed) for score in scores))
 
 
 def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: float = 0.92) -> list[Row]:
@@ -129,7 +134,7 @@ def test_a_label_is_of_the_reply_that_was_labelled() -> None:
     )
     seen, other, unseen = (
         with_known_error(
-            Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), JUDGING, labels, None
+            Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), OPEN_ANSWER, labels, None
         ).measurements
         for answer in ("Paris is not", "other", "neither")
     )
@@ -153,7 +158,7 @@ def test_replies_count_as_often_as_they_stand_for_others() -> None:
             Score(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
             for at, said in enumerate(judge)
         )
-        judged = [with_known_error(score, JUDGING, reference, None) for score in scores]
+        judged = [with_known_error(score, OPEN_ANSWER, reference, None) for score in scores]
         return estimates(METRICS, judged)["hallucination_rate_ppi"]
 
     weighted = rate(stands_for)
@@ -168,7 +173,7 @@ def test_labels_may_lie_between_yes_and_no(top: float) -> None:
         Score(str(at), str(at), "a", "", {"hallucinated": float(at % 2)}, verdicts=[VERDICTS[bool(at % 2)]])
         for at in range(40)
     ]
-    judged = [with_known_error(score, JUDGING, labels, None) for score in scores]
+    judged = [with_known_error(score, OPEN_ANSWER, labels, None) for score in scores]
     assert estimates(METRICS, judged)["hallucination_rate_ppi"].value == pytest.approx(top / 2)
 
 
@@ -190,7 +195,7 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
 
     def corrected(labelled: list[VerdictLabel]) -> Estimate:
         reference = ReferenceLabels.of("", labelled)
-        judged = [with_known_error(score, fave.JUDGING, reference, None) for score in scores]
+        judged = [with_known_error(score, SUMMARY, reference, None) for score in scores]
         return estimates(metrics, judged)["hallucinations_per_summary_ppi"]
 
     assert corrected(labels).value == pytest.approx(real / 120)
@@ -201,3 +206,17 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
         estimate = corrected(some)
         assert estimate.low is not None and estimate.high is not None
         assert estimate.low < real / 120 < estimate.high
+
+
+@pytest.mark.parametrize(("positives", "weight", "is_told"), [(50, 1.0, True), (50, 2.0, False), (5, 1.0, False)])
+def test_labels_that_are_no_random_part_are_told_of(positives: int, weight: float, is_told: bool) -> None:
+    """A judge calls 100 of 2,000 replies a hallucination; of 100 labels, half are of these, or as many as by chance."""
+    scores = [
+        Score(str(n), str(n), "a", "", {"hallucinated": float(n < 100)}, verdicts=[VERDICTS[n < 100]])
+        for n in range(2_000)
+    ]
+    labelled = [*range(positives), *range(100, 200 - positives)]
+    labels = ReferenceLabels.of("h", [VerdictLabel(str(n), "", None, 0.0, weight=weight) for n in labelled])
+    told = drawn_otherwise([with_known_error(score, OPEN_ANSWER, labels, None) for score in scores])
+    assert bool(told) == is_told
+    assert told is None or "calls 50% of the labelled verdicts a hallucination, and 5% of all" in told

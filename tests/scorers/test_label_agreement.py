@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
-from halu_tasks.scorers.benchmarks.halueval import claims_verdict
+from halu_tasks.scorers.benchmarks.labels import claims_verdict
 from halu_tasks.scorers.reading.questions import error_type, hallucinates, hallucinates_multilingual
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations, replacements

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.benchmarks import fave
-from halu_tasks.scorers.benchmarks.label_scorer import verdict_scorer
+from halu_tasks.scorers.benchmarks.judged import fave_scorer
+from halu_tasks.scorers.benchmarks.labels import verdict_scorer
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import (
     Estimate,
@@ -32,7 +32,6 @@ from halu_tasks.scorers.metrics import (
     share_unparsed,
 )
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import Moments, mean_interval, score_interval
 
 
 def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
@@ -319,11 +318,11 @@ def test_reported_hallucinations_are_adjusted_by_the_share_that_is_real() -> Non
     scores = [
         Score(str(n), str(n), "text", "", known | {"hallucinations": reported}) for n, reported in enumerate((2.0, 0.0))
     ]
-    figures = estimates(fave.METRICS, scores)
+    figures = estimates(fave_scorer().metrics, scores)
     assert figures["hallucinations_per_summary_adjusted"].value == 0.5
     assert figures["summaries_with_any_adjusted"].value == 0.75 / 2
     assert figures["adjustment_factor"][:2] == (0.5, None)
-    item = {metric.name: metric.item for metric in fave.METRICS}["summaries_with_any_adjusted"]
+    item = {metric.name: metric.item for metric in fave_scorer().metrics}["summaries_with_any_adjusted"]
     assert item and [item(score) for score in scores] == [0.75, 0.0]
 
 
@@ -342,11 +341,16 @@ def test_intervals_of_means_cover_with_a_small_member(sizes: tuple[int, ...]) ->
     rng = np.random.default_rng(len(sizes))
     covered = []
     for _ in range(300):
-        drawn = [(rng.random(n) < 0.9).astype(float) for n in sizes]
-        values = np.array([own.mean() for own in drawn])
-        ends = [score_interval(float(own.mean()), Moments.of((own - own.mean()) / len(own))) for own in drawn]
-        low, high = mean_interval(np.array(ends).T, values, np.eye(len(sizes)))
-        covered.append(low <= 0.9 <= high)
+        right = (rng.random(sum(sizes)) < 0.9).tolist()
+        task = np.repeat(np.arange(len(sizes)), sizes).tolist()
+        scores = [
+            Score(str(n), str(n), "x", "x", {"correct": float(own)}, {"task": str(t)})
+            for n, (own, t) in enumerate(zip(right, task, strict=True))
+        ]
+        members = {str(number): mean("acc", "correct") for number in range(len(sizes))}
+        found = estimate(mean_of("acc", members, "task"), by_cluster(scores))
+        assert found and found.low is not None and found.high is not None
+        covered.append(found.low <= 0.9 <= found.high)
     assert np.mean(covered) > 0.93
 
 

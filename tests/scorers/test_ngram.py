@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.methods.ngram import NgramScores, as_probability, ngram_scores, tokens
+from halu_tasks.scorers.methods import NgramScores, as_probability, ngram_scores, tokens
 
 
 def scored(sentences: list[str], samples: list[str], n: int = 1, smoothing: float = 0.0) -> NgramScores:

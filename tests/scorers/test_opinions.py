@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.methods.opinions import FLIPS, Opinions, opinion_figures
+from halu_tasks.scorers.methods import FLIPS, Opinions, opinion_figures
 from halu_tasks.scorers.score import Score
 
 LABELS = st.sampled_from(["Yes", "No", None])

@@ -12,7 +12,7 @@ from statsmodels.stats.power import TTestPower
 from halu_tasks.scorers.classification import macro_metric
 from halu_tasks.scorers.metrics import mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import Difference, difference
+from halu_tasks.scorers.statistics.differences import Difference, difference
 from halu_tasks.scorers.statistics.planning import (
     Design,
     Variances,

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import no_probability, roc_auc
-from halu_tasks.scorers.statistics.probability import TokenProbabilities, probability_of, with_probability
+from halu_tasks.scorers.statistics.calibration import (
+    TokenProbabilities,
+    no_probability,
+    probability_of,
+    roc_auc,
+    with_probability,
+)
 
 YES_NO = ("Yes", "No")
 AUC, MISSING = roc_auc("Yes"), no_probability()

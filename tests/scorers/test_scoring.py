@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks import cfaith, correction, localization
+from halu_tasks.scorers.benchmarks.judged import open_questions, score_open
+from halu_tasks.scorers.benchmarks.labels import hallucination_rate_scorer
+from halu_tasks.scorers.benchmarks.strings import (
+    score_passages,
+    score_passages_published,
+    score_replacements,
+    score_replacements_published,
+)
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.score import Score
 
+score_entities, score_sentence = (partial(score_passages, unit=unit) for unit in ("entity", "sentence"))
 TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."
 
 
@@ -19,7 +29,7 @@ def entity_item(*strings: str) -> Item:
 
 
 def test_partly_right_entities_by_hand() -> None:
-    score = localization.score_entities(entity_item("gravity", "moons"), "gravity\nlight\nquasar stars")
+    score = score_entities(entity_item("gravity", "moons"), "gravity\nlight\nquasar stars")
     # gold: gravity (7) and the first moons (5); placed: gravity (7), light (5); nowhere: 12 characters
     assert score.answer == ["gravity", "light", "quasar stars"]
     assert score.measurements["iou"] == pytest.approx(7 / (7 + 5 + 5 + 12))
@@ -29,9 +39,9 @@ def test_partly_right_entities_by_hand() -> None:
 
 def test_a_gold_string_counts_where_the_gold_span_is_and_others_everywhere() -> None:
     # "moons" stands twice and only the first is gold: nothing tells which one the reply meant
-    assert localization.score_entities(entity_item("moons"), "moons").measurements["iou"] == 1.0
+    assert score_entities(entity_item("moons"), "moons").measurements["iou"] == 1.0
     # "the moons" is no gold string: both places count
-    other = localization.score_entities(entity_item("gravity"), "the moons")
+    other = score_entities(entity_item("gravity"), "the moons")
     assert other.measurements["predicted_chars"] == 18.0 and other.measurements["iou"] == 0.0
 
 
@@ -48,33 +58,30 @@ def test_a_gold_string_counts_where_the_gold_span_is_and_others_everywhere() -> 
 def test_a_reply_without_an_answer_earns_nothing_even_where_nothing_is_to_be_found(
     reply: str, outcome: str, gold: tuple[str, ...]
 ) -> None:
-    score = localization.score_entities(entity_item(*gold), reply)
+    score = score_entities(entity_item(*gold), reply)
     assert score.answer is None and score.outcome == outcome
     assert score.measurements["iou"] == score.measurements["acc"] == score.measurements["exact"] == 0.0
 
 
 def test_none_is_right_where_there_is_nothing_to_find() -> None:
-    right = localization.score_entities(entity_item(), "There are no wrong entities.")
+    right = score_entities(entity_item(), "There are no wrong entities.")
     assert right.answer == [] and right.outcome == "answered"
     assert right.measurements["iou"] == right.measurements["acc"] == right.measurements["exact"] == 1.0
-    wrong = localization.score_entities(entity_item("gravity"), "There are no wrong entities.")
+    wrong = score_entities(entity_item("gravity"), "There are no wrong entities.")
     assert wrong.answer == [] and wrong.outcome == "answered"
     assert wrong.measurements["iou"] == wrong.measurements["acc"] == wrong.measurements["exact"] == 0.0
-    found = localization.score_entities(entity_item(), "gravity")
+    found = score_entities(entity_item(), "gravity")
     assert found.measurements["iou"] == found.measurements["acc"] == found.measurements["exact"] == 0.0
 
 
 def test_a_string_counts_once_however_often_it_is_returned() -> None:
     item = entity_item("gravity")
-    once = localization.score_entities(item, "gravity\nquasar stars")
-    often = localization.score_entities(item, "gravity\n" + "quasar stars\nQuasar stars.\n“quasar stars”\n" * 50)
+    once = score_entities(item, "gravity\nquasar stars")
+    often = score_entities(item, "gravity\n" + "quasar stars\nQuasar stars.\n“quasar stars”\n" * 50)
     assert often.measurements == once.measurements
     assert once.measurements["strings"] == 2.0 and once.measurements["unplaced"] == 1.0
     assert often.reason == "1 of 2 strings not in the text"
-    assert (
-        localization.score_entities(item, "moons\n" * 50).measurements
-        == localization.score_entities(item, "moons").measurements
-    )
+    assert score_entities(item, "moons\n" * 50).measurements == score_entities(item, "moons").measurements
 
 
 def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> None:
@@ -82,13 +89,13 @@ def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> No
     gold = "2) Moons glow."
     start = text.index(gold)
     item = Item("i", "c", gold, "", "", {"text": text, "spans": [[start, start + len(gold)]], "strings": [gold]}, {})
-    assert localization.score_sentence(item, f"\n{gold}\n").measurements["acc"] == 1.0
+    assert score_sentence(item, f"\n{gold}\n").measurements["acc"] == 1.0
 
 
 def test_published_entities_fail_on_a_trailing_space() -> None:
     item = entity_item("gravity", "light")
-    assert localization.score_entities_published(item, "gravity \nlight").measurements["acc"] == 0.5
-    assert localization.score_entities(item, "gravity \nlight").measurements["acc"] == 1.0
+    assert score_passages_published(item, "gravity \nlight", "entity").measurements["acc"] == 0.5
+    assert score_entities(item, "gravity \nlight").measurements["acc"] == 1.0
 
 
 def mask_item(*originals: str) -> Item:
@@ -109,20 +116,20 @@ def mask_item(*originals: str) -> Item:
     ],
 )
 def test_corrections_are_in_order(reply: str, em: float, em_mask: float, em_fuzzy: float) -> None:
-    facts = correction.score_replacements(mask_item("chalk", "North Sea"), reply).measurements
+    facts = score_replacements(mask_item("chalk", "North Sea"), reply).measurements
     assert (facts["em"], facts["em_mask"], facts["em_fuzzy"]) == (em, em_mask, em_fuzzy)
     assert facts["acc"] == facts["em_mask"]
 
 
 def test_published_exact_match_is_recall_of_a_set() -> None:
     item = mask_item("chalk", "sea")
-    assert correction.score_replacements_published(item, "Replacements:\nsea\nchalk\nmore").measurements["em"] == 1.0
-    assert correction.score_replacements_published(item, "Replacements:\nsea").measurements["em"] == 0.5
+    assert score_replacements_published(item, "Replacements:\nsea\nchalk\nmore").measurements["em"] == 1.0
+    assert score_replacements_published(item, "Replacements:\nsea").measurements["em"] == 0.5
 
 
 def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
     def facts(target: str, reply: str) -> dict[str, float]:
-        scorer = cfaith.hallucination_rate_scorer("true_false_zh", of_truth=True)
+        scorer = hallucination_rate_scorer("true_false_zh", of_truth=True)
         return dict(scorer.score(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply, None).measurements)
 
     assert facts("True", "错误") == {"correct": 0.0, "hallucinated": 1.0, "false_positive": 1.0}
@@ -133,7 +140,7 @@ def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
 
 def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
     item = Item("i", "c", "B", "", "", {}, {"type": "EntErr"})
-    paper, strict = (cfaith.hallucination_rate_scorer(reading).score for reading in ("letter_alone", "choice"))
+    paper, strict = (hallucination_rate_scorer(reading).score for reading in ("letter_alone", "choice"))
     assert paper(item, " B\n", None).measurements["correct"] == 1.0
     assert paper(item, "答案：B", None).answer is None
     assert strict(item, "答案：B", None).measurements["correct"] == 1.0
@@ -143,8 +150,8 @@ def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:
     gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
     item = Item("i", "c", "珠穆朗玛峰", "", "", gold, {})
     for reply in ("", " \n", "<think>珠穆朗玛峰</think>", "<think>珠穆朗玛峰"):
-        assert cfaith.questions(item, reply) == []
-        facts = cfaith.score_open(item, reply, []).measurements
+        assert open_questions(item, reply) == []
+        facts = score_open(item, reply, []).measurements
         assert facts["hallucinated"] == 1.0 and facts["judge_failed"] == 0.0
 
 
@@ -161,7 +168,7 @@ def test_an_open_answer_is_worth_what_the_judge_says(
     reply: str, verdict: str | None, hallucinated: float | None, failed: float | None
 ) -> None:
     gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
-    facts = cfaith.score_open(
+    facts = score_open(
         Item("i", "c", "珠穆朗玛峰", "", "", gold, {}), reply, [verdict] if verdict else None
     ).measurements
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from halu_tasks.core.items import WORDING
 from halu_tasks.scorers.metrics import by_cluster, estimate, estimates, mean
+from halu_tasks.scorers.option_metrics import with_wordings, wordings_of
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.wordings import with_wordings, wordings_of
 
 ACC = mean("acc", "correct")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from itertools import combinations
 
@@ -16,15 +15,15 @@ from statsmodels.stats.multitest import multipletests
 from halu_tasks.scorers.metrics import Metric, mean, mean_of
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import roc_auc
-from halu_tasks.scorers.statistics.paired import differences, without_clusters
-from halu_tasks.scorers.statistics.simultaneous import (
+from halu_tasks.scorers.statistics.differences import (
     Contrast,
     Influence,
-    adjusted_equality,
     adjusted_p_values,
+    differences_of,
     holm,
     influence,
     rank_ranges,
+    without_clusters,
 )
 
 ACC = mean("acc", "correct")
@@ -189,7 +188,7 @@ def claimed(rng: np.random.Generator, skills: list[float], tasks: int, items: in
         hard = rng.normal(size=items)
         runs = [run(hard + rng.normal(size=items) < skill, str(task), items) for skill in skills]
         influences = [influenced(ACC, own, "a") for own in runs]
-        for (i, j), pair in differences(ACC, runs).items():
+        for (i, j), pair in differences_of(ACC, [without_clusters(ACC, own) for own in runs], items).items():
             contrasts.append(Contrast(pair.value, pair.p, influences[i], influences[j]))
             places.append((task, i, j) if pair.value > 0 else (task, j, i))
     p_values = adjusted_p_values(contrasts, draws=500)
@@ -209,22 +208,6 @@ def test_equal_models_are_rarely_called_different_and_unequal_ones_are() -> None
 # --- equality -----------------------------------------------------------------------------------
 
 
-def test_one_equality_needs_no_adjustment_and_does_not_change_the_other_test() -> None:
-    own = figure(ORTHOGONAL[0]), nothing()
-    contrast = Contrast(0.01, 0.4, *own, p_equal=0.03)
-    assert adjusted_equality([contrast], draws=40_000) == pytest.approx([0.03], abs=0.003)
-    assert adjusted_p_values([contrast], draws=40_000) == pytest.approx([0.4], abs=0.01)
-    assert adjusted_equality([contrast._replace(p_equal=None)]) == [None]
-
-
-def test_independent_equalities_are_adjusted_for_the_others() -> None:
-    """The own deviate in one direction, and those of nine others in both."""
-    contrasts = [Contrast(0.01, 0.5, figure(row), nothing(), 0.004) for row in ORTHOGONAL[:10]]
-    one = norm.isf(0.004)
-    exact = 1 - 0.996 * (1 - 2 * norm.sf(one)) ** 9
-    assert min(p for p in adjusted_equality(contrasts, draws=60_000) if p) == pytest.approx(min(exact, 0.12), abs=0.005)
-
-
 @pytest.mark.slow
 def test_better_and_equal_together_make_few_false_claims() -> None:
     """Five figures: two equal to the first, one at the margin, one better by far more; claims of both kinds."""
@@ -234,14 +217,12 @@ def test_better_and_equal_together_make_few_false_claims() -> None:
     for _ in range(400):
         errors = rng.normal(size=5) / np.sqrt(2)
         values = truth + errors
-        contrasts = []
-        for i, j in combinations(range(5), 2):
-            value = values[i] - values[j]
-            p_equal = max(norm.sf(value + margin), norm.sf(margin - value))
-            contrasts.append(
-                Contrast(value, 2 * norm.sf(abs(value)), figure(ORTHOGONAL[i]), figure(ORTHOGONAL[j]), p_equal)
-            )
-        p_values, equal = (method(contrasts, draws=300) for method in (adjusted_p_values, adjusted_equality))
+        pairs = [
+            (values[i] - values[j], figure(ORTHOGONAL[i]), figure(ORTHOGONAL[j])) for i, j in combinations(range(5), 2)
+        ]
+        contrasts = [Contrast(value, 2 * norm.sf(abs(value)), *of_pair) for value, *of_pair in pairs]
+        equal = holm([max(norm.sf(value + margin), norm.sf(margin - value)) for value, *_ in pairs])
+        p_values = adjusted_p_values(contrasts, draws=300)
         wrong = False
         for (i, j), contrast, p, p_equal in zip(combinations(range(5), 2), contrasts, p_values, equal, strict=True):
             difference = truth[i] - truth[j]
@@ -265,24 +246,6 @@ def test_holm_by_hand() -> None:
 def test_a_comparison_that_could_not_be_tested_is_none_of_those_corrected_for() -> None:
     assert holm([0.01, None, 0.04]) == pytest.approx([0.02, None, 0.04])
     assert holm([None]) == [None]
-
-
-@pytest.mark.parametrize("wrong", [math.nan, -0.1, 1.5])
-def test_what_is_no_p_value_has_no_correction(wrong: float) -> None:
-    with pytest.raises(ValueError, match="expected p-values from 0 to 1"):
-        holm([0.5, wrong])
-
-
-@given(st.lists(st.floats(0, 1), max_size=12), st.randoms(use_true_random=False))
-def test_corrected_p_values_are_larger_in_the_same_order_wherever_they_stand(
-    p_values: list[float], shuffling: random.Random
-) -> None:
-    adjusted = [p for p in holm(p_values) if p is not None]
-    assert all(p <= own <= 1 for p, own in zip(p_values, adjusted, strict=True))
-    by_size = sorted(zip(p_values, adjusted, strict=True))
-    assert [own for _, own in by_size] == sorted(adjusted)
-    order = shuffling.sample(range(len(p_values)), len(p_values))
-    assert holm([p_values[i] for i in order]) == [adjusted[i] for i in order]
 
 
 # --- ranks --------------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import tuned_metrics
-from halu_tasks.scorers.statistics.probability import with_probability
+from halu_tasks.scorers.statistics.calibration import tuned_metrics, with_probability
 
 METRICS = tuned_metrics("Yes")
 NAMES = ["threshold", "acc_tuned", "precision_tuned", "recall_tuned", "f1_tuned"]

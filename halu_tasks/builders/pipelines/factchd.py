@@ -25,10 +25,10 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
+from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of, label_of
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.methods.ngram import tokens
-from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL
+from halu_tasks.scorers.methods import tokens
+from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.text.folding import fold
 from halu_tasks.text.sentences import sentences
 
@@ -502,7 +502,7 @@ def reason_of(label: str, explanation: str) -> Answer[str]:
     if opening:
         explanation = explanation_of(explanation)
     reason = f"{label}.\n{explanation.strip()}"
-    label_read = read(reason)[0].value
+    label_read = factual(reason).value
     if label_read != label or label_of(reason) != label or not explanation_of(reason):
         return Answer(None, "states the other label" if label_read else "states no label")
     return Answer(reason)

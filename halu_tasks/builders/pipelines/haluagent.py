@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from halu_tasks.benchmarks.cfaith import TYPES
 from halu_tasks.builders.documents import Document, SourceText
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
 from halu_tasks.builders.replies import objections, read_objects, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.cfaith import TYPES
 from halu_tasks.scorers.judge import fence
 from halu_tasks.text.folding import fold
 

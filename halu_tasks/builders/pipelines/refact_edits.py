@@ -27,8 +27,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.correction import score_replacements
-from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
+from halu_tasks.scorers.benchmarks.strings import score_passages, score_replacements
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span, Text
@@ -263,9 +262,9 @@ def begun_as(text: str, original: str) -> str:
 MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
 
 _TASKS: dict[str, tuple[tuple[Cases, Scorer, tuple[str, ...]], ...]] = {
-    NEG: ((partial(localization_cases, error_type=NEG), score_sentence, ("iou", "acc")),),
+    NEG: ((partial(localization_cases, error_type=NEG), partial(score_passages, unit="sentence"), ("iou", "acc")),),
     SWAP: (
-        (partial(localization_cases, error_type=SWAP), score_entities, ("iou", "acc")),
+        (partial(localization_cases, error_type=SWAP), partial(score_passages, unit="entity"), ("iou", "acc")),
         (correction_cases, score_replacements, ("em",)),
     ),
 }

@@ -19,10 +19,10 @@ from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile t
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError, ForeignError
 from halu_tasks.core.items import Item
-from halu_tasks.inspect_adapter.records import RECORD, ScoreRecord
+from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, own_settings
-from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Provenance
 
 PACKAGE = "halu_tasks/"

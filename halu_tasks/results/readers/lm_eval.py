@@ -14,7 +14,7 @@ from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, own_settings
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
+from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Provenance, Task
 
 RECORD = "halu_tasks"

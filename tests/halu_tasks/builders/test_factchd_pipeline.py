@@ -19,7 +19,8 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
 from halu_tasks.builders.pipelines.factchd import FILE, FactCHDPipeline, explanation_faults, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.scorers.benchmarks.factchd import LABELS, explanation_of, label_of, read
+from halu_tasks.scorers.benchmarks.explanations import LABELS, explanation_of, label_of
+from halu_tasks.scorers.reading.questions import factual
 
 PIPELINE = FactCHDPipeline()
 CHECKS = tuple(check for check in PIPELINE.checks if check != "style")  # which needs demonstrations
@@ -430,7 +431,7 @@ def test_whatever_is_replied_nothing_raises_and_what_is_kept_is_a_row(document: 
             ((name, row),) = PIPELINE.lines(item(draft, document.id))
             assert name == FILE
             check_row(json.loads(json.dumps(row)))
-            assert label_of(row["reason"]) == row["label"] == read(row["reason"])[0].value
+            assert label_of(row["reason"]) == row["label"] == factual(row["reason"]).value
             assert explanation_of(row["reason"])
 
 

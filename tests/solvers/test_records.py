@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halu_tasks.solvers.method_record import MethodRecord
+from halu_tasks.solvers.records import MethodRecord
 
 FULL = MethodRecord(
     method="panel",

@@ -1,0 +1,276 @@
+"""Explanations, compared with a gold one by ExpMatch, alone or behind a label (FactCHD, section 5.1).
+
+Explanations are split at full stops, as in the authors' evaluator: the first sentence is the head, the last one the
+tail, and those in between are the body. The body is scored by the F1 of its tokens, head and tail by the recall of
+ROUGE-L. ExpMatch is their mean with the weights α for the body, and half of 1 - α each for head and tail.
+
+For a label with an explanation, `strict` reads the label wherever a reply states it; `paper` reads (`published`) and
+counts as the authors' evaluator does (`evaluate/` in their repository).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from rapidfuzz.distance import LCSseq
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks import published
+from halu_tasks.scorers.classification import Unparsed, label_metric
+from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.reading.declining import only_declines
+from halu_tasks.scorers.reading.fields import structured_reply
+from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import probability_metrics
+
+ALPHA = 0.7
+"""The weight of the body in the published figures; a footnote also tries 0.75 and 0.8."""
+LABELS = (FACTUAL, NON_FACTUAL)
+PATTERNS = {
+    "Conventional": "vanilla",
+    "Reasoning": "multi_hop",
+    "Comparing": "comparison",
+    "Operation": "set_operation",
+}
+"""The released categories and the paper's names for them."""
+
+
+class Parts(NamedTuple):
+    """The three parts of an explanation, as strings; missing parts are empty.
+
+    Attributes:
+        body: The sentences between head and tail.
+        head: The first sentence.
+        tail: The last sentence.
+    """
+
+    body: str
+    head: str
+    tail: str
+
+
+Matches = Mapping[str, float | None]
+"""The match of each part by name, 0 to 1; None if the gold explanation lacks the part."""
+
+
+def split(explanation: str) -> Parts:
+    """Split an explanation into its parts.
+
+    An explanation with fewer than three sentences has no head: all of it is the body, except for a second sentence that
+    begins with "Therefore" or "therefore", which is the tail.
+    """
+    sentences = [sentence.strip() + ". " for sentence in explanation.split(".") if sentence]
+    if len(sentences) >= 3:
+        return Parts("".join(sentences[1:-1]), sentences[0], sentences[-1])
+    if len(sentences) == 2 and sentences[1].startswith(("Therefore", "therefore")):
+        return Parts(sentences[0], "", sentences[1])
+    return Parts("".join(sentences), "", "")
+
+
+def matches(explanation: str, gold_explanation: str) -> Matches:
+    """Compare an explanation with the gold one, part by part."""
+    given, gold = split(explanation), split(gold_explanation)
+    return {
+        "body": token_f1(given.body, gold.body) if gold.body.split() else None,
+        "head": rouge_l_recall(given.head, gold.head),
+        "tail": rouge_l_recall(given.tail, gold.tail),
+    }
+
+
+def expmatch(matches: Matches, alpha: float = ALPHA, *, published: bool = False) -> float | None:
+    """Compute the weighted mean of the matches of the parts, 0 to 1.
+
+    Args:
+        matches: The match of each part.
+        alpha: The weight of the body, above 0, up to 1.
+        published: Whether parts that the gold explanation lacks count as 0, so that no reply scores 1 if it has fewer
+            than three sentences. Otherwise the weights of those it has add up to 1.
+
+    Returns:
+        The mean; None if the gold explanation has no parts.
+    """
+    # rounded, so that 0.7 leaves 0.15 and not 0.15000000000000002
+    rest = round((1 - alpha) / 2, 12)
+    weights = {"body": alpha, "head": rest, "tail": rest}
+    total = math.fsum(weights[part] * (match or 0.0) for part, match in matches.items())
+    if published:
+        return total
+    present = [weights[part] for part, match in matches.items() if match is not None]
+    return total / math.fsum(present) if present else None
+
+
+def token_f1(given: str, gold: str) -> float:
+    """Compute the F1, 0 to 1, of the multisets of tokens, which are separated by white space."""
+    in_given, in_gold = given.split(), gold.split()
+    same = sum((Counter(in_given) & Counter(in_gold)).values())
+    if not same:
+        return 0.0
+    precision, recall = same / len(in_given), same / len(in_gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def rouge_l_recall(given: str, gold: str) -> float | None:
+    """Compute the recall of ROUGE-L, 0 to 1, bit for bit as rouge-score does with its stemmer.
+
+    This is the length of the longest common subsequence of stemmed words over the number of words in `gold`; None if
+    `gold` has no words.
+    """
+    gold_words = _stems(gold)
+    return LCSseq.similarity(gold_words, _stems(given)) / len(gold_words) if gold_words else None
+
+
+def _stems(text: str) -> list[str]:
+    stem = _stemmer()
+    return [stem(word) if len(word) > 3 else word for word in re.findall("[a-z0-9]+", text.lower())]
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    # imported here because it takes longer than everything else; stemming takes most of the time of ROUGE-L
+    from rouge_score.tokenizers import porter
+
+    return lru_cache(maxsize=1 << 17)(porter.PorterStemmer().stem)
+
+
+# --- an explanation alone ---------------------------------------------------------------------------------
+
+
+def read_explanation(reply: str) -> Answer[str]:
+    """Read the reply without its reasoning blocks; a reply that only declines to answer has no explanation."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return Answer(None, "unclosed reasoning")
+    text = text.strip()
+    if not text:
+        return Answer(None, "empty reply")
+    if only_declines(text):
+        return Answer(None, "declines", abstained=True)
+    return Answer(text)
+
+
+def _measurements(matches: Matches, mean: float | None) -> dict[str, float]:
+    """Return `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` for the parts that gold has."""
+    named = {"expmatch": mean, **{f"expmatch_{part}": match for part, match in matches.items()}}
+    return {name: match for name, match in named.items() if match is not None}
+
+
+def _expmatch_metrics(about: str = "", of_part: str = "") -> list[Metric]:
+    return [
+        mean("expmatch", "expmatch", about),
+        *(mean(f"expmatch_{part}", f"expmatch_{part}", of_part.format(part)) for part in Parts._fields),
+    ]
+
+
+def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
+    """Score how much of a reference explanation, the target, a reply contains (FactCHD, section 5.1).
+
+    Args:
+        alpha: The weight of the explanation's body, above 0, up to 1; head and tail share the rest.
+
+    Returns:
+        A scorer with the metrics `expmatch`, `expmatch_body`, `expmatch_head` and `expmatch_tail`, all 0 to 1.
+
+    Raises:
+        ValueError: `alpha` is not a number above 0, up to 1.
+    """
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1:
+        raise ValueError(f"alpha: expected a number above 0, up to 1, got {alpha!r}")
+
+    def score(item: Item, reply: str, verdicts: object) -> Score:
+        answer = read_explanation(reply)
+        found = matches(answer.value or "", item.target)
+        return Score.of(item, answer, _measurements(found, expmatch(found, alpha) or 0.0))
+
+    return TaskScorer(score, (*_expmatch_metrics(), share_unparsed()))
+
+
+# --- a label and an explanation ---------------------------------------------------------------------------
+
+_MARKS = r"[\s*_`#<>\"'“”‘’\[\](){}|~:.=\-–—]"
+_LABEL_FIRST = re.compile(
+    rf"{_MARKS}*(?:(?:output|response|answer|label|verdict|judge?ment|classification|conclusion|(?:my|final) \w+)"
+    rf"(?: is\b)?{_MARKS}+)?(?:facts\s*:{_MARKS}*)?"
+    r"(?P<non>(?:non|not|un)[\s\-_‐‑–—]{0,2})?(?:factual|(?-i:FACTS?)(?!:))(?![a-z0-9]|[\-‐‑]\w)(?!\s+(?:or|nor|and)\b)"
+    r"(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEHIND = " .,;:'\"\n*_`)]}>-–—#\t\r"
+_LONGEST = 1_000_000
+"""No reply to the paper's models was so long; it bounds the time that a model caught in a loop costs."""
+
+
+def explanation_of(reason: str) -> str:
+    """Return an explanation without the label that it begins with."""
+    first = _LABEL_FIRST.match(reason.strip())
+    return first["rest"].lstrip(_BEHIND).strip() if first else reason.strip()
+
+
+def label_of(reason: str) -> str | None:
+    """Return the label that a gold explanation begins with."""
+    first = _LABEL_FIRST.match(reason.strip())
+    return None if first is None else NON_FACTUAL if first["non"] else FACTUAL
+
+
+def read(reply: str) -> tuple[Answer[str], str]:
+    """Return the label of a reply, and its explanation, which is the reply without reasoning and leading label."""
+    text = strip_reasoning(reply) or ""
+    return factual(reply), explanation_of(str(structured_reply(text).get("explanation", text)))
+
+
+def score_factchd(item: Item, reply: str, verdicts: object = None) -> Score:
+    """Score a reply in `strict`: an unparsed one is worth nothing, its explanation included."""
+    answer, explanation = read(reply)
+    found = matches(explanation, explanation_of(str(item.gold["reason"])))
+    if answer.value is None:
+        found = {part: None if match is None else 0.0 for part, match in found.items()}
+    correct = {"correct": float(answer.value == item.target)}
+    return Score.of(item, answer, correct | _measurements(found, expmatch(found, item.gold["alpha"])))
+
+
+def score_factchd_published(item: Item, reply: str, verdicts: object = None) -> Score:
+    """Score a reply as the authors' evaluator does, but for its stemmer and its rounding.
+
+    A reply without a label keeps the score of its explanation, and is no true or false positive or negative.
+    """
+    cleaned, gold = (published.published_clean(text) for text in (reply[:_LONGEST], str(item.gold["reason"])))
+    label = published.published_label(cleaned)
+    found = matches(published.published_explanation(cleaned), published.published_explanation(gold))
+    found = {part: match or 0.0 for part, match in found.items()}
+    answer = Answer(label, "" if label else "does not begin with a label")
+    correct = {"correct": float(label == item.target)}
+    return Score.of(item, answer, correct | _measurements(found, expmatch(found, item.gold["alpha"], published=True)))
+
+
+def factchd_scorer(published: bool = False) -> TaskScorer:
+    """Score the label and the explanation of a reply (section 5.1).
+
+    Args:
+        published: Whether replies are read and scored as by the authors' evaluator (`paper`).
+
+    Returns:
+        A scorer with the metrics `factcls` (the F1 of NON-FACTUAL), `precision`, `recall`, `acc`, `expmatch` and its
+        parts, and those of probabilities.
+    """
+    unparsed: Unparsed = "ignored" if published else "miss"
+    weights = "α body + (1 - α)/2 head + (1 - α)/2 tail; α is 0.7, or alpha"
+    metrics = (
+        label_metric("f1", NON_FACTUAL, "factcls", unparsed=unparsed),
+        label_metric("precision", NON_FACTUAL, "precision", unparsed=unparsed),
+        label_metric("recall", NON_FACTUAL, "recall", unparsed=unparsed),
+        mean("acc", "correct", "share of items answered with the target"),
+        share_unparsed(),
+        *_expmatch_metrics(
+            f"mean match of explanation and gold explanation: {weights}", "mean match of the explanation's {}"
+        ),
+        *probability_metrics(NON_FACTUAL),
+    )
+    return TaskScorer(score_factchd_published if published else score_factchd, metrics)

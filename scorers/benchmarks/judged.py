@@ -1,0 +1,312 @@
+"""Texts that a judge compares with a correct answer (C-FAITH, section 4.2) or with the papers that they cite (FAVE).
+
+The claims of a summary are its sentences (Factored Verification, section 3). A judge checks only those that cite a
+paper, each against the titles and abstracts of the papers that it cites. A sentence all of whose citations match no
+paper of the list is a hallucination, since nothing supports it, and the judge is not asked. An empty reply counts as a
+summary with one hallucination.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypedDict
+
+import numpy.typing as npt
+from rapidfuzz import fuzz
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks.labels import ACC, RATE
+from halu_tasks.scorers.citations import Paper, Reference, cited, references
+from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
+from halu_tasks.scorers.metrics import NO_ERROR, Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
+from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reference import judge_error_metrics
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import Score
+from halu_tasks.text.sentences import sentences
+
+Column = npt.NDArray[Any]
+_KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
+"""Maximum lengths in characters of the open answer and of the summary that a score keeps."""
+
+
+def _without_text(reply: str) -> Answer[str]:
+    return Answer(None, "unclosed reasoning" if strip_reasoning(reply) is None else "empty")
+
+
+# --- open answers -----------------------------------------------------------------------------------------
+
+
+def open_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
+    """Return the fields of the one question that a judge is asked about an open answer; none if the reply is blank."""
+    text = (strip_reasoning(reply) or "").strip()
+    if not text:
+        return []
+    question, correct = (str(item.gold[key]) for key in ("question", "correct_answer"))
+    return [{"question": fence(question), "correct_answer": fence(correct), "output": fence(text, LONGEST)}]
+
+
+OPEN_ANSWER = JudgeSpec(
+    "cfaith_conflict",
+    open_questions,
+    read_verdict,
+    unjudged="closer_to_correct",
+    positive=CONFLICT,
+    measurement="hallucinated",
+)
+
+
+def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+    """Score an open answer by the judge's verdict.
+
+    A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed; if there is a judge,
+    it counts as hallucinated.
+
+    Args:
+        item: The item.
+        reply: The reply.
+        verdicts: The judge's verdict, `conflict`, `consistent` or `failed`; None if no judge was asked, in which case
+            the score has no measurement `hallucinated`.
+    """
+    text = (strip_reasoning(reply) or "").strip()
+    to_correct, to_hallucinated = (fuzz.ratio(text, str(item.gold[key])) for key in ("correct_answer", "halu_answer"))
+    measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
+    shortened = text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…"
+    answer = Answer(shortened) if text else _without_text(reply)
+    if verdicts is not None:
+        measurements["judge_failed"] = float(FAILED in verdicts)
+        if FAILED in verdicts:
+            answer = answer._replace(reason="the judge gave no verdict")
+        else:
+            measurements["hallucinated"] = float(not text or CONFLICT in verdicts)
+    return Score.of(item, answer, measurements)
+
+
+def open_scorer() -> TaskScorer:
+    """Score an open answer that a judge compares with the correct one.
+
+    Returns:
+        A scorer with the metrics `hallucination_rate`, `acc` (1 minus the rate), `judge_failed` and those of
+        `judge_error_metrics`, for which a judge is needed, and `closer_to_correct`; all are shares from 0 to 1, except
+        for `judge_kappa`. A reply on which the judge gave no verdict counts in neither `hallucination_rate` nor `acc`.
+    """
+    conflicts = "conflict with the correct answer"
+    failed = "share of replies on which the judge gave no verdict"
+    closer = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
+    metrics = (
+        replace(RATE, about=f"share of replies that {conflicts}, by the judge"),
+        replace(
+            ACC, about=f"share of replies that do not {conflicts}, 1 - hallucination_rate", requires_option="judge"
+        ),
+        mean("judge_failed", "judge_failed", failed, higher_is_better=False, requires_option="judge"),
+        *judge_error_metrics("hallucination_rate", "hallucinated"),
+        mean("closer_to_correct", "closer_to_correct", closer),
+        share_unparsed(),
+    )
+    return TaskScorer(score_open, metrics)
+
+
+# --- summaries that cite papers ---------------------------------------------------------------------------
+
+
+class GoldPaper(TypedDict):
+    """A paper in an item's gold.
+
+    Attributes:
+        name: The name under which it is cited.
+        title: Its title.
+        abstract: Its abstract; may be empty.
+        authors: The names of its authors.
+        year: Its year; None if it is missing.
+    """
+
+    name: str
+    title: str
+    abstract: str
+    authors: list[str]
+    year: int | None
+
+
+Papers = Sequence[GoldPaper]
+"""The papers of an item."""
+
+_HEADING = re.compile(
+    r"[#*_\s]{0,6}(?:corrected |revised |final )?summary[ \t]?[*_]{0,3}(?::[*_]{0,3}|[ \t]*\n)\s*", re.IGNORECASE
+)
+
+
+class Cited(NamedTuple):
+    """A sentence with citations.
+
+    Attributes:
+        sentence: The sentence.
+        papers: The papers of the list that it cites, each once.
+        unknown: The citations, as written, that match no paper of the list.
+        ambiguous: The citations that match several papers, all of which are among the `papers`.
+    """
+
+    sentence: str
+    papers: list[GoldPaper]
+    unknown: list[str]
+    ambiguous: list[str]
+
+
+def references_of(papers: Papers) -> list[Reference]:
+    """Return the reference of each paper, in order."""
+    return references(Paper(paper["title"], paper["authors"], paper["year"]) for paper in papers)
+
+
+def summary_of(reply: str) -> str | None:
+    """Extract the summary from a reply, without reasoning and heading; None if there is none."""
+    text = strip_reasoning(reply) or ""
+    begin = _HEADING.match(text)
+    return text[begin.end() if begin else 0 :].strip() or None
+
+
+def cited_sentences(summary: str, papers: Papers) -> tuple[list[Cited], int]:
+    """Return the sentences of a summary that have citations, and the number of all its sentences."""
+    listed = references_of(papers)
+    every = sentences(summary)
+    of_each = [(sentence, cited(sentence, listed)) for sentence in every]
+    return [
+        Cited(sentence, [papers[index] for index in found.known], found.unknown, found.ambiguous)
+        for sentence, found in of_each
+        if found.known or found.unknown
+    ], len(every)
+
+
+def shown(papers: Papers) -> str:
+    """Format papers for a judge, critic or writer, between fences."""
+    return fence(
+        "\n\n".join(
+            f"{paper['name']}:\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}"
+            for paper in papers
+        )
+    )
+
+
+def summary_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
+    """Return the fields of the judge's questions, one for each sentence that cites papers of the list."""
+    summary = summary_of(reply)
+    claims = cited_sentences(summary, item.gold["papers"])[0] if summary else []
+    return [
+        {"papers": shown(claim.papers), "claim": fence(claim.sentence, LONGEST), "about": claim.sentence}
+        for claim in claims
+        if claim.papers
+    ]
+
+
+SUMMARY = JudgeSpec(
+    "fave_support",
+    summary_questions,
+    read_support,
+    unjudged="share_cited",
+    coverage="share_cited",
+    positive=UNSUPPORTED,
+    measurement="hallucinations",
+    precision=2 / 3,
+)
+"""In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
+
+
+def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+    """Score a summary by the judge's verdicts on its sentences.
+
+    A sentence on which the judge failed does not count as a hallucination, but is counted in `failed`.
+
+    Args:
+        item: The item.
+        reply: The reply.
+        verdicts: A verdict on each of `summary_questions`; None if no judge was asked, in which case nothing is known
+            about hallucinations.
+
+    Raises:
+        ValueError: The number of verdicts is not that of the questions.
+    """
+    summary = summary_of(reply)
+    claims, sentence_count = cited_sentences(summary, item.gold["papers"]) if summary else ([], 0)
+    judged = [claim for claim in claims if claim.papers]
+    counts: dict[str, float] = {
+        "sentences": sentence_count,
+        "cited": len(claims),
+        "known": len(judged),
+        "unknown": sum(len(claim.unknown) for claim in claims),
+        "ambiguous": sum(len(claim.ambiguous) for claim in claims),
+        "blank": sum(not any(paper["abstract"] for paper in claim.papers) for claim in judged),
+    }
+    if verdicts is not None:
+        if len(verdicts) != len(judged):
+            raise ValueError(f"item {item.id}: expected {len(judged)} verdicts, got {len(verdicts)}")
+        wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(claims) - len(judged) + (summary is None)
+        counts |= {
+            "asked": len(judged),
+            "failed": sum(verdict == FAILED for verdict in verdicts),
+            "hallucinations": wrong,
+            "any": wrong > 0,
+            "factor": item.gold["adjustment"],
+        }
+    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else _without_text(reply)
+    return Score.of(item, answer, {name: float(count) for name, count in counts.items()})
+
+
+@metric(higher_is_better=False, range=(0.0, math.inf), requires_option="judge")
+def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) -> Terms:
+    """Hallucinations_per_summary times the assumed precision."""
+    return hallucinations * factor
+
+
+@metric(higher_is_better=False, requires_option="judge")
+def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms:
+    """Mean of 1 - (1 - assumed precision)^k over summaries with k reported hallucinations.
+
+    This is the probability that one of them is real, if each is so independently of the others.
+    """
+    return 1 - (1 - factor) ** hallucinations
+
+
+# it does not vary between summaries
+@metric(higher_is_better=None, requires_option="judge", error=NO_ERROR)
+def adjustment_factor(factor: Column) -> Terms:
+    """Assumed precision, the share of reported hallucinations that are taken to be real."""
+    return factor
+
+
+def _count(name: str, measurement: str, about: str, higher_is_better: bool | None = None) -> Metric:
+    """Create the mean of a count, 0 or more."""
+    return mean(name, measurement, f"mean number of {about}", higher_is_better=higher_is_better, range=(0.0, math.inf))
+
+
+def fave_scorer() -> TaskScorer:
+    """Score a summary whose cited sentences are checked by a judge.
+
+    Returns:
+        A scorer with the metrics of hallucinations, for which a judge is needed, and numbers of sentences and
+        citations. The adjusted ones assume that a certain share of reported hallucinations is real.
+    """
+    unsupported, without = "a cited sentence that is not supported", "share of summaries without one"
+    failed = "share of the judged sentences on which the judge gave no verdict"
+    judged: dict[str, Any] = {"requires_option": "judge"}
+    worse: dict[str, Any] = {"higher_is_better": False, **judged}
+    metrics = (
+        _count("hallucinations_per_summary", "hallucinations", "cited sentences that are not supported", False),
+        mean("summaries_with_any", "any", f"share of summaries with {unsupported}", **worse),
+        share_free_of("acc", "hallucinations", f"{without}, 1 - summaries_with_any", **judged),
+        hallucinations_per_summary_adjusted,
+        summaries_with_any_adjusted,
+        adjustment_factor,
+        micro("judge_failed", "failed", "asked", failed, **worse),
+        *judge_error_metrics("hallucinations_per_summary", "hallucinations", math.inf),
+        micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),
+        _count("sentences", "sentences", "sentences of a summary"),
+        _count("sentences_cited", "cited", "sentences with a citation"),
+        _count("citations_unknown", "unknown", "citations that match no paper of the list", False),
+        _count("citations_ambiguous", "ambiguous", "citations that match several papers", False),
+        _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
+        share_unparsed(),
+    )
+    return TaskScorer(score_summary, metrics)

@@ -1,0 +1,293 @@
+"""Labels: a verdict, a choice, a type of error, or a verdict that follows from checked claims.
+
+For claims, `paper` reads the check of each in the form that Factored Verification's prompt prescribes (section A.1.3),
+a line "Supported: Yes" or "Supported: No". For types of error, in `paper`, the reply without surrounding white space
+must be one of the English names of the types, in any case, after the prompt in appendix C of HalluVerse25, which asks
+for the class and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.classification import (
+    NO_LABEL,
+    Figure,
+    Unparsed,
+    both_right,
+    label_metric,
+    macro_metric,
+    pairs_of,
+    score_label,
+)
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.reading.claims import Checks, checks
+from halu_tasks.scorers.reading.declining import declines
+from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
+from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import probability_metrics
+
+Column = npt.NDArray[Any]
+
+# --- a label out of a set ---------------------------------------------------------------------------------
+
+_FIGURES: tuple[Figure, ...] = ("precision", "recall", "f1")
+
+
+def verdict_scorer(
+    reading: str | Reading,
+    labels: Sequence[str] | Mapping[str, str],
+    pairs: Sequence[str] | None = None,
+    orders: Sequence[str] | None = None,
+    unparsed: Unparsed = "miss",
+) -> TaskScorer:
+    """Score whether the label that a reply states is the target.
+
+    Args:
+        reading: The reading that reads the label from the reply, as a name or a function.
+        labels: The labels, or a mapping of the labels to the names that metrics of a class use. The first one is the
+            positive class.
+        pairs: The endings, after a slash, of the ids of the two items of a pair, for `acc_pair`.
+        orders: The endings of the ids of the two orders of one question, for `acc_consistent` and `flip_rate`.
+        unparsed: How a reply without a label counts in the metrics of a class: as a `miss` of its target's class, as
+            the `wrong_label`, or not at all (`ignored`).
+
+    Returns:
+        A scorer with the metrics
+
+        - `acc`;
+        - `precision`, `recall` and `f1` of the first label, and `precision_NAME` and so on of each named label;
+        - `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are one more label, as in
+            scikit-learn, and `f1_macro_labels`, for which they are misses;
+        - `position_bias`, which is -1 to 1; all others are 0 to 1;
+        - those of probabilities, pairs and orders.
+
+    Raises:
+        ValueError: An argument is invalid.
+    """
+    read = reading_named(reading)
+    if unparsed not in get_args(Unparsed):
+        raise ValueError(f"unparsed: expected {', '.join(get_args(Unparsed))}, got {unparsed!r}")
+    names = dict(labels) if isinstance(labels, Mapping) else dict.fromkeys(labels, "")
+    if len(names) < 2 or not all(isinstance(label, str) for label in names):
+        raise ValueError(f"labels: expected two or more strings, got {labels!r} (quote True, False, Yes and No)")
+    for argument, endings in (("pairs", pairs), ("orders", orders)):
+        if endings is not None and (isinstance(endings, str) or len(endings) != 2):
+            raise ValueError(f"{argument}: expected two endings of ids, got {endings!r}")
+    first = next(iter(names))
+    # the metrics of the first label have no label in their names
+    classes = [(first, ""), *((label, f"_{name}") for label, name in names.items() if name)]
+    return TaskScorer(
+        lambda item, reply, _: score_label(item, read(reply)),
+        (
+            mean("acc", "correct", "share of items answered with the target"),
+            *(
+                label_metric(figure, label, figure + ending, unparsed=unparsed)
+                for label, ending in classes
+                for figure in _FIGURES
+            ),
+            *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
+            macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
+            position_bias(first),
+            *([both_right("acc_pair", pairs)] if pairs else []),
+            *(
+                [both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate(orders)]
+                if orders
+                else []
+            ),
+            *probability_metrics(first),
+            share_unparsed(),
+        ),
+    )
+
+
+def position_bias(first: str) -> Metric:
+    """Create the share of the first label among answers minus its share among their targets, -1 to 1.
+
+    Replies without an answer count in neither share: they would change it if their targets are not balanced.
+    """
+    about = f"share of {first} among the answers minus its share among the targets of these replies; 0 is no bias"
+
+    @metric(about=about, higher_is_better=None, range=(-1.0, 1.0))
+    def position_bias(answer: Column, target: Column) -> Terms:
+        answered = answer != NO_LABEL
+        return 1.0 * (answer == first) - (answered & (target == first)), answered
+
+    return position_bias
+
+
+def flip_rate(orders: Sequence[str]) -> Metric:
+    """Create the share (0 to 1) of the questions answered in both orders whose answer changes with the order."""
+    about = "share of the questions answered in both orders whose answer changes with the order"
+
+    @metric(about=about, higher_is_better=False, requires_option="both_orders")
+    def flip_rate(row: Column, part: Column, answer: Column, correct: Column) -> Terms:
+        first, second = pairs_of(row, part, orders)
+        flipped, both = np.zeros((2, len(row)))
+        both[first] = (answer[first] != NO_LABEL) & (answer[second] != NO_LABEL)
+        # the same choice is right in both orders or wrong in both
+        flipped[first] = both[first] * (correct[first] != correct[second])
+        return flipped, both
+
+    return flip_rate
+
+
+# --- wrong labels as hallucinations (C-FAITH, section 4.2) ------------------------------------------------
+
+RATE = mean("hallucination_rate", "hallucinated", "share of items answered incorrectly", higher_is_better=False)
+ACC = share_free_of("acc", "hallucinated", "share of items answered correctly, 1 - hallucination_rate")
+
+
+def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) -> TaskScorer:
+    """Score an answer that is a label; each wrong label is a hallucination.
+
+    Args:
+        reading: The reading that reads the label from the reply, as a name or a function.
+        of_truth: Whether the labels are True and False, the verdicts on a given answer. Errors are then false positives
+            (a correct answer called wrong) or false negatives (a wrong one called correct).
+
+    Returns:
+        A scorer with the metrics `hallucination_rate` (0 to 1, lower is better) and `acc`, 1 minus the rate, and, with
+        `of_truth`, also `false_negative_rate`, `false_positive_rate` and `balanced_error_rate`, the mean of both.
+    """
+    read = reading_named(reading)
+
+    def score(item: Item, reply: str, verdicts: object) -> Score:
+        answer = read(reply)
+        wrong = {"hallucinated": float(answer.value != item.target)}
+        if of_truth:
+            wrong["false_positive" if item.target == "True" else "false_negative"] = wrong["hallucinated"]
+        return score_label(item, answer, wrong)
+
+    about = "share of the {0} answers that are not called {0}"
+    rates = (
+        mean("false_negative_rate", "false_negative", about.format("wrong"), higher_is_better=False),
+        mean("false_positive_rate", "false_positive", about.format("correct"), higher_is_better=False),
+        balanced_error_rate,
+    )
+    return TaskScorer(score, (RATE, ACC, *(rates if of_truth else ()), share_unparsed()))
+
+
+@metric(higher_is_better=False, value=lambda sums: (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2)
+def balanced_error_rate(false_negative: Column, false_positive: Column) -> Terms:
+    """Mean of false_negative_rate and false_positive_rate."""
+    return false_negative, ~np.isnan(false_negative), false_positive, ~np.isnan(false_positive)
+
+
+# --- types of errors (HalluVerse25, section 5) ------------------------------------------------------------
+
+
+def _type_of(item: Item, reply: str) -> Answer[str]:
+    """Read the type of error that a reply names; `none` is no answer unless the item's question offers it."""
+    answer = error_type(reply)
+    if answer.value == NONE and NONE not in item.gold["types"]:
+        return Answer(None, "names no type")
+    return answer
+
+
+def _type_alone(item: Item, reply: str) -> Answer[str]:
+    word = reply.strip().casefold()
+    return Answer(word) if word in item.gold["types"] else Answer(None, "not one class alone")
+
+
+def _confusion(target: str, answer: str) -> Metric:
+    """Create one cell of the confusion matrix, as a share (0 to 1) of its row."""
+    return mean(
+        f"rate_{target}_as_{answer}",
+        f"as_{answer}",
+        f"share of the items of type {target} that are answered {answer}",
+        higher_is_better=False,
+        tag_filter=("type", target),
+        requires_option="with_zero" if NONE in (target, answer) else None,
+    )
+
+
+def error_type_scorer(alone: bool = False) -> TaskScorer:
+    """Score the type of error that a reply names.
+
+    Args:
+        alone: Whether the reply must be the English name of a type and nothing else (`paper`).
+
+    Returns:
+        A scorer with the metrics `acc`, `f1_macro`, and `rate_TYPE_as_OTHER`, the share of the items of one type that
+        are answered with another one. All are 0 to 1.
+    """
+    read = _type_alone if alone else _type_of
+
+    def score(item: Item, reply: str, verdicts: object) -> Score:
+        answer = read(item, reply)
+        return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold["types"]})
+
+    metrics = (
+        mean("acc", "correct", "share of items whose type is named"),
+        macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False),
+        *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
+        share_unparsed(),
+    )
+    return TaskScorer(score, metrics)
+
+
+# --- checked claims (Factored Verification, section 2.2) --------------------------------------------------
+
+KINDS = ("right", "hallucinated")
+"""The tags of the two summaries of a row, with which the ids of their items end."""
+_SUPPORTED = re.compile(r"^Supported: (Yes|No)\b", re.MULTILINE)
+
+
+def claims_verdict(reply: str) -> Answer[str]:
+    """Read whether a summary hallucinates according to the checks of claims that a reply lists."""
+    return _verdict(checks(reply), reply)
+
+
+def _verdict(checks: Checks, reply: str = "") -> Answer[str]:
+    """Combine the checks of claims into a verdict on the summary.
+
+    One unsupported claim makes the summary hallucinated, since the product of probabilities that are 0 or 1 is then 0.
+    It is right only if all claims have been checked.
+    """
+    if not checks.checked:
+        declined = declines(reply)
+        return Answer(None, "declines" if declined else checks.reason, declined)
+    if not all(checks.checked):
+        return Answer(YES)
+    if checks.unchecked:
+        return Answer(None, f"{checks.unchecked} claims without a check")
+    return Answer(NO)
+
+
+def claims_scorer(published: bool = False) -> TaskScorer:
+    """Score the checks of claims that a reply lists; a summary hallucinates if one of its claims is not supported.
+
+    Args:
+        published: Whether checks must have the form prescribed by the paper's prompt (`paper`).
+
+    Returns:
+        A scorer with the metrics of `verdict` for the labels Yes and No, the mean number of `claims`, and the mean
+        share (0 to 1) of claims that are `supported`.
+    """
+
+    def score(item: Item, reply: str, verdicts: object) -> Score:
+        if published:
+            listed = Checks([check == YES for check in _SUPPORTED.findall(reply)], reason="no claim with a check")
+        else:
+            listed = checks(reply)
+        counts = {}
+        if listed.checked:
+            counts["claims"] = float(len(listed.checked) + listed.unchecked)
+            counts["supported"] = sum(listed.checked) / len(listed.checked)
+        return score_label(item, _verdict(listed, "" if published else reply), counts)
+
+    labels = verdict_scorer("checked_claims", (YES, NO), pairs=KINDS)
+    claims = mean("claims", "claims", "mean number of claims", higher_is_better=None, range=(0.0, math.inf))
+    supported = mean("supported", "supported", "mean share of the claims that are supported", higher_is_better=None)
+    return replace(labels, score=score, metrics=(*labels.metrics, claims, supported))

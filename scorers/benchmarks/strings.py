@@ -1,0 +1,237 @@
+"""Strings that a reply returns: passages compared with gold spans, and replacements of masked words (ReFACT, 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz import fuzz
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks import published as authors
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
+from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.strings import quotations, replacements
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import Score
+from halu_tasks.text.folding import normalise
+from halu_tasks.text.spans import Span, Text, char_counts, merge
+
+Column = npt.NDArray[Any]
+Returns = Literal["sentence", "entities", "passages"]
+_UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "passages": "passage"}
+
+
+# --- passages and gold spans (section 4.1.2) --------------------------------------------------------------
+
+
+def score_passages(item: Item, reply: str, unit: Unit) -> Score:
+    """Score what a reply returns of a text: each `entity`, one `sentence`, or each `passage` of any length.
+
+    A string counts wherever it occurs in the text. If some of these places are gold spans, it counts only there, since
+    a string does not tell which occurrence the model meant; the gold strings themselves therefore score 1. A string
+    counts once, however often it is returned, and so do strings that are equal after `normalise`.
+
+    The empty list is an answer, namely that there is nothing to find: it scores 1 if there are no gold spans. A reply
+    without an answer always scores 0.
+
+    Measurements: `iou`, 0 to 1, the intersection over union of the characters; `acc`, 0 to 1, the share of gold strings
+    that are returned; `exact`, 0 or 1, whether the two sets of strings are equal; the numbers of returned `strings` and
+    of `unplaced` ones, which occur nowhere in the text; and the numbers of characters `gold_chars`, `predicted_chars`,
+    `shared_chars` and `text_chars`.
+
+    Args:
+        item: An item whose gold has the `text` shown to the model, the `spans` and their `strings`.
+        reply: The reply.
+        unit: What the model was asked for.
+    """
+    answer = quotations(reply, item.gold["text"], unit)
+    gold = [(int(start), int(end)) for start, end in item.gold["spans"]]
+    text = Text(item.gold["text"])
+    distinct: dict[str, list[str]] = {}
+    for string in dict.fromkeys(answer.value or []):
+        distinct.setdefault(normalise(string), []).append(string)
+    placed = {key: [span for each in strings for span in places(text, each, gold)] for key, strings in distinct.items()}
+    unplaced = [distinct[key][0] for key, spans in placed.items() if not spans]
+    counts = char_counts(merge(gold), [span for spans in placed.values() for span in spans], sum(map(len, unplaced)))
+    gold_strings = {normalise(string) for string in item.gold["strings"]}
+    returned = distinct.keys()
+    answered = answer.value is not None
+    recall = len(gold_strings & returned) / len(gold_strings) if gold_strings else float(not returned)
+    measurements = {
+        "iou": counts.iou if answered else 0.0,
+        "acc": recall if answered else 0.0,
+        "exact": float(answered and gold_strings == returned),
+        "strings": float(len(distinct)),
+        "unplaced": float(len(unplaced)),
+        "gold_chars": float(counts.gold),
+        "predicted_chars": float(counts.predicted),
+        "shared_chars": float(counts.intersection),
+        "text_chars": float(len(item.gold["text"])),
+    }
+    if unplaced and not answer.reason:
+        answer = answer._replace(reason=f"{len(unplaced)} of {len(distinct)} strings not in the text")
+    return Score.of(item, answer, measurements, list(item.gold["strings"]))
+
+
+def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
+    """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them."""
+    occurrences = text.place(string)
+    return [span for span in occurrences if span in gold] or occurrences
+
+
+def score_passages_published(item: Item, reply: str, unit: Unit) -> Score:
+    """Score entities or a sentence as the authors' evaluation does.
+
+    `acc` is the recall of raw strings, or their equality for a sentence; `iou` is that of their first occurrences.
+    """
+    gold = list(item.gold["strings"])
+    if unit == "entity":
+        returned = authors.entities(reply)
+        acc = authors.set_recall(gold, returned)
+    else:
+        returned = [authors.sentence(reply)]
+        acc = float(returned[0] == gold[0])
+    ious = [authors.iou(item.gold[name], gold, returned) for name in ("text", "other_text") if name in item.gold]
+    measurements = {
+        "acc": acc,
+        "iou": ious[0],
+        "joined": float(len(ious)),
+        "acc_joined": acc * len(ious),
+        "iou_joined": sum(ious),
+    }
+    answer = Answer(returned) if any(string.strip() for string in returned) else Answer(None, "no string")
+    return Score.of(item, answer, measurements, gold)
+
+
+@metric
+def char_f1(shared_chars: Column, gold_chars: Column, predicted_chars: Column) -> Terms:
+    """Harmonic mean of char_precision and char_recall."""
+    return 2 * shared_chars, gold_chars + predicted_chars
+
+
+_RETURNED, _FOUND = "share of the returned characters that are gold", "share of the gold characters that are returned"
+_NOWHERE = "share of the returned strings that occur nowhere in the text"
+_METRICS = (
+    mean("acc", "acc", "mean share of the gold strings that are returned"),
+    mean("iou", "iou", "mean intersection over union of the returned and the gold characters"),
+    mean("exact", "exact", "share of items whose returned strings are exactly the gold ones"),
+    micro("char_precision", "shared_chars", "predicted_chars", f"{_RETURNED}, over all items"),
+    micro("char_recall", "shared_chars", "gold_chars", f"{_FOUND}, over all items"),
+    char_f1,
+    micro("unplaced", "unplaced", "strings", _NOWHERE, higher_is_better=False),
+    share_unparsed(),
+)
+_FIXED_REPLIES = {
+    "marking all": (
+        Metric("acc", lambda columns: np.ones(len(columns))),
+        Metric("iou", of_columns(lambda gold_chars, text_chars: gold_chars / text_chars)),
+    ),
+    "marking nothing": (
+        Metric("acc", lambda columns: np.zeros(len(columns))),
+        Metric("iou", lambda columns: np.zeros(len(columns))),
+    ),
+}
+"""What trivial replies score on the same items.
+
+`marking all` lists every part of the text, so its recall, which is `acc`, is 1; `marking nothing` lists none.
+"""
+_JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
+_PUBLISHED_METRICS = (
+    mean("acc", "acc", "mean share of the gold strings that are returned, as raw strings"),
+    mean("iou", "iou", "mean intersection over union of the first occurrences of the strings"),
+    micro("acc_published_join", "acc_joined", "joined", "acc as in the published tables, where" + _JOIN),
+    micro("iou_published_join", "iou_joined", "joined", "iou as in the published tables, where" + _JOIN),
+    share_unparsed(),
+)
+
+
+def iou_scorer(returns: Returns, published: bool = False) -> TaskScorer:
+    """Score the passages of a text that a reply returns against gold spans.
+
+    Args:
+        returns: What replies are asked for: one `sentence`, `entities` (one per line), or `passages` (likewise, but
+            a passage may have several lines).
+        published: Whether a sentence or entities are read and scored as by the authors of ReFACT (`paper`).
+
+    Returns:
+        A scorer with the metrics `acc` (the share of gold strings that are returned), `iou`, `exact`, `char_precision`,
+        `char_recall`, `char_f1` and `unplaced`; if `published`, only `acc` and `iou`, each item once, and
+        `acc_published_join` and `iou_published_join`, some items twice. All are 0 to 1.
+
+    Raises:
+        ValueError: `returns` is unknown, or unknown to the authors' evaluation.
+    """
+    known = [name for name in get_args(Returns) if not (published and name == "passages")]
+    if returns not in known:
+        raise ValueError(f"returns: expected {' or '.join(known)}, got {returns!r}")
+    unit = _UNITS[returns]
+    if published:
+        return TaskScorer(lambda item, reply, _: score_passages_published(item, reply, unit), _PUBLISHED_METRICS)
+    return TaskScorer(lambda item, reply, _: score_passages(item, reply, unit), _METRICS, _FIXED_REPLIES)
+
+
+# --- replacements of masked words (section 4.1.3) ---------------------------------------------------------
+
+_FUZZY = 90.0
+"""The rapidfuzz ratio, 0 to 100, from which strings count as equal in `em_fuzzy`."""
+
+
+def score_replacements(item: Item, reply: str, verdicts: object = None) -> Score:
+    """Score the replacements in a reply, in order, against the gold's `originals`.
+
+    Replacements beyond the number of masks are ignored, and missing ones are wrong. Strings are compared after
+    `normalise`, that is, in compatibility form (NFKC) and without case, white space and surrounding punctuation.
+
+    Measurements, all 0 to 1: `em`, whether every mask is right; `em_mask`, the share of masks that are right;
+    `em_fuzzy`, whether every replacement reaches a rapidfuzz ratio of 90; and `acc`, which is `em_mask` under the name
+    by which the paper averages it with the other tasks.
+    """
+    originals = [normalise(original) for original in item.gold["originals"]]
+    answer = replacements(reply, len(originals))
+    returned = [normalise(string) for string in (answer.value or [])[: len(originals)]]
+    pairs = list(zip(returned + [""] * (len(originals) - len(returned)), originals, strict=True))
+    right = [bool(string) and string == original for string, original in pairs]
+    near = [bool(string) and fuzz.ratio(string, original) >= _FUZZY for string, original in pairs]
+    em_mask = sum(right) / len(right)
+    measurements = {"acc": em_mask, "em": float(all(right)), "em_mask": em_mask, "em_fuzzy": float(all(near))}
+    if len(returned) < len(originals) and not answer.reason:
+        answer = answer._replace(reason=f"{len(returned)} of {len(originals)} replacements")
+    return Score.of(item, answer, measurements, list(item.gold["originals"]))
+
+
+def score_replacements_published(item: Item, reply: str, verdicts: object = None) -> Score:
+    """Score the replacements as the authors' evaluation does: the recall of raw strings, called exact match there."""
+    returned = authors.replacements(reply)
+    gold = list(item.gold["published_originals"])
+    em = authors.set_recall(gold, returned)
+    answer = Answer(returned) if returned else Answer[list[str]](None, "no string")
+    return Score.of(item, answer, {"acc": em, "em": em}, gold)
+
+
+def exact_match_scorer(published: bool = False) -> TaskScorer:
+    """Score strings that a reply returns in order, one for each mask, against the originals.
+
+    Args:
+        published: Whether replies are read and scored as by the authors of ReFACT (`paper`), whose exact match is the
+            recall of raw strings in any order.
+
+    Returns:
+        A scorer with the metrics `em_mask`, `em`, `em_fuzzy`, and `acc`, which is `em_mask`; if `published`, only `em`
+        and `acc`, which are equal. All are 0 to 1.
+    """
+    if published:
+        acc = mean("acc", "acc", "em, under the name by which groups average it")
+        em = mean("em", "em", "mean share of the originals that are among the returned strings, in any order")
+        return TaskScorer(score_replacements_published, (acc, em, share_unparsed()))
+    metrics = (
+        mean("em_mask", "em_mask", "mean share of the masks that are replaced by the original"),
+        mean("acc", "acc", "em_mask, under the name by which groups average it"),
+        mean("em", "em", "share of items with every mask replaced by the original"),
+        mean("em_fuzzy", "em_fuzzy", f"em with strings counting as equal from a rapidfuzz ratio of {_FUZZY:g}"),
+        share_unparsed(),
+    )
+    return TaskScorer(score_replacements, metrics)

@@ -1,0 +1,272 @@
+"""Figures of methods: combined probabilities, cost, opinions before the answer, and SelfCheckGPT's n-grams.
+
+The n-gram variant of SelfCheckGPT (Manakul et al. 2023, arXiv 2303.08896, section 5.3) measures how surprising a
+response is to an n-gram model of other samples of it: what a model makes up is seldom repeated in its samples.
+
+The n-gram model counts the n-grams of the samples and of the response itself. Counting the response smooths the model,
+since each of its n-grams has then been seen at least once. The probability of an n-gram is its share of all n-grams, as
+in the authors' package (selfcheckgpt 0.1, `modeling_ngram.py`): for n above 1, this is the probability of the n tokens
+together and not that of the last one given the others. Each sentence is padded at its start with n - 1 marks, so it has
+as many n-grams as tokens.
+
+The authors tokenize texts with spaCy's English model. Here a token is a number, a run of letters, a Chinese or Japanese
+character, or any other character except white space, in compatibility form (NFKC) and without case. "don't" is
+therefore three tokens instead of spaCy's two ("do", "n't"). The sentences of the response are given; sentences of a
+sample end at line ends and at punctuation, including the full stops of abbreviations, which matters only for n above 1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from halu_tasks.scorers.metrics import Estimate, estimates, mean
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.agreement import cohen_kappa, pairwise_agreement
+
+# --- the probability that a text is right -----------------------------------------------------------------
+
+UNKNOWN = 0.5
+"""The probability of a claim whose checks say neither yes nor no."""
+
+
+def combined(probabilities: Sequence[float | None]) -> float | None:
+    """Compute the probability that all claims are right, assuming that they are independent.
+
+    This is the product of their probabilities, computed in log space.
+
+    Args:
+        probabilities: The probability of each claim, 0 to 1; None, if it is unknown, counts as 0.5.
+
+    Returns:
+        The probability, 0 to 1; None if there are no claims or nothing is known about any of them.
+    """
+    if all(probability is None for probability in probabilities):
+        return None
+    factors = [UNKNOWN if probability is None else probability for probability in probabilities]
+    if min(factors) <= 0:
+        return 0.0
+    return math.exp(math.fsum(map(math.log, factors)))
+
+
+# --- cost -------------------------------------------------------------------------------------------------
+
+Cost = Mapping[str, float]
+"""The counts of one sample by name, and its `start` and `end`; see `cost_of`."""
+COUNTED = ("calls", "cached_calls", "input_tokens", "output_tokens")
+"""The counts of a cost, which add up over samples."""
+
+
+def cost_of(events: Iterable[Any]) -> Cost | None:
+    """Compute the cost of one sample.
+
+    Args:
+        events: The sample's events in Inspect.
+
+    Returns:
+        The numbers of `calls` that reached a provider and of `cached_calls` that did not, the `input_tokens` and
+        `output_tokens` of the former, and `start` and `end` in seconds since 1970; None if no model was called.
+    """
+    model_events = [event for event in events if event.event == "model"]
+    if not model_events:
+        return None
+    calls = [event for event in model_events if event.cache != "read"]
+    usage = [event.output.usage for event in calls if event.output.usage]
+    return {
+        "calls": len(calls),
+        "cached_calls": len(model_events) - len(calls),
+        "input_tokens": sum(used.input_tokens for used in usage),
+        "output_tokens": sum(used.output_tokens for used in usage),
+        "start": min(event.timestamp.timestamp() for event in model_events),
+        "end": max((event.completed or event.timestamp).timestamp() for event in model_events),
+    }
+
+
+def total(costs: Sequence[Cost]) -> dict[str, float]:
+    """Add up the costs of many samples.
+
+    Returns:
+        The sums of the counts, and `wall_seconds`, the time during which at least one sample was being answered, which
+        excludes a pause between an interrupted run and its resumption.
+    """
+    sums = {name: float(sum(cost[name] for cost in costs)) for name in COUNTED}
+    seconds, until = 0.0, float("-inf")
+    for start, end in sorted((cost["start"], cost["end"]) for cost in costs):
+        seconds += max(end - max(start, until), 0.0)
+        until = max(until, end)
+    return {**sums, "wall_seconds": seconds}
+
+
+# --- opinions ---------------------------------------------------------------------------------------------
+
+Opinions = Mapping[str, str | None]
+"""The label given by each role for one item; None if it gave none."""
+
+NO_LABEL = "unparsed"
+"""What counts as the label of a role that gave none."""
+FLIPS = {
+    "kept_right": (True, True),
+    "kept_wrong": (False, False),
+    "flipped_to_right": (False, True),
+    "flipped_to_wrong": (True, False),
+}
+"""Whether a role's label and the answer are right."""
+
+
+def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
+    """Compute the metrics of the opinions behind N answers, each with its clustered error.
+
+    All except kappa are 0 to 1:
+
+    - `acc_ROLE`, the share of items for which the role's label is right; a missing label is wrong;
+    - `unparsed_ROLE`, the share of items for which the role gave no label;
+    - `agreement` of the roles and, for two roles and if it is defined, their `cohen_kappa`; a missing label counts as
+      one more label;
+    - `kept_right_ROLE`, `kept_wrong_ROLE`, `flipped_to_right_ROLE` and `flipped_to_wrong_ROLE`, which compare the
+      role's label with the answer, as shares of all items.
+
+    Args:
+        scores: The scores of the answers.
+        opinions: The opinions behind each answer, of two or more roles, the same for all; None for a method that was
+            stopped before it had any, which counts as a missing label of each role.
+
+    Returns:
+        The estimates by name; empty if there are no opinions at all.
+
+    Raises:
+        ValueError: The sequences differ in length, or the opinions in their roles.
+    """
+    roles = next((list(by_role) for by_role in opinions if by_role is not None), None)
+    if roles is None:
+        return {}
+    if any(by_role is not None and set(by_role) != set(roles) for by_role in opinions):
+        raise ValueError("opinions are not all of the same roles")
+    filled: list[Opinions] = [by_role or dict.fromkeys(roles) for by_role in opinions]
+    measured = [replace(score, measurements=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
+    figures = estimates(
+        (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles), measured
+    )
+    labels = [[by_role[role] or NO_LABEL for by_role in filled] for role in roles]
+    clusters = [score.cluster for score in scores]
+    if share := pairwise_agreement(labels, clusters):
+        figures["agreement"] = share
+    if len(roles) == 2 and (kappa := cohen_kappa(labels[0], labels[1], clusters)):
+        figures["cohen_kappa"] = kappa
+    flips = (mean(f"{flip}_{role}", f"{flip}_{role}") for role in roles for flip in FLIPS)
+    return figures | estimates(flips, measured)
+
+
+def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
+    """Return the measurements of one item's opinions, 0 or 1 each."""
+    answer, target = (value if isinstance(value, str) else None for value in (score.answer, score.target))
+    assert target is not None  # opinions are labels
+    measurements: dict[str, float] = {}
+    for role, label in opinions.items():
+        measurements |= {f"acc_{role}": float(label == target), f"unparsed_{role}": float(label is None)}
+        right = label == target, answer == target
+        measurements |= {f"{flip}_{role}": float(right == both) for flip, both in FLIPS.items()}
+    return measurements
+
+
+# --- n-grams ----------------------------------------------------------------------------------------------
+
+_BEGIN = ""
+"""The mark that pads the start of a sentence, which differs from all tokens since these are not empty."""
+
+_END = re.compile(r"[.!?…।۔؟][\"'”’)\]»]*(?=\s)|[。！？]+[」』”’）]*")
+
+
+class NgramScores(NamedTuple):
+    """Negative log-probabilities in nats, 0 or more; the higher, the less the samples support the response.
+
+    Attributes:
+        average: The mean over all n-grams of the response.
+        maximum: The mean over its sentences of the maximum of each.
+        sentence_average: The mean over the n-grams of each sentence; None for a sentence without tokens.
+        sentence_maximum: The maximum of each sentence; None for a sentence without tokens.
+    """
+
+    average: float
+    maximum: float
+    sentence_average: tuple[float | None, ...]
+    sentence_maximum: tuple[float | None, ...]
+
+
+def ngram_scores(
+    sentences: Sequence[str], samples: Sequence[str], n: int = 1, *, smoothing: float = 0.0
+) -> NgramScores | None:
+    """Score a response by an n-gram model of its samples.
+
+    Args:
+        sentences: The sentences of the response, in order.
+        samples: Other responses to the same prompt. Without any, the scores only measure how much the response repeats
+            itself.
+        n: The number of tokens in an n-gram, 1 or more.
+        smoothing: The number added to the count of each n-gram, and the count of an unseen one; the authors' package
+            has 0.
+
+    Returns:
+        The scores; None if the response has no tokens.
+
+    Raises:
+        ValueError: `n` is less than 1, or `smoothing` less than 0.
+    """
+    if n < 1 or smoothing < 0:
+        raise ValueError(f"n must be 1 or more and smoothing 0 or more, got {n} and {smoothing}")
+    by_sentence = [list(_ngrams(sentence, n)) for sentence in sentences]
+    if not any(by_sentence):
+        return None
+    counts = Counter(ngram for ngrams in by_sentence for ngram in ngrams)
+    for sample in samples:
+        for sentence in _END.sub(r"\g<0>\n", sample).splitlines():
+            counts.update(_ngrams(sentence, n))
+    total = math.log(counts.total() + smoothing * (len(counts) + 1))
+    surprises = [[total - math.log(counts[ngram] + smoothing) for ngram in ngrams] for ngrams in by_sentence]
+    maxima = [max(of_sentence) for of_sentence in surprises if of_sentence]
+    return NgramScores(
+        fmean(surprise for of_sentence in surprises for surprise in of_sentence),
+        fmean(maxima),
+        tuple(fmean(of_sentence) if of_sentence else None for of_sentence in surprises),
+        tuple(max(of_sentence, default=None) for of_sentence in surprises),
+    )
+
+
+def as_probability(surprise: float) -> float:
+    """Map a negative log-probability x >= 0 to 1 - exp(-x), from 0 to below 1 in the same order.
+
+    Metrics that expect a probability, such as ROC-AUC, can then be computed. The result is one minus the geometric mean
+    of the n-grams' probabilities. It is not a calibrated probability of a hallucination: with long texts, all results
+    are close to 1.
+
+    Raises:
+        ValueError: x is negative or NaN.
+    """
+    if not surprise >= 0:
+        raise ValueError(f"expected a negative log-probability, which is 0 or more, got {surprise}")
+    return min(-math.expm1(-surprise), math.nextafter(1.0, 0.0))
+
+
+def tokens(text: str) -> list[str]:
+    """Split a text into tokens."""
+    return _token().findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    # vowel signs, other marks and joiners are parts of words, but not letters to regular expressions
+    marks = "".join(chr(code) for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M")
+    by_character = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    letter = rf"[^\W\d_{by_character}]|[{marks}\u200c\u200d]"
+    return re.compile(rf"\d+(?:[.,]\d+)*|[{by_character}][{marks}]*|(?:{letter})+|\S")
+
+
+def _ngrams(sentence: str, n: int) -> Iterator[tuple[str, ...]]:
+    padded = [_BEGIN] * (n - 1) + tokens(sentence)
+    return zip(*(padded[i:] for i in range(n)), strict=False)

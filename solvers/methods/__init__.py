@@ -1,1 +1,0 @@
-"""Detection methods: solvers that make several model calls for an item."""

@@ -1,0 +1,139 @@
+"""Methods that decide between labels given independently: self-consistency and Truth-Triangulator.
+
+Self-consistency (Wang et al. 2023, arXiv 2203.11171) is the majority label of several replies of one model. In
+Truth-Triangulator (FactCHD, Chen et al. 2024, section 5.4), a seeker looks things up, a guardian relies on its own
+knowledge, and a manager weighs both answers against what was found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from inspect_ai.model import ModelOutput
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.solvers.asking import ask, at_least_one, checked, conclude, decoding_for, draws, method_prompt, task_of
+from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
+from halu_tasks.solvers.records import MethodRecord
+from halu_tasks.tasks import Task
+
+SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
+"""The model roles of Truth-Triangulator."""
+SILENT = "(gave no answer)"
+"""What the manager is shown in place of a missing answer."""
+
+
+def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
+    """Return the label with most votes, and whether there was a tie.
+
+    Which of several labels wins a tie depends on their names, the item and the seed, but not on the order of the votes.
+
+    Args:
+        labels: The votes, at least one.
+        id: The item's id.
+        seed: The seed for ties.
+    """
+    votes = Counter(labels)
+    tied = [label for label, number in votes.items() if number == max(votes.values())]
+    return min(tied, key=lambda label: stable_hash(seed, id, label)), len(tied) > 1
+
+
+@solver
+@checked
+def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
+    """Draw several replies to the task's messages and answer with the label that most of them state.
+
+    This works with every task whose answer is a label. All replies come from the model under test, with the task's
+    token limit. The answer is the first reply that states the label, including its explanation.
+
+    Args:
+        samples: Number of replies.
+        temperature: Temperature of the replies.
+        seed: Seed that breaks ties, together with the item's id.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
+    """
+    method = "self_consistency"
+    at_least_one(samples=samples)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        task = _task_of_labels(state, f"{method} votes on labels")
+        replies = await draws(list(state.messages), None, samples, cache=cache, temperature=temperature)
+        labels = [task.label(reply.completion).value for reply in replies]
+        votes = [label for label in labels if label is not None]
+        counts: dict[str, float] = {"votes": samples, "votes_unread": samples - len(votes)}
+        record = MethodRecord(method=method, counts=counts, steps={"labels": labels})
+        if not votes:
+            return conclude(state, "", replace(record, reason="no vote can be read"))
+        label, tied = winner(votes, state.metadata["id"], seed)
+        counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
+        probability = votes.count(task.choices[0]) / len(votes) if task.choices else None
+        return conclude(state, replies[labels.index(label)], replace(record, probability=probability))
+
+    return solve
+
+
+@solver
+@checked
+def truth_triangulator(
+    knowledge: str | None = None,
+    tool: str | None = None,
+    top: int = 5,
+    prompts: str | None = None,
+    cache: bool = True,
+) -> Solver:
+    """Ask a seeker that can look things up and a guardian that cannot, and let a manager decide.
+
+    The manager sees both answers and what was found, and its reply is the answer. This works with tasks whose answer is
+    a label. The model roles `seeker`, `guardian` and `manager` default to the model under test. Give either `knowledge`
+    or `tool`.
+
+    Args:
+        knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
+        tool: Name of an Inspect tool that the seeker may call instead: `web_search`, `package/tool`, `file.py@tool`.
+        top: Number of passages to look up.
+        prompts: Prompt file with texts that replace those of the package.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
+    """
+    method = "truth_triangulator"
+    seeker = Seeker(method, knowledge, tool, top, prompts, cache)
+    weighing = method_prompt("truth_triangulator_manager", method, prompts)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        task = _task_of_labels(state, f"{method} weighs two labels")
+        guard = ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
+        replies: list[Any] = await gather(seeker.reply(state, SEEKER), guard)
+        informed: InformedReply = replies[0]
+        answers = {SEEKER: _answer(informed.output), GUARDIAN: _answer(replies[1])}
+        fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
+        messages = with_question(state.messages, weighing, {**fields, "passages": shown(informed.findings)})
+        output = await ask(messages, MANAGER, cache=cache, **decoding_for(state, MANAGER))
+        unread = sum(not text for text in answers.values())
+        record = replace(
+            informed.record,
+            counts={**(informed.record.counts or {}), "opinions_unread": unread},
+            steps={**(informed.record.steps or {}), **answers},
+            opinions={role: task.label(text).value for role, text in answers.items()},
+        )
+        return conclude(state, output, record)
+
+    return solve
+
+
+def _task_of_labels(state: TaskState, what: str) -> Task:
+    """Return the sample's task, which must ask for a label; `what` begins the error."""
+    task = task_of(state)
+    if task.read is None:
+        raise UsageError(f"{what}, and {task.name} asks for something else")
+    return task
+
+
+def _answer(output: ModelOutput) -> str:
+    """Return a reply without its reasoning; empty if the reasoning never ends or nothing follows it."""
+    return (strip_reasoning(output.completion) or "").strip()
