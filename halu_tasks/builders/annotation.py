@@ -21,8 +21,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from halu_tasks.builders.card import describe
-from halu_tasks.builders.collect import Collection, write_dataset
+from halu_tasks.builders.card import Collection, describe
+from halu_tasks.builders.collect import write_dataset
 from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
@@ -414,6 +414,6 @@ def _write_kept(folder: Folder, kept: Iterable[Draft], report: AnnotationReport,
             if (folder.path / name).is_file():
                 shutil.copyfile(folder.path / name, partial / name)
         collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
-        describe(folder, partial / DATASET, collection, report)
+        describe(folder, partial / DATASET, collection, report.as_json())
         if output.exists():
             output.rmdir()  # it is empty

@@ -7,10 +7,12 @@ build has the same card.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,17 +20,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from halu_tasks import __version__
 from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.documents import NO_LICENCE
+from halu_tasks.builders.drafting import DocumentOutcome, Rate
 from halu_tasks.builders.folder import BuildPlan, Folder, dataset_rows, read_items, write_json
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
 from halu_tasks.builders.quality import LEAK, NONE, Distribution, Quality, Separation, measure_quality
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
+from halu_tasks.scorers.methods import COUNTED
 from halu_tasks.tasks import registry, source_named
 from halu_tasks.text.figures import code_block, escaped, format_estimate
-
-if TYPE_CHECKING:
-    from halu_tasks.builders.annotation import AnnotationReport
-    from halu_tasks.builders.collect import Collection
 
 QUALITY, CARD = "quality.json", "README.md"
 """Files in a dataset's folder."""
@@ -51,14 +51,64 @@ _SEVERAL_DRAWS = ("candidates", "votes")
 """Options that, if greater than 1, cause prompts to be asked several times."""
 
 
-def describe(folder: Folder, dataset: Path, collection: Collection, annotation: AnnotationReport | None = None) -> None:
+@dataclass(kw_only=True)
+class Collection:
+    """What became of a build's documents: the content of `collected.json`, from which the card is written.
+
+    Attributes:
+        documents: The number of documents that were worked on, refused ones included.
+        documents_not_done: The number of documents that were not worked on yet.
+        refused: Refused documents by reason.
+        drafts: The number of drafts.
+        rates: Pass rates by check.
+        rejected: Drafts by `check: reason` of their faults; one draft can have several.
+        items: Items by kind, before balancing.
+        dropped: Items that passed but are not in the dataset, by reason.
+        files: The number of rows of each file of the dataset.
+        licences: Documents by the licence that they state.
+        licence: The licence of the dataset; None if the user specified none.
+        near: The similarity in percent from which on duplicates were dropped.
+        cost: The total cost by measure.
+    """
+
+    documents: int = 0
+    documents_not_done: int = 0
+    refused: dict[str, int] = field(default_factory=Counter)
+    drafts: int = 0
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=Counter)
+    items: dict[str, int] = field(default_factory=Counter)
+    dropped: dict[str, int] = field(default_factory=Counter)
+    files: Mapping[str, int] = field(default_factory=dict)
+    licences: dict[str, int] = field(default_factory=Counter)
+    licence: str | None = None
+    near: float = 100.0
+    cost: dict[str, int] = field(default_factory=Counter)
+
+    def add(self, outcome: DocumentOutcome) -> None:
+        """Count a document and its drafts."""
+        self.documents += 1
+        self.drafts += len(outcome.drafts)
+        self.licences[outcome.licence] += 1
+        for name in COUNTED:
+            self.cost[name] += int((outcome.cost or {}).get(name, 0))
+        if outcome.refused:
+            self.refused[outcome.refused.reason] += 1
+        for draft in outcome.drafts:
+            for reason in dict.fromkeys(f"{fault.check}: {fault.reason}" for fault in draft.faults):
+                self.rejected[reason] += 1
+
+
+def describe(
+    folder: Folder, dataset: Path, collection: Collection, annotation: Mapping[str, Any] | None = None
+) -> None:
     """Write the quality and the card of a dataset into its folder.
 
     Args:
         folder: The build's folder.
         dataset: The dataset's folder, which may be a temporary one while it is built.
         collection: What became of the documents.
-        annotation: The labels of annotators, if there are any.
+        annotation: The content of `annotation.json`, if there is one.
 
     Raises:
         DataError: The dataset is damaged.
@@ -76,7 +126,7 @@ def card_text(
     files: Mapping[str, int],
     collection: Collection,
     quality: Quality,
-    annotation: AnnotationReport | None = None,
+    annotation: Mapping[str, Any] | None = None,
     gate: Gate | None = None,
 ) -> str:
     """Return the text of a card, to be written to the dataset's `README.md`.
@@ -87,7 +137,7 @@ def card_text(
         files: Number of rows by file of the dataset.
         collection: What became of the documents.
         quality: The quality of the dataset.
-        annotation: The labels of annotators; None if there are none.
+        annotation: The content of `annotation.json`; None if there is none.
         gate: The result of the samples that were drafted first; None if there were none.
     """
     title = f"{plan.source} as {source_named(pipeline.benchmark).title}"

@@ -9,17 +9,14 @@ from __future__ import annotations
 import csv
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from halu_tasks.builders.card import describe
+from halu_tasks.builders.card import Collection, describe
 from halu_tasks.builders.drafting import (
-    DocumentOutcome,
     PassCounts,
-    Rate,
     add_counts,
     is_finished,
     logs_of,
@@ -32,60 +29,11 @@ from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.results.readers.inspect import state
-from halu_tasks.scorers.methods import COUNTED
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
 _UNFINISHED = ".unfinished"
 """The folder in which a dataset is made; only the holder of the build's lock works in it."""
-
-
-@dataclass(kw_only=True)
-class Collection:
-    """What became of a build's documents: the content of `collected.json`, from which the card is written.
-
-    Attributes:
-        documents: The number of documents that were worked on, refused ones included.
-        documents_not_done: The number of documents that were not worked on yet.
-        refused: Refused documents by reason.
-        drafts: The number of drafts.
-        rates: Pass rates by check.
-        rejected: Drafts by `check: reason` of their faults; one draft can have several.
-        items: Items by kind, before balancing.
-        dropped: Items that passed but are not in the dataset, by reason.
-        files: The number of rows of each file of the dataset.
-        licences: Documents by the licence that they state.
-        licence: The licence of the dataset; None if the user specified none.
-        near: The similarity in percent from which on duplicates were dropped.
-        cost: The total cost by measure.
-    """
-
-    documents: int = 0
-    documents_not_done: int = 0
-    refused: dict[str, int] = field(default_factory=Counter)
-    drafts: int = 0
-    rates: Mapping[str, Rate] = field(default_factory=dict)
-    rejected: dict[str, int] = field(default_factory=Counter)
-    items: dict[str, int] = field(default_factory=Counter)
-    dropped: dict[str, int] = field(default_factory=Counter)
-    files: Mapping[str, int] = field(default_factory=dict)
-    licences: dict[str, int] = field(default_factory=Counter)
-    licence: str | None = None
-    near: float = 100.0
-    cost: dict[str, int] = field(default_factory=Counter)
-
-    def add(self, outcome: DocumentOutcome) -> None:
-        """Count a document and its drafts."""
-        self.documents += 1
-        self.drafts += len(outcome.drafts)
-        self.licences[outcome.licence] += 1
-        for name in COUNTED:
-            self.cost[name] += int((outcome.cost or {}).get(name, 0))
-        if outcome.refused:
-            self.refused[outcome.refused.reason] += 1
-        for draft in outcome.drafts:
-            for reason in dict.fromkeys(f"{fault.check}: {fault.reason}" for fault in draft.faults):
-                self.rejected[reason] += 1
 
 
 def collect(

@@ -53,12 +53,12 @@ class ExecutorOptions:
     """Where work is done that is divided into tasks.
 
     Attributes:
-        executor: where the work is done: on this machine, or on a cluster with Slurm
+        executor: where the work is done: on this machine, or on a cluster with Slurm or Ray
         executor_tasks: number of tasks that share the work at the same time
         executor_config: settings of the executor (YAML), such as the partition of a Slurm cluster; see docs/scale.md
     """
 
-    executor: Literal["local", "slurm"] = "local"
+    executor: Literal["local", "slurm", "ray"] = "local"
     executor_tasks: Count = 1
     executor_config: Annotated[Path | None, "FILE"] = None
 
@@ -68,7 +68,7 @@ class ExecutorOptions:
         Raises:
             UsageError: It is not installed, or a setting is unknown or invalid.
         """
-        from halu_tasks.executors import executor_named
+        from halu_tasks.executors.settings import executor_named
 
         return executor_named(self.executor, self.executor_tasks, self.executor_config)
 

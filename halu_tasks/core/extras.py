@@ -8,6 +8,7 @@ from halu_tasks.core.errors import UsageError
 
 EXTRAS = {
     "build": ("bm25s", "datasketch", "sklearn"),
+    "cluster": ("ray",),
     "embeddings": ("sentence_transformers",),
     "hf": ("torch", "transformers"),
     "knowledge": ("bm25s",),

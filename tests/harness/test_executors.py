@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,8 +16,10 @@ import pytest
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, TaskLost, UsageError
-from halu_tasks.executors import Executor, executor_named
+from halu_tasks.executors import Executor
 from halu_tasks.executors.local import LocalExecutor
+from halu_tasks.executors.ray import RayExecutor
+from halu_tasks.executors.settings import executor_named
 from halu_tasks.executors.slurm import SlurmExecutor
 
 # what stands for a cluster: it starts each task of an array in the background, and lists those that are alive
@@ -55,11 +58,17 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=["local", "slurm"])
-def executor(request: pytest.FixtureRequest) -> Callable[[int], Executor]:
+@pytest.fixture(params=["local", "slurm", pytest.param("ray", marks=pytest.mark.slow)])
+def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Executor]:
     """`executor(tasks)` is each executor in turn."""
     if request.param == "local":
         return lambda tasks: LocalExecutor(tasks, attempts=3)
+    if request.param == "ray":
+        pytest.importorskip("ray")
+        # it would write a token into the home folder
+        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+        monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        return lambda tasks: RayExecutor(tasks, {"address": "local", "max_retries": 2})
     request.getfixturevalue("cluster")
     return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5)
 
@@ -141,7 +150,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     executor = executor_named("slurm", 2, config)
     # an earlier command was killed after it had submitted the tasks
     command = (
-        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors import executor_named\n"
+        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors.settings import executor_named\n"
         f"executor = executor_named('slurm', 2, pathlib.Path({str(config)!r}))\n"
         f"executor.run(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
     )
@@ -197,3 +206,26 @@ def test_what_is_not_installed_and_what_a_cluster_would_keep_is_a_line(
     done = here(*command, "-M", "api_key=very-secret")
     assert done.returncode == 2 and "set credentials in the environment" in done.stderr
     assert "very-secret" not in done.stderr and not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_what_ray_prints_is_not_on_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The output of workers, and the news that one was killed; standard output may be a command's JSON."""
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    job = Writing(tmp_path, killed=(0,), waits=3, prints="a line of a worker")
+    RayExecutor(2, {"address": "local", "max_retries": 2}).run(job, lambda line: None)
+    out, err = capfd.readouterr()
+    assert out == "" and "a line of a worker" in err and "A worker died" in err
+
+
+def test_an_unknown_setting_of_ray_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    file = tmp_path / "ray.yaml"
+    file.write_text(json.dumps({"num_cpu": 2}))
+    with pytest.raises(UsageError, match="num_cpu") as error:
+        executor_named("ray", 2, file)
+    assert str(file) in str(error.value)
