@@ -117,6 +117,7 @@ NOT_RUN = (
     NotRun("CONTRIBUTING.md", r"python tests/frozen/compare\.py", "takes minutes"),
     NotRun("docs/add-a-benchmark.md", r"halu-tasks |lm_eval |inspect ", CHECKOUT),
     NotRun("docs/add-a-benchmark.md", r"pytest ", "runs the tests"),
+    NotRun("docs/builders.md", r"halu-tasks build .* --executor ray", "starts Ray; see test_executors.py"),
     NotRun("docs/builders.md", r"inspect view ", ENDLESS),
     NotRun("docs/builders.md", r"halu-tasks build one_edit |inspect eval halu_tasks/halluverse25_en ", BUILDER),
     NotRun("docs/scanners.md", r"scout view$", ENDLESS),
