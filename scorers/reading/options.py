@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from halu_tasks.scorers.reading.clauses import Clause, clauses, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -97,6 +97,31 @@ class OptionQuestion(Question):
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
+    def _declared(self, found: list[Read]) -> str | None:
+        label = super()._declared(found)
+        return label if label and label != UNDECIDED else self._called_right(found) or label
+
+    def _called_right(self, found: list[Read]) -> str | None:
+        """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
+        for read in (found[-1], found[0]) if found else ():
+            is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
+            value = None if is_aside else self.value(read)
+            good = self._rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
+            if value and good and not read.goes_on(good.end):
+                return value.label
+        return None
+
+    def _rated_right(self, read: Read, value: Value) -> Token | None:
+        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
+        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
+        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
+        return good if is_rated else None
+
+    def ends_clause(self, read: Read, value: Value) -> bool:
+        """Return whether nothing but that it is right is said of the option in its clause."""
+        good = self._rated_right(read, value)
+        return super().ends_clause(read, value._replace(end=good.end) if good else value)
+
     def _alone(self, found: list[Read]) -> str | None:
         heads = {
             token.label
@@ -152,7 +177,7 @@ class OptionQuestion(Question):
             statements = stated(read.clauses)
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
-            heading = ""
+            heading, here, known = "", False, {label for label, _ in ratings}
             alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
             at_end = concludes or number in (0, len(found) - 1)
             ties = at_end and any(map(self._is_tie, statements))
@@ -161,10 +186,8 @@ class OptionQuestion(Question):
             for clause in read.clauses:
                 named = [token.label for token in clause.tokens if token.kind == "label"]
                 if id(clause) in stating:
-                    known = {label for label, _ in ratings}
-                    rated = [
-                        (label, kind) for label, kind in self._ratings(clause, subject) if named or label not in known
-                    ]
+                    rated = self._ratings(clause, subject, here=here)
+                    rated = [(label, kind) for label, kind in rated if named or here or label not in known]
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]
                     takes = concludes or (ties and clause.opener == "turn")
@@ -174,6 +197,7 @@ class OptionQuestion(Question):
                 heading = "" if named or len(goods) != 1 else "right" if goods == {True} else "wrong"
                 if named or clause.has("both"):
                     subject = named[-1] if len(set(named)) == 1 else ""
+                    here = bool(subject)
         return ratings
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
@@ -203,8 +227,14 @@ class OptionQuestion(Question):
         rates = clause.has("good", "bad", "better")
         return (clause.has("both") and (rates or names_some)) or (names_some and rates)
 
-    def _ratings(self, clause: Clause, subject: str) -> list[tuple[str, str]]:
-        """Return the options that a clause rates, each with `pick`, `right` or `wrong`."""
+    def _ratings(self, clause: Clause, subject: str, *, here: bool = False) -> list[tuple[str, str]]:
+        """Return the options that a clause rates, each with `pick`, `right` or `wrong`.
+
+        Args:
+            clause: The clause.
+            subject: The option that was named last, which the clause may be about.
+            here: Whether it was named in the same sentence.
+        """
         tokens = clause.tokens
         labels = self._named(clause)
         if (clause.has("both") and len(labels) != 1) or (not labels and (not subject or clause.has("label"))):
@@ -224,7 +254,7 @@ class OptionQuestion(Question):
         for token in tokens:
             if token.kind in ("negate", "no", "cannot"):
                 negated = not negated
-            elif token.kind in ("better", "worse") and labels:
+            elif token.kind in ("better", "worse") and (labels or here):
                 judged.append((token.start, "pick" if (token.kind == "better") != negated else "wrong"))
             elif token.kind == "label":
                 negated = False

@@ -154,8 +154,9 @@ class Question:
             if answer.value:
                 return answer
         answer = self._read(found)
-        is_open = answer.value is None or answer.inferred
-        return Answer(None, "declines", abstained=True) if is_open and _declined(found) else answer
+        # a longer reply that infers a label may also say what cannot be known
+        where = found if answer.value is None else [found[0], found[-1]] if answer.inferred else []
+        return Answer(None, "declines", abstained=True) if _declined(where) else answer
 
     def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
@@ -384,15 +385,14 @@ class Question:
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
-                    if value is None or value.kind not in ("good", "bad", "label", "decline"):
-                        continue
-                    if value.label not in _NONE and self._ends_clause(read, value):
+                    states = value and value.kind in ("good", "bad", "label") and value.label not in _NONE
+                    if value and states and self.ends_clause(read, value):
                         return index, value.label
-                    if value.kind in ("label", "decline"):
+                    if value and value.kind == "label" and not value.label:
                         return index, self.judged([clause for clause in read.clauses if clause.end > token.end]) or ""
         return -1, ""
 
-    def _ends_clause(self, read: Read, value: Value) -> bool:
+    def ends_clause(self, read: Read, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
         return read.next(value.end) in _ENDS or not read.goes_on(value.end)
 
