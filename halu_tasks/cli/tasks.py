@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from halu_tasks.data.sources import Source
 
 Names = Annotated[Sequence[str], "SOURCE"]
+_PUBLISHED = ("task", "model", "method", "critic", "judge", "metric", "value", "scoring", "source", "notes")
+"""The columns of published figures."""
 
 
 def list_tasks(*, json: bool = False) -> None:
@@ -124,7 +126,7 @@ def _show_published(task: str | None, *, json: bool) -> None:
     for figure in figures:
         numbers = ", ".join(str(notes.index(note) + 1) for note in figure.note.splitlines())
         row = {**asdict(figure), "value": f"{figure.value:g}", "notes": numbers}
-        rows.append({name: row[name] for name in row if name != "note" and (several or name != "task")})
+        rows.append({name: row[name] for name in _PUBLISHED if several or name != "task"})
     print(table(rows))
     for number, note in enumerate(notes, 1):
         print(f"{number}: {note}")

@@ -160,9 +160,9 @@ def test_list_shows_every_task_and_group(here: Cli) -> None:
 
 def test_list_as_json_has_every_task_and_group(run: Run) -> None:
     listed = json.loads(run("list", "--json"))
-    tasks = {task["name"]: (task["size"], task["headline"]) for task in listed["tasks"]}
+    tasks = {task["name"]: (task["items"], task["headline"]) for task in listed["tasks"]}
     assert tasks == {task.name: (task.data.size, task.headline) for task in TASKS.values()}
-    assert {group["name"]: tuple(group["members"]) for group in listed["groups"]} == {
+    assert {group["name"]: tuple(group["tasks"]) for group in listed["groups"]} == {
         group.name: group.members for group in GROUPS.values()
     }
 

@@ -368,14 +368,13 @@ def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> Non
     whole = json.loads(path.read_text())
     elsewhere = whole["run"] | {
         "predictions": "simplecache::http://127.0.0.1:9/predictions.jsonl",
-        "predictions_sha256": "etag",
     }
     path.write_text(json.dumps(whole | {"run": elsewhere}))
     # a copy of that name is next to the result, and gives the same figures
     (run,) = read_results([str(path)]).runs
     assert len(run.answers) == 16
     (tmp_path / "scored" / "predictions.jsonl").unlink()
-    assert "no address in a result is followed, so download it" in why(path)
+    assert "simplecache::http://127.0.0.1:9/predictions.jsonl does not exist" in why(path)
     options = whole["run"]["options"] | {"data": "hf://acme/refact"}
     path.write_text(json.dumps(whole | {"run": whole["run"] | {"options": options}}))
     assert "the data are at hf://acme/refact, and no address in a result is followed" in why(path)

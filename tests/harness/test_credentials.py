@@ -152,7 +152,7 @@ def test_score_and_the_replies_that_it_keeps(
         with_secret(serve(answer).url), "--details", tmp_path / "details.jsonl", "--json",
     )  # fmt: skip
     assert done.returncode == (2 if failure else 0)
-    assert ("the replies are saved" in done.stderr) == bool(failure)
+    assert ("verdicts so far are cached" in done.stderr) == bool(failure)
     (tmp_path / "scored.json").write_text(done.stdout)
     clean(done.stdout, done.stderr)
     if not failure:

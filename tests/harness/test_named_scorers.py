@@ -177,7 +177,7 @@ def test_verdict_by_labels_and_reading(scored: Callable[..., Any]) -> None:
             {},
             "sample 's0': metadata lacks 'text', which iou needs; it has: question, answer",
         ),
-        ("iou", spans((19, 99)), {}, "sample 's0': metadata 'spans': [19, 99] is not a [start, end] within"),
+        ("iou", spans((19, 99)), {}, "sample 's0': metadata 'text' and 'spans': [19, 99] is not a [start, end] within"),
         ("exact_match", target("x"), {"cluster": "article"}, "metadata lacks 'article', which exact_match needs"),
         ("exact_match", Sample(input="?"), {}, "target is [''], expected one or more strings"),
         ("expmatch", target("one", "two"), {}, "target is ['one', 'two'], expected the reference explanation"),
@@ -484,12 +484,8 @@ def test_the_names_in_lm_eval_are_advertised_too() -> None:
     import tomllib
     from importlib import import_module
 
-    import _halu_tasks_autoload as hook
-
     project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     points = project["entry-points"]
-    assert points["lm_eval.filters"] == hook._FILTERS
-    assert set(points["lm_eval.metrics"]) == set(hook._METRICS)
     for group in ("lm_eval.filters", "lm_eval.metrics", "lm_eval.aggregations"):
         for place in points[group].values():
             module, _, name = place.partition(":")

@@ -153,7 +153,7 @@ def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
 
 def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callable[..., Path], toys: Toys) -> None:
     result = here("build", "quality", built([toys(place) for place in range(4)]), "--strict")
-    assert result.returncode == 1 and "  not tested: too few documents" in result.stdout
+    assert result.returncode == 1 and "flagged: not tested: too few documents" in result.stdout
 
 
 def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
