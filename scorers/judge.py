@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
@@ -59,6 +59,17 @@ class JudgeSpec:
     positive: str | None = None
     measurement: str = ""
     precision: float | None = None
+
+
+def verdict_schema(reader: VerdictReader) -> dict[str, Any]:
+    """Return the JSON Schema of the object that a judge is asked for: first the reason, then the verdict."""
+    verdict = reader.names[0]
+    return {
+        "type": "object",
+        "properties": {reader.reason: {"type": "string"}, verdict: {"type": "string", "enum": reader.asked}},
+        "required": [reader.reason, verdict],
+        "additionalProperties": False,
+    }
 
 
 LONGEST = 8_000

@@ -9,9 +9,10 @@ by feedback on all of it. Their draft is the reply to the task itself; it is rec
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import anyio
 from inspect_ai.model import ModelOutput
@@ -24,7 +25,7 @@ from halu_tasks.scorers.benchmarks.judged import Cited, Papers, cited_sentences,
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import combined
-from halu_tasks.scorers.reading.claims import listed_claims, supported
+from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers.asking import (
@@ -51,6 +52,17 @@ _YES, _NO = "Yes", "No"
 _PROBE = "Reply with the single word: Yes"
 _LENGTH = 1024
 """The maximum number of tokens of a check or a critique."""
+_CUE = re.compile(
+    r"(?im)^\W{0,4}(?:(?:the|here are (?:all )?the|all|key|main|extracted) )?claims\b[^:\n]{0,60}:[\s*_]*"
+)
+_LIST_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|claim\s?\d{1,3}\s?[:.)-])\s+", re.IGNORECASE)
+_NONE = re.compile(
+    r"\W*(?:none|n/a|(?:there (?:are|is) )?no (?:factual |verifiable |checkable )?claims?\b.{0,80})\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_LEFT_EDGE, _RIGHT_EDGE = _SPACES + '*_"“', _SPACES + '*_"”'
+_AFTER_QUESTION = _RIGHT_EDGE + "'’)]"
 
 
 @dataclass
@@ -318,3 +330,58 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         return conclude(state, final, MethodRecord(method=method, draft=draft, counts=counts, steps=steps))
 
     return solve
+
+
+# --- the list of claims ----------------------------------------------------------------------
+
+
+class ClaimList(NamedTuple):
+    """The claims of a reply.
+
+    Attributes:
+        claims: The claims, in order.
+        questions: The number of questions in the list.
+        reason: Why there are no claims; empty if there are some.
+    """
+
+    claims: list[str]
+    questions: int = 0
+    reason: str = ""
+
+
+def listed_claims(reply: str) -> ClaimList:
+    """Return the claims that a reply lists (A.1.1), in time linear in its length."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return ClaimList([], reason="unclosed reasoning")
+    text = text.strip()
+    if not text:
+        return ClaimList([], reason="empty")
+    if cue := _CUE.search(text):
+        text = text[cue.end() :]
+    if not text.strip() or _NONE.fullmatch(text[:200]):
+        return ClaimList([], reason="no claims")
+    entries = [claim.lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE) for claim in _entries(text)]
+    listed = list({claim.casefold(): claim for claim in reversed(entries) if re.search(r"\w", claim)}.values())[::-1]
+    claims = [claim for claim in listed if not claim.rstrip(_AFTER_QUESTION).endswith(("?", "？", "؟"))]
+    reason = "" if claims else "questions only" if listed else "no claims"
+    return ClaimList(claims, len(listed) - len(claims), reason)
+
+
+def _entries(text: str) -> list[str]:
+    """Return the entries of the list in a text, or all lines but headings if it has no list marks."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    is_marked = [bool(_LIST_MARK.match(line)) for line in lines]
+    if not any(is_marked):
+        return [line for line in lines if not line.rstrip(" *_").endswith(":")] or lines
+    if len(lines) == 1:
+        # Some replies take the prompt's "a list separated by -" literally and write it on one line.
+        return re.split(r"(?:^|(?<=[.!?;])) *[-–—] +", lines[0].strip())[1:] or [_LIST_MARK.sub("", lines[0])]
+    entries: list[list[str]] = []
+    for line, starts_entry in zip(lines, is_marked, strict=True):
+        if starts_entry:
+            entries.append([_LIST_MARK.sub("", line, count=1)])
+        elif entries and line[:1].isspace():
+            # An indented line continues an entry; a line that is not indented is a remark.
+            entries[-1].append(line.strip())
+    return [" ".join(lines) for lines in entries]

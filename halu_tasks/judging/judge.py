@@ -28,7 +28,7 @@ from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.reaching import describe_error, log_retries, run_blocking, status_of, unanswered
 from halu_tasks.judging.stores import VerdictStore, dollars, open_budget, price_of
-from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict, verdict_schema
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class Judge:
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
         self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
-        schema = JSONSchema.model_validate(judging.read.schema)
+        schema = JSONSchema.model_validate(verdict_schema(judging.read))
         asked_for = ResponseSchema(
             name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
         )

@@ -17,8 +17,8 @@ from halu_tasks.scorers.answer import ABSTAINED, INFERRED, UNPARSED, Answer, Out
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
-from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.fields import structured_answer
+from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import Score, mark_empty

@@ -24,8 +24,8 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.classification import Unparsed, label_metric
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
-from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.fields import structured_reply
+from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import TaskScorer

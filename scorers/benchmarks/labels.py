@@ -31,7 +31,7 @@ from halu_tasks.scorers.classification import (
 )
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
-from halu_tasks.scorers.reading.declining import declines
+from halu_tasks.scorers.reading.question import partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
@@ -256,7 +256,7 @@ def _verdict(checks: Checks, reply: str = "") -> Answer[str]:
     It is right only if all claims have been checked.
     """
     if not checks.checked:
-        declined = declines(reply)
+        declined = partly_declines(reply)
         return Answer(None, "declines" if declined else checks.reason, declined)
     if not all(checks.checked):
         return Answer(YES)

@@ -80,9 +80,8 @@ class OptionQuestion(Question):
         is_wrong = follows == "stop" and len(behind) > 1 and behind[1].kind == "bad"  # "A: incorrect"
         for clause in read.clauses:
             if clause.start <= token.start < clause.end:
-                until = min(
-                    (t.start for t in clause.tokens if t.kind == "label" and t.start > token.start), default=clause.end
-                )
+                later = [other.start for other in clause.tokens if other.kind == "label" and other.start > token.start]
+                until = min(later, default=clause.end)
                 is_wrong = is_wrong or any(not good for good, sign in signs(clause) if token.start < sign.start < until)
         # the other one can be wrong too: it is inferred, or not
         return Value("label", "" if is_wrong else token.label, token.end)
@@ -137,10 +136,8 @@ class OptionQuestion(Question):
         return None if len(heads) > 1 else super()._alone(found)
 
     def begins(self, read: Read, value: Value) -> bool:
-        """Return whether an option at the beginning of a sentence is taken, not rated or in a table."""
-        kinds = [token.kind for token in read.behind(value.end)[:2]]
-        is_rated = kinds[:1] == ["stop"] and kinds[1:] in (["good"], ["bad"], ["no"], ["yes"])
-        return not is_rated and "¦" not in read.text and super().begins(read, value)
+        """Return whether an option at the beginning of a sentence is taken, not in a table."""
+        return "¦" not in read.text and super().begins(read, value)
 
     def _each(self, found: list[Read]) -> str | None:
         # a table with a column for each option is not read
@@ -154,21 +151,18 @@ class OptionQuestion(Question):
 
         What follows the last marker of a verdict counts alone, if it rates any.
         """
-        markers = [number for number, read in enumerate(found) if any(map(_is_marker, read.tokens))]
+        markers = [n for n, read in enumerate(found) if any(t.kind == "declare" and not t.label for t in read.tokens)]
         ratings = (markers and self._rate(found[markers[-1] :])) or self._rate(found)
-        own = {label for label, kind in ratings if kind == "own"}
-        if len(own) == 1 and not {label for label, kind in ratings if kind in ("right", "pick")} - own:
-            return own.pop()
         if not ratings and len(found) == 1:
             named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
             return self._only(set(self.labels) & set(named))
         wrong = {label for label, kind in ratings if kind == "wrong"}
-        label = self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
+        label = self._decide(ratings)
         is_open = wrong and not any(kind == "pick" or (label in wrong and kind != "wrong") for label, kind in ratings)
         return label or (self._only(set(self.labels) - wrong) if is_open else None)
 
     def _rate(self, found: list[Read]) -> list[tuple[str, str]]:
-        """Return the options that sentences rate, each with `pick`, `own`, `right` or `wrong`."""
+        """Return the options that sentences rate, each with `pick`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
         for number, read in enumerate(found):
@@ -178,7 +172,6 @@ class OptionQuestion(Question):
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
             heading, here, known = "", False, {label for label, _ in ratings}
-            alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
             at_end = concludes or number in (0, len(found) - 1)
             ties = at_end and any(map(self._is_tie, statements))
             if ties:
@@ -191,8 +184,7 @@ class OptionQuestion(Question):
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]
                     takes = concludes or (ties and clause.opener == "turn")
-                    better = "pick" if takes else "own" if alone else "right"
-                    ratings += [(label, better if kind == "right" else kind) for label, kind in rated]
+                    ratings += [(label, "pick" if takes and kind == "right" else kind) for label, kind in rated]
                 goods = {good for good, _ in signs(clause)}
                 heading = "" if named or len(goods) != 1 else "right" if goods == {True} else "wrong"
                 if named or clause.has("both"):
@@ -224,8 +216,7 @@ class OptionQuestion(Question):
     def _is_tie(self, clause: Clause) -> bool:
         """Return whether a clause says the same of several options."""
         names_some = any(token.kind == "label" for token in clause.tokens) and not self._named(clause)
-        rates = clause.has("good", "bad", "better")
-        return (clause.has("both") and (rates or names_some)) or (names_some and rates)
+        return sum((clause.has("both"), names_some, clause.has("good", "bad", "better"))) > 1
 
     def _ratings(self, clause: Clause, subject: str, *, here: bool = False) -> list[tuple[str, str]]:
         """Return the options that a clause rates, each with `pick`, `right` or `wrong`.
@@ -260,6 +251,8 @@ class OptionQuestion(Question):
                 negated = False
             elif token.kind == "pick":
                 taken = next(((start, label) for start, label in labels if start >= token.end), None)
+                if taken and any(token.end <= place < taken[0] for place, _ in judged):
+                    continue  # "the only error is in A"
                 if taken:
                     denied = any(t.kind in ("negate", "no") and token.end <= t.start < taken[0] for t in tokens)
                     found.append((taken[1], "wrong" if negated != denied else "pick"))
@@ -288,17 +281,10 @@ class OptionQuestion(Question):
                 targets = [subject]
             targets = targets or behind
             if others and others[0] < place and (others[0] > max((start for start, _ in usable), default=-1)):
-                targets = (
-                    [label for label in self.labels if label not in (targets or [subject])]
-                    if (targets or subject)
-                    else []
-                )
+                left = [label for label in self.labels if label not in (targets or [subject])]
+                targets = left if targets or subject else []
             found += [(label, kind) for label in targets if label in self.labels]
         first: dict[str, str] = {}
         for label, kind in found:
             first.setdefault(label, kind)
         return list(first.items())
-
-
-def _is_marker(token: Token) -> bool:
-    return token.kind == "declare" and not token.label

@@ -48,6 +48,7 @@ _COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
 _MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
 # a longer reply discusses the subject, so that only what it says of the text counts
 _SHORT = 6
+_LANGUAGES = ("en", "zh", "tr", "ar", "hi")
 
 
 class Value(NamedTuple):
@@ -269,11 +270,9 @@ class Question:
         """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
         turns = [clause for clause in read.clauses if clause.opener == "turn" and clause.start > judged.end]
         words = {label.casefold() for label in self.labels}
-        opposites = [
-            token for clause in stated(turns) for good, token in signs(clause) if good != (judged.kind == "good")
-        ]
-        names_label = read.text[judged.start : judged.end] in words
-        return any(not names_label or read.text[t.start : t.end] in words for t in opposites)
+        good, is_label = judged.kind == "good", read.text[judged.start : judged.end] in words
+        opposites = [token for clause in stated(turns) for says, token in signs(clause) if says != good]
+        return any(not is_label or read.text[token.start : token.end] in words for token in opposites)
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         if token.kind == "yes":
@@ -512,6 +511,23 @@ class Question:
         negators = sum(token.kind == "negate" and token.end <= polar.start for token in question.tokens)
         good = (polar.kind == "good") == (negators % 2 == 0)
         return self._of_good(good == (value.kind != "no"))
+
+
+def partly_declines(text: str) -> bool:
+    """Return whether a sentence of a reply declines; the reply may still answer in another one."""
+    return any(_sentences_decline(text))
+
+
+def only_declines(text: str) -> bool:
+    """Return whether all sentences of a reply decline; False if it has none."""
+    found = _sentences_decline(text)
+    return bool(found) and all(found)
+
+
+def _sentences_decline(text: str) -> list[bool]:
+    words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES))
+    folded = (fold(sentence.text) for sentence in joined(sentences(text)))
+    return [any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded]
 
 
 def _declined(found: list[Read]) -> bool:

@@ -20,9 +20,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.lexicon import lexicon
 from halu_tasks.scorers.reading.pieces import Piece, bare, called_wrong, divided, quoted, right_part, wrong_part
+from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.records import data_of

@@ -52,6 +52,9 @@ class VerdictReader:
         names: The names of the verdict in an object or before a colon, beginning with the one that judges are asked to
             use. One that ends in "is" needs no colon.
         reason: The name under which judges are asked to give their reason.
+
+    Attributes:
+        asked: The word for each label that judges are asked to write.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class VerdictReader:
         words = {label: (phrases,) if isinstance(phrases, str) else phrases for label, phrases in vocabulary.items()}
         self.labels = tuple(words)
         self.names, self.reason = tuple(names), reason
-        self._asked = [phrases[0] for phrases in words.values()]
+        self.asked = [phrases[0] for phrases in words.values()]
         self._labels = {_plain(phrase): label for label, phrases in words.items() for phrase in (label, *phrases)}
         phrase = _any_of(self._labels)
         colon = r"\s?(?:\?[:：]?|[:：=]|\bis\b:?|是|为)"
@@ -71,17 +74,6 @@ class VerdictReader:
         self._begins = re.compile(rf"[\s*_`\"'“(\[]{{0,8}}((?:{phrase}){after}|{signs})", re.IGNORECASE)
         self._name = re.compile(rf"(?<![a-z])(?:{name}{with_is})[*_`]{{0,4}}", re.IGNORECASE)
         self._mentions = re.compile(rf"(?<![a-z])(?:{phrase})(?![a-z])", re.IGNORECASE)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the object that a judge is asked for: first the reason, then the verdict."""
-        verdict = self.names[0]
-        return {
-            "type": "object",
-            "properties": {self.reason: {"type": "string"}, verdict: {"type": "string", "enum": self._asked}},
-            "required": [self.reason, verdict],
-            "additionalProperties": False,
-        }
 
     def __call__(self, reply: str) -> Answer[str]:
         """Return the label that a reply states, with the judge's reason as `reason`.

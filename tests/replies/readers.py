@@ -13,7 +13,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import explanations, labels, published
 from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
-from halu_tasks.scorers.reading.declining import declines
+from halu_tasks.scorers.reading.question import partly_declines
 from halu_tasks.scorers.reading.questions import error_type
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.strings import quotations, replacements
@@ -56,7 +56,7 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "cfaith_tf": of_task("cfaith_tf"),
     "claim_support": lambda row: read_support(row["reply"]),
     "claims": lambda row: Answer(checks(row["reply"]).checked, ""),
-    "declining": lambda row: Answer("declines" if declines(row["reply"]) else "states", ""),
+    "declining": lambda row: Answer("declines" if partly_declines(row["reply"]) else "states", ""),
     "factchd": of_task("factchd"),
     "factchd_explanation": lambda row: Answer(explanations.read(row["reply"])[1]),
     "halluverse25": lambda row: error_type(row["reply"]),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.builders.replies import read_choice, read_object, read_verdicts
-from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, read_verdict
+from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, read_verdict, verdict_schema
 from halu_tasks.scorers.reading.claims import read_support
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
@@ -40,7 +40,7 @@ def test_a_new_judged_task_brings_its_own_words() -> None:
         {"supported": "supported", "contradicted": ("contradicted", "refuted"), "not enough": ("not enough", "nei")}
     )
     assert read.labels == ("supported", "contradicted", "not enough")
-    assert read.schema["properties"]["verdict"]["enum"] == ["supported", "contradicted", "not enough"]
+    assert verdict_schema(read)["properties"]["verdict"]["enum"] == ["supported", "contradicted", "not enough"]
     for label, said in (("contradicted", "Refuted"), ("not enough", "not_enough"), ("supported", "supported")):
         assert read(json.dumps({"reason": "r", "verdict": said}))[:2] == (label, "r")
     assert (
