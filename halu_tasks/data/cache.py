@@ -10,7 +10,6 @@ import hashlib
 import os
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_path
@@ -18,10 +17,7 @@ from halu_tasks.data import hub
 from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, HubAddress
 from halu_tasks.data.sources import Source
 
-_ADVICE = "name a copy with --data PATH (docs/local-data.md), or --data sample to try the task"
 _ATTEMPTS = 3
-_PATIENCE = 15
-"""Seconds within which the publisher's server must say how large a file is."""
 
 
 def cache_folder() -> Path:
@@ -144,28 +140,6 @@ def _download(title: str, url: str, target: Path) -> None:
             if permanent or attempt == _ATTEMPTS:
                 raise DataError(f"{title}: cannot download {url} ({_reason(error)}); {HOW_TO_NAME}") from None
             time.sleep(attempt)
-
-
-def remote_size(source: Source, name: str) -> int | None:
-    """Ask for the size of a published file, in bytes; None if the server does not say.
-
-    Raises:
-        DataError: The file has no address, or the server cannot be reached or refuses it.
-    """
-    url = source.file(name).url
-    if url is None:
-        raise DataError(f"{name} has no pinned address; download it manually from {source.homepage}, and {_ADVICE}")
-    if url.startswith(SCHEME):
-        return hub.size_of(HubAddress.parse(url), _ADVICE, _PATIENCE, gated=source.gated)
-    import httpx
-
-    try:
-        reply = httpx.head(url, follow_redirects=True, timeout=_PATIENCE, headers={"Accept-Encoding": "identity"})
-        reply.raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise DataError(f"{urlsplit(url).netloc} cannot be reached ({_reason(error)}); {_ADVICE}") from None
-    size = reply.headers.get("Content-Length")
-    return int(size) if size else None
 
 
 def _reason(error: Exception) -> str:

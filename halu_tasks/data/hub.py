@@ -6,7 +6,6 @@ take seconds to import, so they are imported when they are needed.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -100,34 +99,12 @@ def cached(address: HubAddress) -> Path | None:
     return Path(path) if isinstance(path, str) else None
 
 
-def size_of(address: HubAddress, advice: str, timeout: int, *, gated: bool) -> int | None:
-    """Ask for the size of a file, in bytes.
-
-    Args:
-        address: The file.
-        advice: What to do instead, for error messages.
-        timeout: Seconds within which the Hub must answer.
-        gated: Whether access to the dataset is known to need a token.
-
-    Raises:
-        DataError: There is no network or no access, or no such file.
-    """
-    from huggingface_hub import get_hf_file_metadata, hf_hub_url
-
-    with hub_errors(address, advice, gated=gated):
-        if os.environ.get("HF_HUB_OFFLINE") in ("1", "true", "True"):
-            # this call of the client ignores the setting
-            raise DataError(f"{address}: HF_HUB_OFFLINE is set; unset it, or {advice}")
-        return get_hf_file_metadata(hf_hub_url(**address.of_file), timeout=timeout).size
-
-
 @contextmanager
-def hub_errors(address: HubAddress, advice: str = HOW_TO_NAME, *, gated: bool = False) -> Iterator[None]:
+def hub_errors(address: HubAddress, *, gated: bool = False) -> Iterator[None]:
     """Turn the errors of the Hub's client into errors of one line.
 
     Args:
         address: What was asked for.
-        advice: What to do instead.
         gated: Whether access to the dataset is known to need a token.
     """
     from datasets.exceptions import DatasetNotFoundError
@@ -142,7 +119,7 @@ def hub_errors(address: HubAddress, advice: str = HOW_TO_NAME, *, gated: bool = 
         # datasets drops the cause of its error, so only the message says that the dataset is gated
         if isinstance(error, errors.GatedRepoError) or "gated dataset" in str(error) or (gated and refused):
             how = f"accept the terms at {address.homepage} and set HF_TOKEN to a token of that account"
-            raise DataError(f"{address} is gated; {how}, or {advice}") from None
+            raise DataError(f"{address} is gated; {how}, or {HOW_TO_NAME}") from None
         if isinstance(error, errors.RevisionNotFoundError):
             raise DataError(f"{address}: the dataset has no revision {address.revision!r}") from None
         if refused or isinstance(error, errors.RepositoryNotFoundError | DatasetNotFoundError):
@@ -152,7 +129,7 @@ def hub_errors(address: HubAddress, advice: str = HOW_TO_NAME, *, gated: bool = 
         names = {kind.__name__ for kind in type(error).__mro__}
         if names.isdisjoint(("OSError", "HTTPError", "ConnectionError", "HfHubHTTPError")):
             raise
-        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {advice}") from None
+        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {HOW_TO_NAME}") from None
 
 
 def _reason(error: BaseException) -> str:
