@@ -17,8 +17,7 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
-from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import DataError, UsageError, require_extra
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.data.cache import cache_folder, sha256_of

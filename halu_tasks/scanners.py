@@ -7,7 +7,7 @@ A thin adapter: what is asked and how it is read is that of the methods and benc
 # ruff: noqa: E402
 from __future__ import annotations
 
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import require_extra
 
 require_extra("scout", "scanning logs")
 

@@ -283,8 +283,8 @@ def _format(
             task = None
         if task and unchanged:
             return state.messages
-        built = embedded.loaded(task.name) if task else None
-        wording = built.prompt if built else task.prompts.wordings[0].prompt if task else packaged
+        evaluation = embedded.loaded(task.name) if task else None
+        wording = evaluation.prompt if evaluation else task.prompts.wordings[0].prompt if task else packaged
         prompt = {"system": _system(wording), "user": wording["user"] if template is None else template}
         system_text, question = texts(prompt, fields.of_sample(state, prompt.values()))
         shown = [

@@ -116,12 +116,12 @@ def judge(url: str, data: Path, cache: Path, connections: int, pipe: Connection)
     module.CONNECTIONS = connections
     module.SETTINGS = module.SETTINGS.model_copy(update={"max_connections": connections})
     options = Options(data=str(data), judge="openai/gpt-4o", judge_base_url=url)
-    built = build("cfaith_gen", options)
-    assert built.task.judged
-    replies = [(item, f"回答 {number}") for number, item in enumerate(built.items)]
-    reach_now(options, built.task.judged)
+    evaluation = build("cfaith_gen", options)
+    assert evaluation.task.judged
+    replies = [(item, f"回答 {number}") for number, item in enumerate(evaluation.items)]
+    reach_now(options, evaluation.task.judged)
     began = time.process_time()
-    judge_now(options, built.task.judged, replies, lambda: None)
+    judge_now(options, evaluation.task.judged, replies, lambda: None)
     pipe.send(time.process_time() - began)
 
 

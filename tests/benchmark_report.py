@@ -34,11 +34,11 @@ def write_replies(folder: Path, data: Path, seed: int) -> None:
     chance = random.Random(seed)
     folder.mkdir()
     for name in registry()[1]["refact"].members:
-        built = build(name, Options(data=str(data)))
+        evaluation = build(name, Options(data=str(data)))
         with (folder / f"{name}.jsonl").open("w") as file:
-            for item in built.items:
+            for item in evaluation.items:
                 right = chance.random() < 0.5 + seed / 10
-                reply = (built.task.oracle if right else built.task.baseline)(item)
+                reply = (evaluation.task.oracle if right else evaluation.task.baseline)(item)
                 if name.startswith("refact_judgment"):
                     reply = f"{FILLER}\n\nFinal Verdict: {reply}"
                 file.write(json.dumps({"id": item.id, "output": reply}) + "\n")

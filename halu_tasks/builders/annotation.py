@@ -27,9 +27,8 @@ from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_folder, atomic_write_text
+from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line
 from halu_tasks.core.hashing import short_hash, stable_number
-from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
 

@@ -25,7 +25,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 from halu_tasks import __version__
 from halu_tasks.builders.folder import check_free, guard, to_json, write_json
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.files import json_line
 from halu_tasks.data.rows import Row, json_lines, read_json_object
 
 WIKIDATA = "https://query.wikidata.org/sparql"

@@ -27,7 +27,7 @@ from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS,
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.files import json_line
 from halu_tasks.results.readers.inspect import state
 
 DUPLICATE, BALANCE = "duplicate", "balance"

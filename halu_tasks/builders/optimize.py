@@ -31,9 +31,8 @@ from halu_tasks.builders import drafting
 from halu_tasks.builders.folder import check_free, digest, guard, to_json, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named, prompt_texts
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors import Report

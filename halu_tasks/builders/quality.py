@@ -28,8 +28,7 @@ from scipy.special import chdtrc
 
 from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
-from halu_tasks.core.errors import UsageError
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import UsageError, require_extra
 from halu_tasks.core.hashing import stable_number
 from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean

@@ -11,8 +11,7 @@ import click
 
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, table, warn
-from halu_tasks.core.errors import UsageError
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import UsageError, require_extra
 
 if TYPE_CHECKING:
     from halu_tasks.builders.folder import Folder

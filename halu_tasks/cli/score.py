@@ -79,12 +79,13 @@ def score(
 
 
 def _print_figures(scored: ScoredFile) -> None:
-    built = scored.built
+    evaluation = scored.evaluation
     partial = " (partial: only the ids in the file)" if scored.request.partial else ""
     epochs = f", {scored.epochs} epochs" if scored.epochs > 1 else ""
     items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}"
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
-    print(f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}")
+    mode, data = evaluation.options.scoring, evaluation.located.kind
+    print(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
     print(f"\n{estimates_table('metric', scored.estimates)}")
     for reply, figures in scored.references.items():
         for metric, value in figures.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from halu_tasks.cli.command import Count, ItemOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, table, warn
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
-from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
@@ -167,11 +167,11 @@ def items(
     """
     from halu_tasks.tasks import build, task_named
 
-    built = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
-    examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
+    evaluation = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
+    examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     rows = (
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in islice(built.stream(), limit)
+        for item in islice(evaluation.stream(), limit)
     )
     for row in rows:
         print(json_line(row) if json else _text(row))

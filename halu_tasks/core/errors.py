@@ -3,6 +3,7 @@
 import difflib
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from types import TracebackType
 
 from halu_tasks.core.credentials import redacted
@@ -103,3 +104,41 @@ def install_excepthook(*programs: str) -> None:
 
     print_message.tells_in_one_line = True  # type: ignore[attr-defined]
     sys.excepthook = print_message
+
+
+EXTRAS = {
+    "build": ("bm25s", "datasketch", "sklearn"),
+    "cluster": ("ray",),
+    "embeddings": ("sentence_transformers",),
+    "hf": ("torch", "transformers"),
+    "knowledge": ("bm25s",),
+    "nli": ("torch", "transformers"),
+    "openai": ("openai",),
+    "scout": ("inspect_scout",),
+    "xlsx": ("openpyxl",),
+}
+"""Extra to the modules by which it is known to be installed."""
+
+
+def missing_modules(extra: str) -> list[str]:
+    """Return the modules of an extra that are not installed."""
+    return [module for module in EXTRAS[extra] if find_spec(module) is None]
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f'pip install "halu-tasks[{extra}]"'
+
+
+def require_extra(extra: str, purpose: str) -> None:
+    """Check that an extra is installed.
+
+    Args:
+        extra: The extra's name.
+        purpose: What needs it, as the beginning of a sentence.
+
+    Raises:
+        UsageError: One of its modules is missing.
+    """
+    if missing := missing_modules(extra):
+        raise UsageError(f"{purpose} requires {' and '.join(missing)}: {install_hint(extra)}")

@@ -15,8 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import DataError
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import DataError, require_extra
 from halu_tasks.core.hashing import short_hash
 
 Row = dict[str, Any]

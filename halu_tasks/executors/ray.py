@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import RunInterrupted, UsageError
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import RunInterrupted, UsageError, require_extra
 from halu_tasks.executors import Job, Report, TaskFailure, attempt, raise_first, unfinished
 
 _CONNECTION = ("address", "namespace", "runtime_env")

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.prompting import prompt_for, prompt_hash
 from halu_tasks.exports.common import (
     ExportOutcome,

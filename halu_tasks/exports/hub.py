@@ -22,7 +22,7 @@ import yaml
 from halu_tasks.builders.card import CARD, tasks_on
 from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
 from halu_tasks.core.errors import DataError, HaluTasksError
-from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
 from halu_tasks.exports.common import (
     ExportOutcome,
@@ -35,7 +35,7 @@ from halu_tasks.exports.common import (
     write_new,
 )
 from halu_tasks.scorers.kinds import Label
-from halu_tasks.tasks import Built, build, task_named
+from halu_tasks.tasks import Evaluation, build, task_named
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -228,16 +228,16 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
         if task_named(name).prompts.shots:
             left_out.append(f"{name}: its worked examples have no place in eval.yaml")
             continue
-        built = build(task_named(name), Options(data=str(dataset)))
-        targets = _targets(built)
+        evaluation = build(task_named(name), Options(data=str(dataset)))
+        targets = _targets(evaluation)
         if not targets:
             left_out.append(f"{name}: its replies are not one of a few labels")
             continue
-        tasks.append(_task(built, targets))
+        tasks.append(_task(evaluation, targets))
         file = f"tasks/{name}.jsonl"
         lines = [
             {"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}
-            for item, target in zip(built.items, targets, strict=True)
+            for item, target in zip(evaluation.items, targets, strict=True)
         ]
         rows[place / file] = "".join(json_line(line) + "\n" for line in lines)
         configs.append({"config_name": name, "data_files": [{"split": "test", "path": file}]})
@@ -264,15 +264,15 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
     return place / EVAL, left_out
 
 
-def _targets(built: Built) -> list[str]:
+def _targets(evaluation: Evaluation) -> list[str]:
     """Return the right reply to each item, one of a few labels; empty if replies are something else."""
-    if not isinstance(built.task.answer, Label):
+    if not isinstance(evaluation.task.answer, Label):
         return []
-    replies = [built.task.oracle(item) for item in built.items]
-    if len(set(replies)) <= len(built.task.answer.labels):
+    replies = [evaluation.task.oracle(item) for item in evaluation.items]
+    if len(set(replies)) <= len(evaluation.task.answer.labels):
         return replies
     # a label that something else follows, such as an explanation
-    targets = [item.target for item in built.items]
+    targets = [item.target for item in evaluation.items]
     first = [re.search(_pattern(targets), reply) for reply in replies]
     return targets if [match and match[1] for match in first] == targets else []
 
@@ -283,9 +283,9 @@ def _pattern(targets: Sequence[str]) -> str:
     return rf"(?<!\w)({'|'.join(map(re.escape, labels))})(?!\w)"
 
 
-def _task(built: Built, targets: Sequence[str]) -> dict[str, Any]:
-    task, decoding = built.task, built.task.decoding
-    systems = {item.system for item in built.items}
+def _task(evaluation: Evaluation, targets: Sequence[str]) -> dict[str, Any]:
+    task, decoding = evaluation.task, evaluation.task.decoding
+    systems = {item.system for item in evaluation.items}
     if len(systems) > 1:
         raise DataError(f"{task.name}: its items have different system texts")
     settings: dict[str, Any] = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature}

@@ -27,7 +27,7 @@ from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
 from halu_tasks.solvers.records import SampleMetadata
-from halu_tasks.tasks import Built, TaskReference, build, group_named, registry, task_named, task_of_file
+from halu_tasks.tasks import Evaluation, TaskReference, build, group_named, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema
 
@@ -75,7 +75,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     """
     group = group_named(name)
     members = [_build(name, task_named(member), options) for member in group.members]
-    columns = [_samples(built, group=name) for built in members]
+    columns = [_samples(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
     return _create(name, members, samples, group.version)
@@ -154,23 +154,23 @@ def _check_options(name: str, task: BenchmarkTask, options: Mapping[str, Any], *
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
 
 
-def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Built:
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
     """Build a task for the name that the user gave."""
     _check_options(name, task, options)
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
     for unused in chosen.unused(task.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
-    built = build(task, chosen.for_tasks(task.task_options))
-    embedded.remember(built)
-    return built
+    evaluation = build(task, chosen.for_tasks(task.task_options))
+    embedded.remember(evaluation)
+    return evaluation
 
 
-def _task_of(built: Built) -> Task:
-    return _create(built.task.name, [built], _samples(built), built.task.version)
+def _task_of(evaluation: Evaluation) -> Task:
+    return _create(evaluation.task.name, [evaluation], _samples(evaluation), evaluation.task.version)
 
 
-def _create(name: str, members: Sequence[Built], samples: list[Sample], version: int) -> Task:
+def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], version: int) -> Task:
     """Create an Inspect task.
 
     Args:
@@ -180,19 +180,23 @@ def _create(name: str, members: Sequence[Built], samples: list[Sample], version:
         version: The version of the task or group.
     """
     first = members[0]
-    judged = [built for built in members if built.task.judged]
+    judged = [evaluation for evaluation in members if evaluation.task.judged]
     check_addresses(first.options)
     reach_active()
-    for built in judged:
-        check_reference(built)
-        if built.options.judge and not model_roles().get("grader"):
+    for evaluation in judged:
+        check_reference(evaluation)
+        if evaluation.options.judge and not model_roles().get("grader"):
             # an error of one line is only possible while the task is created
-            prepare_judge(built)
-    if (read := next((built for built in members if built.reader), None)) and not model_roles().get("reader"):
+            prepare_judge(evaluation)
+    if (read := next((evaluation for evaluation in members if evaluation.reader), None)) and not model_roles().get(
+        "reader"
+    ):
         prepare_judge(read)
     changed = first.options.changed()
-    structured = [built for built in members if built.options.structured]
-    schemas = {built.task.name: dict(response_schema(built.task, built.options)) for built in structured}
+    structured = [evaluation for evaluation in members if evaluation.options.structured]
+    schemas = {
+        evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options)) for evaluation in structured
+    }
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
         setup=judge_ready(**_among(changed, JUDGE_OPTIONS)) if judged else None,
@@ -203,7 +207,7 @@ def _create(name: str, members: Sequence[Built], samples: list[Sample], version:
         version="-".join([f"{version}-A", *_version_tags(members)]),
         # no headline_metric: Inspect takes the first figure, which is the headline, and would warn of a declared one
         # before the first sample is scored
-        metadata={RECORD: [built.provenance.as_json() for built in members]},
+        metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
 
 
@@ -211,16 +215,16 @@ def _among(options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]
     return {name: value for name, value in options.items() if name in names}
 
 
-def _version_tags(members: Sequence[Built]) -> list[str]:
+def _version_tags(members: Sequence[Evaluation]) -> list[str]:
     """Return the tags of all members, and the number of worked examples unless it is the default."""
-    tags = list(dict.fromkeys(tag for built in members for tag in built.version_tags))
+    tags = list(dict.fromkeys(tag for evaluation in members for tag in evaluation.version_tags))
     first = members[0]
     return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.prompts.shots else [])
 
 
-def _config(members: Sequence[Built]) -> GenerateConfig:
-    decodings = [built.decoding for built in members]
-    weighed = any(built.asks_for_probability for built in members)
+def _config(members: Sequence[Evaluation]) -> GenerateConfig:
+    decodings = [evaluation.decoding for evaluation in members]
+    weighed = any(evaluation.asks_for_probability for evaluation in members)
     return GenerateConfig(
         logprobs=True if weighed else None,
         top_logprobs=MOST_ALTERNATIVES if weighed else None,
@@ -230,14 +234,14 @@ def _config(members: Sequence[Built]) -> GenerateConfig:
     )
 
 
-def _samples(built: Built, group: str | None = None) -> list[Sample]:
-    reference = TaskReference.of(built.task)
-    return [_sample(item, built, reference, group) for item in built.items]
+def _samples(evaluation: Evaluation, group: str | None = None) -> list[Sample]:
+    reference = TaskReference.of(evaluation.task)
+    return [_sample(item, evaluation, reference, group) for item in evaluation.items]
 
 
-def _sample(item: Item, built: Built, reference: TaskReference, group: str | None) -> Sample:
-    task = built.task
-    chat = chat_messages(messages(item, built.examples))
+def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group: str | None) -> Sample:
+    task = evaluation.task
+    chat = chat_messages(messages(item, evaluation.examples))
     chat[-1].metadata = {ID: item.id, TASK: task.name}
     metadata = SampleMetadata(
         task=task.name,
@@ -248,7 +252,7 @@ def _sample(item: Item, built: Built, reference: TaskReference, group: str | Non
         reference_task=reference.reference_task,
         overrides=dict(reference.overrides) or None,
         choices=task.choices if task.subject else None,
-        weighed=built.asks_for_probability,
+        weighed=evaluation.asks_for_probability,
         group=group,
     )
     return Sample(

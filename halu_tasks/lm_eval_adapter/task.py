@@ -41,7 +41,7 @@ from halu_tasks.replies.scoring import (
 )
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
-from halu_tasks.tasks import Built, build, task_of
+from halu_tasks.tasks import Evaluation, build, task_of
 from halu_tasks.tasks.asking import response_schema, worked_examples
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
@@ -68,26 +68,26 @@ class HaluTask(ConfigurableTask):
     _instances = None  # lm-eval leaves it unset until requests are built
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._built = built = _build(config)
-        self._items = {item.id: item for item in built.items}
+        self._evaluation = evaluation = _build(config)
+        self._items = {item.id: item for item in evaluation.items}
         self._examples = [
             {"prompt": example.prompt, "target": example.reply, "system": ""}
-            for example in worked_examples(built.task, built.options, built.prompt)
+            for example in worked_examples(evaluation.task, evaluation.options, evaluation.prompt)
         ]
-        embedded.remember(built)
-        prepare_judge(built)
+        embedded.remember(evaluation)
+        prepare_judge(evaluation)
         passed_on = {key: config[key] for key in _PASSED_ON if key in config}
-        super().__init__(config=_lm_eval_config(built) | passed_on)
-        self._version = (passed_on.get("metadata") or {}).get("version", float(built.task.version))
+        super().__init__(config=_lm_eval_config(evaluation) | passed_on)
+        self._version = (passed_on.get("metadata") or {}).get("version", float(evaluation.task.version))
         self._request = RequestInfo("lm-eval")
-        self._set_filter(_weights if built.asks_for_probability else self._score_replies)
+        self._set_filter(_weights if evaluation.asks_for_probability else self._score_replies)
         self._set_metrics()
-        self._set_provenance(built)
+        self._set_provenance(evaluation)
         self._show_prompt()
         if any(other.instances for other in _tasks_of_run.values()):
             # lm-eval makes all tasks of a run before it builds requests, so those are another run's
             _tasks_of_run.clear()
-        _tasks_of_run[built.task.name] = self
+        _tasks_of_run[evaluation.task.name] = self
 
     # --- what lm-eval reads ------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class HaluTask(ConfigurableTask):
         self._filters = [FilterEnsemble("none", [partial(CustomFilter, filter_fn=function)])]
 
     def _set_metrics(self) -> None:
-        metrics = self._built.metrics
+        metrics = self._evaluation.metrics
         self._aggregation_list = {}
         for metric in metrics:
             # a standard error must follow its metric: lm-eval then shows it in the column Stderr
@@ -106,31 +106,33 @@ class HaluTask(ConfigurableTask):
             {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in metrics
         ]
 
-    def _set_provenance(self, built: Built) -> None:
+    def _set_provenance(self, evaluation: Evaluation) -> None:
         """Set the version and the metadata that results show."""
-        self.VERSION: Any = "-".join([str(self._version), *built.version_tags]) if built.version_tags else self._version
+        self.VERSION: Any = (
+            "-".join([str(self._version), *evaluation.version_tags]) if evaluation.version_tags else self._version
+        )
         if isinstance(self.config.metadata, dict):
             # lm-eval adds the model's arguments to the metadata, which it writes to the results
-            self.config.metadata = {**public(self.config.metadata), "halu_tasks": built.provenance.as_json()}
+            self.config.metadata = {**public(self.config.metadata), "halu_tasks": evaluation.provenance.as_json()}
 
     def _show_prompt(self) -> None:
         """Let results show the templates of the task file instead of the names of the rendered fields."""
-        built = self._built
-        system = "cot" if built.options.cot else "system"
-        self.config.doc_to_text = _shown([prompt["user"] for prompt in built.prompts.values()])
-        self.config.description = _shown([prompt.get(system, "") for prompt in built.prompts.values()])
+        evaluation = self._evaluation
+        system = "cot" if evaluation.options.cot else "system"
+        self.config.doc_to_text = _shown([prompt["user"] for prompt in evaluation.prompts.values()])
+        self.config.description = _shown([prompt.get(system, "") for prompt in evaluation.prompts.values()])
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
         super().set_config(key, value, update)
         if key == "num_fewshot":
-            self._set_provenance(self._built.after(value))
+            self._set_provenance(self._evaluation.after(value))
 
     # --- before generation -------------------------------------------------------------------------
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Set the dataset to the items, which are already there."""
-        self.dataset = {"test": Dataset.from_list([_document(item) for item in self._built.items])}
+        self.dataset = {"test": Dataset.from_list([_document(item) for item in self._evaluation.items])}
 
     def fewshot_docs(self) -> list[dict[str, str]]:
         """Return the worked examples as documents."""
@@ -167,8 +169,8 @@ class HaluTask(ConfigurableTask):
         template = kwargs.get("chat_template")
         backend = getattr(getattr(template, "func", template), "__self__", None)
         requests = super().construct_requests(doc, ctx, **kwargs)
-        if self._built.options.structured and isinstance(backend, LocalChatCompletion):
-            schema = response_schema(self._built.task, self._built.options)
+        if self._evaluation.options.structured and isinstance(backend, LocalChatCompletion):
+            schema = response_schema(self._evaluation.task, self._evaluation.options)
             form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
             prompt, settings = requests.arguments
             requests.arguments = prompt, {**settings, "response_format": form}
@@ -190,13 +192,13 @@ class HaluTask(ConfigurableTask):
             JudgeError: The judge failed too often; the message names the files with the replies, also those to the
                 other tasks of the run, since lm-eval writes no results if one task fails.
         """
-        built, mode = self._built, self._built.options.scoring
+        evaluation, mode = self._evaluation, self._evaluation.options.scoring
         replies = [
             (with_target(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
             for replies, doc in zip(resps, docs, strict=True)
         ]
         try:
-            scores = score_replies(built, replies)
+            scores = score_replies(evaluation, replies)
         except JudgeError as error:
             others = [task for task in list(_tasks_of_run.values()) if task is not self]
             kept = ", ".join(filter(None, (task._keep_replies() for task in others)))
@@ -204,9 +206,9 @@ class HaluTask(ConfigurableTask):
         outcomes = Counter(
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
-        warnings = task_reply_warnings(built.task.name, outcomes, self._request)
-        warnings += task_failure_warnings(built.task, mode, scores)
-        warnings += label_warnings(built.task, built.reference, scores)
+        warnings = task_reply_warnings(evaluation.task.name, outcomes, self._request)
+        warnings += task_failure_warnings(evaluation.task, mode, scores)
+        warnings += label_warnings(evaluation.task, evaluation.reference, scores)
         for warning in warnings:
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
@@ -215,13 +217,13 @@ class HaluTask(ConfigurableTask):
         """Return the value of each metric for an item, and again under the name of its standard error."""
         if not self._scored:
             return dict(super().process_results(doc, results))
-        if self._built.asks_for_probability:
+        if self._evaluation.asks_for_probability:
             score = self._score_weights(doc, results)
         else:
             score = Score.from_json(json.loads(results[0]))
         return {
             name: item_value(metric, score)
-            for metric in self._built.metrics
+            for metric in self._evaluation.metrics
             for name in (metric.name, f"{metric.name}_stderr")
         }
 
@@ -230,12 +232,14 @@ class HaluTask(ConfigurableTask):
 
         The answer is the likelier choice; a replayed reply states its own.
         """
-        choices = self._built.task.choices
+        choices = self._evaluation.task.choices
         assert choices
         (first, replayed), (second, _) = weights
         probability = probability_of_likelihoods(first, second)
         text = replayed if probability is None or replayed is not None else choices[probability <= 0.5]
-        (score,) = score_replies(self._built, [(self._items[doc["id"]], Reply(text or "", probability=probability))])
+        (score,) = score_replies(
+            self._evaluation, [(self._items[doc["id"]], Reply(text or "", probability=probability))]
+        )
         return score if probability is not None else without_probability(score)
 
     def override_metric(self, metric_name: str) -> None:
@@ -247,13 +251,13 @@ class HaluTask(ConfigurableTask):
     def _keep_replies(self) -> str | None:
         """Save the replies to this task; return its name with the file, and None without replies."""
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
-        if not replies or self._built.asks_for_probability:
+        if not replies or self._evaluation.asks_for_probability:
             return None
-        path = keep_replies(self._built, replies)
-        return f"{self._built.task.name} ({path or 'could not be saved'})"
+        path = keep_replies(self._evaluation, replies)
+        return f"{self._evaluation.task.name} ({path or 'could not be saved'})"
 
 
-def _build(config: Mapping[str, Any]) -> Built:
+def _build(config: Mapping[str, Any]) -> Evaluation:
     path = _task_path(config)
     try:
         places = read_task_file(path).places
@@ -261,11 +265,11 @@ def _build(config: Mapping[str, Any]) -> Built:
         places = {}  # a task that a program made without a file
     task = task_of(TaskFile(path, config, places))
     options = Options.from_metadata(config.get("metadata") or {})
-    built = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
+    evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
     if unused := options.unused(task.task_options):
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
-    return built
+    return evaluation
 
 
 def _task_path(config: Mapping[str, Any]) -> Path:
@@ -279,9 +283,9 @@ def _task_path(config: Mapping[str, Any]) -> Path:
     return Path(paths.get(task, f"task {task}") if source == "inline" else source)
 
 
-def _lm_eval_config(built: Built) -> dict[str, Any]:
+def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
     """Return the configuration of a task whose items are already rendered."""
-    decoding = built.decoding
+    decoding = evaluation.decoding
     generation: dict[str, Any] = {
         "until": [],
         "max_gen_toks": decoding.max_tokens,
@@ -291,8 +295,8 @@ def _lm_eval_config(built: Built) -> dict[str, Any]:
     if decoding.top_p is not None:
         generation["top_p"] = decoding.top_p
     output: dict[str, Any] = {"output_type": "generate_until", "generation_kwargs": generation}
-    if built.asks_for_probability:
-        output = {"output_type": "multiple_choice", "doc_to_choice": list(built.task.choices or ())}
+    if evaluation.asks_for_probability:
+        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.choices or ())}
     return {
         **output,
         "test_split": "test",

@@ -14,7 +14,7 @@ from halu_tasks.replies.predictions import PredictionRow, read_predictions, with
 from halu_tasks.replies.score_file import ScoreRequest
 from halu_tasks.scorers.metrics import as_json
 from halu_tasks.scorers.statistics.agreement import agreement
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 GOLD = "gold"
 """The rater that gives the gold labels."""
@@ -39,17 +39,17 @@ def measure_agreement(
         UsageError: The task has no labels, or there are fewer than two raters.
         DataError: A file is damaged, an id is unknown, or no item is in every file.
     """
-    built, paths = build(task, options), request.predictions
-    if built.task.judged:
-        raise _no_labels(built)
+    evaluation, paths = build(task, options), request.predictions
+    if evaluation.task.judged:
+        raise _no_labels(evaluation)
     if len(paths) + gold < 2:
         raise UsageError("agreement needs at least two raters; name two files, or one and --gold")
-    files = [read_predictions(Path(path), request.id_field, request.output_field, built) for path in paths]
-    items = [item for item in built.items if not request.partial or all(item.id in file for file in files)]
+    files = [read_predictions(Path(path), request.id_field, request.output_field, evaluation) for path in paths]
+    items = [item for item in evaluation.items if not request.partial or all(item.id in file for file in files)]
     if not items:
-        raise DataError(f"no id of {built.task.name} is in every file")
+        raise DataError(f"no id of {evaluation.task.name} is in every file")
     raters = {
-        name: [_label(built, item, file.get(item.id)) for item in items]
+        name: [_label(evaluation, item, file.get(item.id)) for item in items]
         for name, file in zip(_rater_names(paths), files, strict=True)
     }
     if gold:
@@ -57,21 +57,21 @@ def measure_agreement(
     measures = agreement(raters, [item.cluster for item in items])
     figures = as_json({name: estimate for name, (_, estimate) in measures.items() if estimate})
     record = {
-        "task": built.task.name,
-        "scoring": built.options.scoring,
-        "data": built.located.kind,
+        "task": evaluation.task.name,
+        "scoring": evaluation.options.scoring,
+        "data": evaluation.located.kind,
         "n": len(items),
         "unparsed": {name: sum(label is None for label in labels) for name, labels in raters.items()},
         "metrics": figures["metrics"],
         "intervals": figures["intervals"],
         "items": {name: items for name, (items, _) in measures.items()},
-        "version": built.version,
+        "version": evaluation.version,
     }
     return record, {path: sum(item.id not in file for item in items) for path, file in zip(paths, files, strict=True)}
 
 
-def _no_labels(built: Built) -> UsageError:
-    return UsageError(f"agreement is only defined for labels, and replies to {built.task.name} have none")
+def _no_labels(evaluation: Evaluation) -> UsageError:
+    return UsageError(f"agreement is only defined for labels, and replies to {evaluation.task.name} have none")
 
 
 def _rater_names(paths: Sequence[str]) -> Sequence[str]:
@@ -82,16 +82,16 @@ def _rater_names(paths: Sequence[str]) -> Sequence[str]:
     raise UsageError(f"predictions {max(paths, key=list(paths).count)} are named twice")
 
 
-def _label(built: Built, item: Item, prediction: PredictionRow | None) -> str | None:
+def _label(evaluation: Evaluation, item: Item, prediction: PredictionRow | None) -> str | None:
     """Return the label that a reply gives, in the item's order of answers; None if it gives none."""
     if prediction is None:
         return None
     reply = prediction.reply
-    score = built.task.score(built.options.scoring, with_target(item, reply.target), reply)
+    score = evaluation.task.score(evaluation.options.scoring, with_target(item, reply.target), reply)
     if isinstance(score.target, list):
-        raise _no_labels(built)
+        raise _no_labels(evaluation)
     answer = score.answer
     if not isinstance(answer, str) or reply.target in (None, item.target):
         return answer if isinstance(answer, str) else None
     # the reply was to the other order, where the other label means the same
-    return next(label for label in built.task.labels if label != answer)
+    return next(label for label in evaluation.task.labels if label != answer)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.predictions import PredictionRow, read_predictions
-from halu_tasks.tasks import Built, Provenance, Task
+from halu_tasks.tasks import Evaluation, Provenance, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
@@ -37,35 +37,35 @@ def provenance_of(kind: str, provenance: Provenance) -> Provenance:
     return provenance.without_prompt() if kind == "replay" else provenance
 
 
-_loaded: dict[str, Built] = {}
+_loaded: dict[str, Evaluation] = {}
 
 
-def remember(built: Built) -> None:
+def remember(evaluation: Evaluation) -> None:
     """Register the items of a task with the embedded models of this process.
 
     They replace the items that the task was registered with before.
     """
-    _loaded.pop(built.task.name, None)
-    _loaded[built.task.name] = built
+    _loaded.pop(evaluation.task.name, None)
+    _loaded[evaluation.task.name] = evaluation
     _by_prompt.cache_clear()
 
 
-def loaded(task: str) -> Built | None:
+def loaded(task: str) -> Evaluation | None:
     """The task of that name as it was loaded last in this process."""
     return _loaded.get(task)
 
 
 @cache
-def _by_prompt() -> tuple[dict[str, list[tuple[Built, Item]]], list[int]]:
+def _by_prompt() -> tuple[dict[str, list[tuple[Evaluation, Item]]], list[int]]:
     """Return the items by prompt, and the different lengths of prompts, the longest first."""
-    items: dict[str, list[tuple[Built, Item]]] = {}
-    for built in _loaded.values():
-        for item in built.items:
-            items.setdefault(item.prompt, []).append((built, item))
+    items: dict[str, list[tuple[Evaluation, Item]]] = {}
+    for evaluation in _loaded.values():
+        for item in evaluation.items:
+            items.setdefault(item.prompt, []).append((evaluation, item))
     return items, sorted(set(map(len, items)), reverse=True)
 
 
-def find(prompt: str, id: str | None = None, task: str | None = None) -> tuple[Built, Item]:
+def find(prompt: str, id: str | None = None, task: str | None = None) -> tuple[Evaluation, Item]:
     """Find the item with this prompt, and its task.
 
     Args:
@@ -124,13 +124,13 @@ class Embedded:
         Returns:
             The reply; empty if the replayed file has none.
         """
-        built, item = find(prompt, id, task_name)
-        task = built.task
+        evaluation, item = find(prompt, id, task_name)
+        task = evaluation.task
         if self.kind == "oracle":
             probability = float(item.target == task.choices[0]) if task.choices else None
-            return Reply(built.oracle(item), probability=probability)
+            return Reply(evaluation.oracle(item), probability=probability)
         if self.kind == "baseline":
-            return Reply(built.baseline(item))
+            return Reply(evaluation.baseline(item))
         prediction = self._predictions(task).get(item.id)
         return prediction.reply if prediction else Reply("")
 
@@ -167,5 +167,5 @@ class Embedded:
                     f"predictions {source} has the replies to one task, but {tasks} are run; name a folder with a file "
                     "TASK.jsonl for each"
                 )
-            self._read[task.name] = read_predictions(path, built=_loaded[task.name])
+            self._read[task.name] = read_predictions(path, evaluation=_loaded[task.name])
         return self._read[task.name]

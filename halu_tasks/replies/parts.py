@@ -38,7 +38,7 @@ from halu_tasks.replies.predictions import (
 )
 from halu_tasks.replies.scoring import outcome_of, scores_of
 from halu_tasks.scorers.tables import IdParts
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 BUCKETS = 128
 """The number of groups into which clusters are divided by their hashes."""
@@ -100,7 +100,7 @@ class ItemStore:
             yield StoredItem(number, bucket, item)
 
 
-def write_items(built: Built, path: Path) -> None:
+def write_items(evaluation: Evaluation, path: Path) -> None:
     """Write the items of a task to a file in a folder of its own, unless it exists.
 
     Raises:
@@ -114,7 +114,7 @@ def write_items(built: Built, path: Path) -> None:
             "CREATE TABLE items (number INTEGER PRIMARY KEY, id BLOB, bucket INTEGER, record TEXT);"
         )
         try:
-            db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", _item_rows(built))
+            db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", _item_rows(evaluation))
             db.execute("CREATE INDEX by_id ON items (id)")
             db.execute("CREATE INDEX by_bucket ON items (bucket)")
             db.commit()
@@ -122,11 +122,11 @@ def write_items(built: Built, path: Path) -> None:
             raise DataError(f"items {path}: {error}") from None
         repeated = db.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if repeated:
-            raise built.repeated_id(repeated[0].decode("utf-8", "surrogatepass"))
+            raise evaluation.repeated_id(repeated[0].decode("utf-8", "surrogatepass"))
 
 
-def _item_rows(built: Built) -> Iterator[tuple[int, bytes, int, str]]:
-    for number, item in enumerate(built.unrendered()):
+def _item_rows(evaluation: Evaluation) -> Iterator[tuple[int, bytes, int, str]]:
+    for number, item in enumerate(evaluation.unrendered()):
         record = json.dumps([item.cluster, item.target, item.gold, item.tags, item.fields], default=dict)
         yield number, _key(item.id), zlib.crc32(_key(item.cluster)) % BUCKETS, record
 
@@ -163,13 +163,13 @@ class ScoredReplies:
 
     Args:
         path: The file.
-        built: The task.
+        evaluation: The task.
         costs: The file in which the costs of judges are recorded.
         shards: The files that the replies are from and their versions, which the file names.
     """
 
-    def __init__(self, path: Path, built: Built, costs: Path, shards: Sequence[tuple[str, str]] = ()) -> None:
-        self._built, self._costs, self._id_parts = built, costs, IdParts(built.all_metrics)
+    def __init__(self, path: Path, evaluation: Evaluation, costs: Path, shards: Sequence[tuple[str, str]] = ()) -> None:
+        self._evaluation, self._costs, self._id_parts = evaluation, costs, IdParts(evaluation.all_metrics)
         self._rows: list[tuple[Any, ...]] = []
         self._writer = parquet.ParquetWriter(
             path, SCHEMA.with_metadata({_SHARDS: json.dumps(shards)}), compression="zstd"
@@ -185,12 +185,12 @@ class ScoredReplies:
     def add(self, replies: Sequence[tuple[StoredItem, int, PredictionRow]]) -> None:
         """Score replies to items, each from a file of some number."""
         pairs = [(with_target(stored.item, row.reply.target), row.reply) for stored, _, row in replies]
-        scores = scores_of(self._built, pairs, self._costs)
+        scores = scores_of(self._evaluation, pairs, self._costs)
         for (stored, shard, row), score in zip(replies, scores, strict=True):
             id, _ = self._id_parts.split(score.id)
             reason = "no prediction" if shard == NO_FILE else score.reason
             texts = [json.dumps(text) for text in (score.id, stored.item.cluster, reason)]
-            outcome = outcome_of(row.reply.text, score, self._built.options.scoring)
+            outcome = outcome_of(row.reply.text, score, self._evaluation.options.scoring)
             record = json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""})
             place = stored.number, row.epoch, shard, row.line, stored.bucket
             self._rows.append((*place, *texts, outcome, record))
@@ -292,22 +292,30 @@ class ScoreParts:
             DataError: A row is malformed, an id is unknown, or the folder cannot be written.
             JudgeError: The judge failed on too many replies.
         """
-        built, store, shards = _built(self.task, self.options, self.data), _items(self.items), self._shards(part)
+        evaluation, store, shards = (
+            _evaluation(self.task, self.options, self.data),
+            _items(self.items),
+            self._shards(part),
+        )
         unknown: list[tuple[str, str]] = []
-        found = self._with_items(built, store, shards, unknown)
+        found = self._with_items(evaluation, store, shards, unknown)
         folder = self.records(part).parent
         shutil.rmtree(folder, ignore_errors=True)
         with atomic_folder(folder, "part") as partial:
-            with ScoredReplies(partial / _FILE, built, self.costs, [*shards.values()]) as scored:
-                for batch in [list(found)] if built.task.judged and built.options.judge else batches(found):
+            with ScoredReplies(partial / _FILE, evaluation, self.costs, [*shards.values()]) as scored:
+                for batch in [list(found)] if evaluation.task.judged and evaluation.options.judge else batches(found):
                     if not unknown:
                         scored.add(batch)
             if unknown:
                 place, id = unknown[0]
-                raise unknown_id(place, id, len(unknown), built.task)
+                raise unknown_id(place, id, len(unknown), evaluation.task)
 
     def _with_items(
-        self, built: Built, store: ItemStore, shards: dict[int, tuple[str, str]], unknown: list[tuple[str, str]]
+        self,
+        evaluation: Evaluation,
+        store: ItemStore,
+        shards: dict[int, tuple[str, str]],
+        unknown: list[tuple[str, str]],
     ) -> Iterator[tuple[StoredItem, int, PredictionRow]]:
         """Read the replies of files with their items; add the places and ids of those that no item has to `unknown`.
 
@@ -317,7 +325,7 @@ class ScoreParts:
         for number, (path, _) in shards.items():
             row = None
             for row in prediction_rows(Path(path), *self.fields):
-                check_reply(built, f"{path}:{row.line}", row.reply)
+                check_reply(evaluation, f"{path}:{row.line}", row.reply)
                 if stored := store.find(row.id):
                     yield stored, number, row
                 else:
@@ -327,16 +335,18 @@ class ScoreParts:
 
 
 @lru_cache(1)
-def _built(task: str, options: Options, data: str) -> Built:
+def _evaluation(task: str, options: Options, data: str) -> Evaluation:
     """Build a task once in each process.
 
     Raises:
         DataError: The data have changed.
     """
-    built = build(task, options)
-    if built.located.sha256 != data:
-        raise DataError(f"{built.located}: changed while its replies were being scored; start again in another folder")
-    return built
+    evaluation = build(task, options)
+    if evaluation.located.sha256 != data:
+        raise DataError(
+            f"{evaluation.located}: changed while its replies were being scored; start again in another folder"
+        )
+    return evaluation
 
 
 _items = lru_cache(1)(ItemStore)
@@ -344,5 +354,5 @@ _items = lru_cache(1)(ItemStore)
 
 def forget() -> None:
     """Forget the task and the items of the last run in this process, whose files may change."""
-    _built.cache_clear()
+    _evaluation.cache_clear()
     _items.cache_clear()

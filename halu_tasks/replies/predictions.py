@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
-from halu_tasks.tasks import Built, Task
+from halu_tasks.tasks import Evaluation, Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
 _OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": int, "claim": str}
@@ -150,7 +150,7 @@ def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[
 
 
 def read_predictions(
-    path: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, built: Built | None = None
+    path: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, evaluation: Evaluation | None = None
 ) -> dict[str, PredictionRow]:
     """Read predictions by id from a file with one reply to each item.
 
@@ -158,7 +158,7 @@ def read_predictions(
         path: The file.
         id_field: The field or column of the ids.
         output_field: The field or column of the replies.
-        built: The task whose items the replies are to, if that is known.
+        evaluation: The task whose items the replies are to, if that is known.
 
     Raises:
         DataError: A row is malformed or does not fit the task, an id is repeated or no item has it, or the file
@@ -169,14 +169,14 @@ def read_predictions(
         if row.id in predictions:
             raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {predictions[row.id].line})")
         predictions[row.id] = row
-        if built:
-            check_reply(built, f"{path}:{row.line}", row.reply)
+        if evaluation:
+            check_reply(evaluation, f"{path}:{row.line}", row.reply)
     if not predictions:
         raise no_predictions(path)
-    known = {item.id for item in built.items} if built else predictions.keys()
+    known = {item.id for item in evaluation.items} if evaluation else predictions.keys()
     if unknown := [id for id in predictions if id not in known]:
-        assert built
-        raise unknown_id(f"{path}:{predictions[unknown[0]].line}", unknown[0], len(unknown), built.task)
+        assert evaluation
+        raise unknown_id(f"{path}:{predictions[unknown[0]].line}", unknown[0], len(unknown), evaluation.task)
     return predictions
 
 
@@ -185,19 +185,19 @@ def no_predictions(file: object) -> DataError:
     return DataError(f"{file}: contains no predictions")
 
 
-def check_reply(built: Built, place: str, reply: Reply) -> None:
+def check_reply(evaluation: Evaluation, place: str, reply: Reply) -> None:
     """Check that a task can use the target and the probability of a reply.
 
     Args:
-        built: The task.
+        evaluation: The task.
         place: The file and the line, for error messages.
         reply: The reply.
 
     Raises:
         DataError: The target or the probability does not fit the task.
     """
-    task = built.task
-    labels = () if built.options.both_orders else task.labels
+    task = evaluation.task
+    labels = () if evaluation.options.both_orders else task.labels
     if reply.target is not None and reply.target not in labels:
         why = "the id gives the order" if task.labels else f"the answers of {task.name} have no order"
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")

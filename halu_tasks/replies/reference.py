@@ -8,7 +8,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, drawn_otherwise, with_known_error
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, Task
+from halu_tasks.tasks import Evaluation, Task
 
 _UNCORRECTED = (
     "{task}: {headline} is what the judge says, not the truth; better labels of some replies correct it "
@@ -17,14 +17,14 @@ _UNCORRECTED = (
 _RAW = "differences and ranks are of {headline} as the judge says, and its error is not in them"
 
 
-def check_reference(built: Built) -> None:
+def check_reference(evaluation: Evaluation) -> None:
     """Check the options about the judge's errors, before anything is generated.
 
     Raises:
         UsageError: The task has no judge, or its errors cannot be corrected in this way.
         DataError: The labels cannot be read, or do not fit the task.
     """
-    judged, options, name = built.task.judged, built.options, built.task.name
+    judged, options, name = evaluation.task.judged, evaluation.options, evaluation.task.name
     if not options.reference and not options.assume:
         return
     if judged is None:
@@ -33,14 +33,14 @@ def check_reference(built: Built) -> None:
         raise UsageError(f"task {name}: its judge has no label that reports a hallucination (JudgeSpec.positive)")
     if options.assumption and options.assumption.precision is not None and judged.precision is None:
         raise UsageError(f"option assume: {name} has no figures for a precision; assume sensitivity and specificity")
-    _ = built.reference
+    _ = evaluation.reference
 
 
-def with_known_errors(built: Built, score: Score) -> Score:
+def with_known_errors(evaluation: Evaluation, score: Score) -> Score:
     """Add to a score what is known of the judge's errors."""
-    if built.task.judged is None or not (built.reference or built.options.assume):
+    if evaluation.task.judged is None or not (evaluation.reference or evaluation.options.assume):
         return score
-    return with_known_error(score, built.task.judged, built.reference, built.options.assumption)
+    return with_known_error(score, evaluation.task.judged, evaluation.reference, evaluation.options.assumption)
 
 
 def label_warnings(task: Task, reference: ReferenceLabels | None, scores: Sequence[Score]) -> list[str]:

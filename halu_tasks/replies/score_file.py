@@ -51,7 +51,7 @@ from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, esti
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
 from halu_tasks.scorers.tables import ClusteredScores, MetricTable, metric_table
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 _MOST_PARTS = 64
 """The number of parts that files are divided into, at most."""
@@ -87,7 +87,7 @@ class ScoredFile:
 
     Attributes:
         request: What was scored.
-        built: The task.
+        evaluation: The task.
         files: The files.
         items: The number of items of the task.
         scored_items: The number of items that were scored, each once for all epochs.
@@ -101,7 +101,7 @@ class ScoredFile:
     """
 
     request: ScoreRequest
-    built: Built
+    evaluation: Evaluation
     files: Sequence[str]
     items: int
     scored_items: int
@@ -117,14 +117,14 @@ class ScoredFile:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
         figures = as_json(self.estimates)
         return {
-            "task": self.built.task.name,
-            "scoring": self.built.options.scoring,
-            "data": self.built.located.kind,
+            "task": self.evaluation.task.name,
+            "scoring": self.evaluation.options.scoring,
+            "data": self.evaluation.located.kind,
             "n": self.number,
             "missing": self.missing,
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
-            "version": self.built.version,
+            "version": self.evaluation.version,
             "run": self._run(),
         }
 
@@ -139,8 +139,8 @@ class ScoredFile:
 
     def _run(self) -> dict[str, Any]:
         """Return what is known of the run; how the model was asked is not."""
-        built, request = self.built, self.request
-        names = {*DATA_OPTIONS, *built.task.task_options}
+        evaluation, request = self.evaluation, self.request
+        names = {*DATA_OPTIONS, *evaluation.task.task_options}
         files, sums = self.files, [sha256_of(Path(path)) for path in self.files]
         return {
             "model": request.model,
@@ -151,10 +151,12 @@ class ScoredFile:
             "partial": request.partial,
             "details": request.details,
             "epochs": self.epochs,
-            "options": {name: getattr(built.options, name) for name in built.options.specs() if name in names},
+            "options": {
+                name: getattr(evaluation.options, name) for name in evaluation.options.specs() if name in names
+            },
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "package": __version__,
-            "halu_tasks": built.provenance_of(self.items).without_prompt().as_json(),
+            "halu_tasks": evaluation.provenance_of(self.items).without_prompt().as_json(),
         }
 
 
@@ -188,33 +190,33 @@ def score_file(
         with tempfile.TemporaryDirectory(prefix="halu-score-") as temporary:
             own = Path(temporary)
             return score_file(task, options, request, executor=executor, folder=own, report=report)
-    built = build(task, options)
-    check_reference(built)
+    evaluation = build(task, options)
+    check_reference(evaluation)
     if request.details:
         _check_writable(Path(request.details))
     shards = tuple(shards_at(request.predictions))
     # a judge is asked by one process, whose limits on calls and failures then hold for all
-    parts = 1 if built.task.judged and options.judge else min(len(shards), _MOST_PARTS)
+    parts = 1 if evaluation.task.judged and options.judge else min(len(shards), _MOST_PARTS)
     job = ScoreParts(
         folder=folder,
         task=task,
         options=options,
-        data=built.located.sha256,
+        data=evaluation.located.sha256,
         shards=shards,
         fields=(request.id_field, request.output_field),
         parts=parts,
     )
-    _check_plan(job, built, request)
+    _check_plan(job, evaluation, request)
     try:
-        prepare_judge(built, job.costs)
-        write_items(built, job.items)
+        prepare_judge(evaluation, job.costs)
+        write_items(evaluation, job.items)
         executor.run(job, report)
-        return _figures(job, built, request)
+        return _figures(job, evaluation, request)
     finally:
         forget()
 
 
-def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
+def _check_plan(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) -> None:
     """Write what is scored to the folder of the run, or check that it is what the folder has.
 
     Files that have changed are scored again.
@@ -226,7 +228,7 @@ def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
     plan = {
         "task": job.task,
         "options": {name: redacted(str(value)) for name, value in job.options.without_costs().changed().items()},
-        "version": built.version,
+        "version": evaluation.version,
         "data": job.data,
         "files": [path for path, _ in job.shards],
         "fields": [*job.fields],
@@ -247,7 +249,7 @@ def _check_plan(job: ScoreParts, built: Built, request: ScoreRequest) -> None:
 # --- figures ----------------------------------------------------------------------------------------
 
 
-def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile:
+def _figures(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
     files = [job.records(part) for part in range(job.parts)]
     number = sum(parquet.read_metadata(file).num_rows for file in files)
@@ -257,12 +259,12 @@ def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile
     ranges = [range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables) for n in range(tables)]
     if not request.partial:
         files.append(job.folder / "missing.parquet")
-        with ScoredReplies(files[-1], built, job.costs) as missing:
+        with ScoredReplies(files[-1], evaluation, job.costs) as missing:
             for batch in batches(_without_reply(items, files[:-1], ranges, epochs)):
                 missing.add(batch)
 
-    references = built.scoring.reference_replies
-    metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in built.all_metrics]
+    references = evaluation.scoring.reference_replies
+    metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in evaluation.all_metrics]
     metrics += [(reply, metric) for reply, own in references.items() for metric in own]
     parts: list[list[MetricTable | Columns]] = [[] for _ in metrics]
     counts, outcomes = Counter[str](), Counter[Outcome]()
@@ -278,7 +280,7 @@ def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile
         for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
             repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
         clusters = _clusters(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
-        if built.task.judged:
+        if evaluation.task.judged:
             judged += [clusters.scores[kind] for kind in clusters.kind]
         for (_, metric), own in zip(metrics, parts, strict=True):
             own.append(_part(metric, clusters))
@@ -292,12 +294,12 @@ def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile
         for (reply, metric), own in zip(metrics, parts, strict=True)
         if (figure := _estimate(metric, own))
     }
-    warnings = task_reply_warnings(built.task.name, outcomes, RequestInfo())
-    warnings += task_failure_warnings(built.task, built.options.scoring, judged)
-    warnings += label_warnings(built.task, built.reference, judged)
+    warnings = task_reply_warnings(evaluation.task.name, outcomes, RequestInfo())
+    warnings += task_failure_warnings(evaluation.task, evaluation.options.scoring, judged)
+    warnings += label_warnings(evaluation.task, evaluation.reference, judged)
     scored = ScoredFile(
         request=request,
-        built=built,
+        evaluation=evaluation,
         files=[path for path, _ in job.shards],
         items=len(items),
         scored_items=counts["items"],
@@ -310,7 +312,7 @@ def _figures(job: ScoreParts, built: Built, request: ScoreRequest) -> ScoredFile
             for reply in references
         },
         warnings=warnings,
-        note=uncorrected_note(built.task, judged),
+        note=uncorrected_note(evaluation.task, judged),
     )
     warnings[:0] = [scored.missing_warning()] if scored.missing else []
     return scored

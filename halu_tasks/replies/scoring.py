@@ -27,7 +27,7 @@ from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, Task, registry
+from halu_tasks.tasks import Evaluation, Task, registry
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -45,11 +45,11 @@ def no_judge(task: Task) -> str:
     )
 
 
-def prepare_judge(built: Built, costs: Path | None = None) -> None:
+def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
     """Check, before anything is generated, that the judge answers; warn if a judged task has none.
 
     Args:
-        built: The task.
+        evaluation: The task.
         costs: The file in which the costs of judges are recorded; None if the environment may name one.
 
     Raises:
@@ -58,20 +58,20 @@ def prepare_judge(built: Built, costs: Path | None = None) -> None:
     """
     from halu_tasks.judging.judge import reach_now
 
-    if built.reader:
-        reach_now(built.options.for_reader, built.reader, costs)
-    check_reference(built)
-    if built.task.judged and built.options.judge:
-        reach_now(built.options, built.task.judged, costs)
-    elif built.task.judged:
-        logger.warning(no_judge(built.task))
+    if evaluation.reader:
+        reach_now(evaluation.options.for_reader, evaluation.reader, costs)
+    check_reference(evaluation)
+    if evaluation.task.judged and evaluation.options.judge:
+        reach_now(evaluation.options, evaluation.task.judged, costs)
+    elif evaluation.task.judged:
+        logger.warning(no_judge(evaluation.task))
 
 
-def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
+def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
     """Score replies, asking the judge if the task needs one, and save the replies if that fails.
 
     Args:
-        built: The task.
+        evaluation: The task.
         replies: Items with their replies.
 
     Returns:
@@ -82,44 +82,44 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
             The replies are then saved to a file that the message names, and can be scored again.
     """
     try:
-        return scores_of(built, replies)
+        return scores_of(evaluation, replies)
     except BaseException as error:
-        if not (built.task.judged or built.reader):
+        if not (evaluation.task.judged or evaluation.reader):
             raise
-        path = keep_replies(built, replies)
+        path = keep_replies(evaluation, replies)
         kept = f"the replies are saved in {path}" if path else "the replies could not be saved"
         if not isinstance(error, JudgeError):
             logger.error("judging was interrupted; %s", kept)
             raise
-        how = f", score them with: {score_command(built, path)}" if path else ""
+        how = f", score them with: {score_command(evaluation, path)}" if path else ""
         raise JudgeError(f"{error}; {kept}{how}") from None
 
 
-def scores_of(built: Built, replies: Sequence[tuple[Item, Reply]], costs: Path | None = None) -> list[Score]:
+def scores_of(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], costs: Path | None = None) -> list[Score]:
     """Score replies as `score_replies` does, without saving them.
 
     Args:
-        built: The task.
+        evaluation: The task.
         replies: Items with their replies.
         costs: The file in which the costs of judges are recorded; None if the environment may name one.
 
     Raises:
         JudgeError: The judge failed on more than the allowed share of questions, or would cost more than is allowed.
     """
-    mode, judged = built.options.scoring, built.task.judged
+    mode, judged = evaluation.options.scoring, evaluation.task.judged
     judgements: Sequence[Sequence[Verdict] | None] = [None] * len(replies)
-    if judged and built.options.judge:
-        texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-        judgements = _verdicts(built.options, judged, texts, f"judging {built.task.name}", costs)
+    if judged and evaluation.options.judge:
+        texts = [(item, evaluation.task.judged_text(mode, item, reply.text)) for item, reply in replies]
+        judgements = _verdicts(evaluation.options, judged, texts, f"judging {evaluation.task.name}", costs)
     scores = [
-        with_known_errors(built, built.task.score(mode, item, reply, verdicts))
+        with_known_errors(evaluation, evaluation.task.score(mode, item, reply, verdicts))
         for (item, reply), verdicts in zip(replies, judgements, strict=True)
     ]
-    if built.reader:
+    if evaluation.reader:
         unsure = [number for number, score in enumerate(scores) if score.outcome in UNSURE]
         texts = [(replies[number][0], replies[number][1].text) for number in unsure]
-        doing = f"reading replies to {built.task.name}"
-        readings = _verdicts(built.options.for_reader, built.reader, texts, doing, costs)
+        doing = f"reading replies to {evaluation.task.name}"
+        readings = _verdicts(evaluation.options.for_reader, evaluation.reader, texts, doing, costs)
         for number, reading in zip(unsure, readings, strict=True):
             scores[number] = replace(scores[number], verdicts=reading)
     return scores
@@ -299,15 +299,15 @@ def task_failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> lis
     return [f"{task.name}: {warning.share} {warning.meaning}" for warning in failure_warnings(task, mode, scores)]
 
 
-def score_command(built: Built, predictions: Path) -> str:
+def score_command(evaluation: Evaluation, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
-    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *built.task.task_options)
+    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.task_options)
     words: list[str] = []
-    for option, value in built.options.changed().items():
+    for option, value in evaluation.options.changed().items():
         if option in known:
             text = ",".join(value) if isinstance(value, tuple) else redacted(str(value))
             words += [Options.specs()[option].flag, *([] if value is True else [text])]
-    name = built.task.name if built.task.name in registry()[0] else str(built.task.file.path)
+    name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 
 
@@ -315,13 +315,13 @@ _folders: dict[Path, Path] = {}
 """This process's own folder in each folder of saved replies."""
 
 
-def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Path | None:
+def keep_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> Path | None:
     """Save replies as `<task>.jsonl` in a new folder, which can be replayed; nothing is overwritten.
 
     The folder is created in the cache or, if that cannot be written, in the temporary directory.
 
     Args:
-        built: The task.
+        evaluation: The task.
         replies: Items with their replies.
 
     Returns:
@@ -329,7 +329,7 @@ def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Path | 
     """
     for parent in (cache_folder() / "kept", Path(tempfile.gettempdir())):
         with suppress(OSError, HaluTasksError):
-            path = _folders.get(parent, parent) / f"{built.task.name}.jsonl"
+            path = _folders.get(parent, parent) / f"{evaluation.task.name}.jsonl"
             if parent not in _folders or path.exists():
                 parent.mkdir(parents=True, exist_ok=True)
                 # process ids repeat, in containers all the time

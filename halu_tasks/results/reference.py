@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write
+from halu_tasks.core.files import atomic_write, json_line
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.json_lines import json_line
 from halu_tasks.replies.reference import few_labels, number_used, unused_labels
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply

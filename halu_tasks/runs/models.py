@@ -15,8 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from halu_tasks.core.credentials import in_address, is_secret
-from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, did_you_mean
-from halu_tasks.core.extras import require_extra
+from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, did_you_mean, require_extra
 
 Harness = Literal["inspect", "lm_eval"]
 

@@ -1,7 +1,7 @@
 """Tasks: what a task file declares, the registry that both harnesses read, and how items are built."""
 
 from halu_tasks.tasks.asking import prompt_of
-from halu_tasks.tasks.build import Built, build
+from halu_tasks.tasks.build import Evaluation, build
 from halu_tasks.tasks.provenance import Provenance, TaskReference
 from halu_tasks.tasks.registry import (
     Group,
@@ -18,7 +18,7 @@ from halu_tasks.tasks.registry import (
 from halu_tasks.tasks.task import Task
 
 __all__ = [
-    "Built",
+    "Evaluation",
     "Group",
     "Provenance",
     "Task",

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Built:
-    """A task under some options, ready to run.
+class Evaluation:
+    """A task under some options, with its data: what a harness runs or replies are scored by.
 
     Attributes:
         task: The task.
@@ -101,7 +101,7 @@ class Built:
         """All items."""
         return list(self.stream())
 
-    def after(self, fewshot: int) -> Built:
+    def after(self, fewshot: int) -> Evaluation:
         """Return the same items under another number of worked examples; `examples` is not changed.
 
         Raises:
@@ -253,7 +253,7 @@ class Built:
         )
 
 
-def build(name: str | Task, options: Options) -> Built:
+def build(name: str | Task, options: Options) -> Evaluation:
     """Prepare a task under `options` and locate its data; rows are only read for items.
 
     Args:
@@ -278,7 +278,7 @@ def build(name: str | Task, options: Options) -> Built:
         raise UsageError(
             f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more"
         )
-    return Built(task, options, prompts, examples, located)
+    return Evaluation(task, options, prompts, examples, located)
 
 
 def _check_examples(task: Task, fewshot: int, prompts: Mapping[str, Prompt]) -> None:

@@ -76,18 +76,18 @@ def stored_replies() -> Iterable[dict[str, Any]]:
         for option in runs.variants(task):
             name, _, value = option.removeprefix("--").replace("-", "_").partition("=")
             given: dict[str, Any] = {name: value or True} if name and name != "alpha" else {}
-            built = build(task, Options(data="sample", **given))
+            evaluation = build(task, Options(data="sample", **given))
             for kind in runs.KINDS:
                 predictions = []
-                for item in built.items:
+                for item in evaluation.items:
                     texts = {
-                        "oracle": built.task.oracle(item),
-                        "baseline": built.task.baseline(item),
+                        "oracle": evaluation.task.oracle(item),
+                        "baseline": evaluation.task.baseline(item),
                         "hostile": HOSTILE[runs.draw(item.id) % len(HOSTILE)],
                     }
                     drawn = list(texts)[runs.draw(item.id, "mixed") % 3] if kind == "mixed" else kind
                     row: dict[str, Any] = {"id": item.id, "output": texts[drawn]}
-                    if kind == "mixed" and built.task.choices:
+                    if kind == "mixed" and evaluation.task.choices:
                         row["probability"] = runs.draw(item.id, "probability") % 101 / 100
                     predictions.append(row)
                 yield {"items": f"{task} {option}".strip(), "kind": kind, "predictions": predictions}

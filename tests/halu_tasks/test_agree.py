@@ -24,8 +24,8 @@ def written(path: Path, replies: dict[str, dict[str, str]]) -> Path:
 
 
 def oracle(task: str) -> dict[str, dict[str, str]]:
-    built = build(task, Options(data="sample"))
-    return {item.id: {"output": built.task.oracle(item)} for item in built.items}
+    evaluation = build(task, Options(data="sample"))
+    return {item.id: {"output": evaluation.task.oracle(item)} for item in evaluation.items}
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from halu_tasks.replies.score_file import ScoreRequest, score_file
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import Evaluation, build, registry
 
 TASKS, GROUPS = registry()
 REFACT = [name for name in TASKS if name.startswith("refact")]
@@ -27,20 +27,20 @@ COUNTS = {
 }
 
 
-def figures(built: Built, reply: str) -> dict[str, float]:
+def figures(evaluation: Evaluation, reply: str) -> dict[str, float]:
     """Metrics of the embedded model `reply` (`oracle` or `baseline`)."""
-    answer = getattr(built.task, reply)
-    scores = [built.scoring.score(item, answer(item), None) for item in built.items]
-    return {name: e.value for name, e in estimates(built.scoring.metrics, scores).items()}
+    answer = getattr(evaluation.task, reply)
+    scores = [evaluation.scoring.score(item, answer(item), None) for item in evaluation.items]
+    return {name: e.value for name, e in estimates(evaluation.scoring.metrics, scores).items()}
 
 
 def ceiling(name: str) -> float:
     return 0.0 if "rate" in name or name in (*NO_ANSWER, "inferred", "unplaced", "position_bias") else 1.0
 
 
-def fine(built: Built, item: Item, reply: str) -> list[str] | None:
+def fine(evaluation: Evaluation, item: Item, reply: str) -> list[str] | None:
     """What a judge says who has no objection; None where none is asked."""
-    judged = built.task.judged
+    judged = evaluation.task.judged
     return ["fine" for _ in judged.questions(item, reply)] if judged else None
 
 
@@ -48,12 +48,12 @@ def fine(built: Built, item: Item, reply: str) -> list[str] | None:
 @pytest.mark.parametrize("subset", COUNTS)
 @pytest.mark.parametrize("task", REFACT)
 def test_all_of_refact_has_its_items_and_the_oracle_its_ceiling(task: str, subset: str, shared_data: Path) -> None:
-    built = build(task, Options(data=str(shared_data), subset=subset))
-    assert built.located.kind == "pinned" and len(built.items) == COUNTS[subset][task]
-    assert len({item.id for item in built.items}) == len(built.items)
+    evaluation = build(task, Options(data=str(shared_data), subset=subset))
+    assert evaluation.located.kind == "pinned" and len(evaluation.items) == COUNTS[subset][task]
+    assert len({item.id for item in evaluation.items}) == len(evaluation.items)
     if subset == "multi_error":
-        assert len(built.items) == built.task.data.size
-    for name, value in figures(built, "oracle").items():
+        assert len(evaluation.items) == evaluation.task.data.size
+    for name, value in figures(evaluation, "oracle").items():
         assert value == ceiling(name), name
 
 
@@ -77,9 +77,9 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
         "empty": 0.0,
         "inferred": 0.0,
     }
-    built = build("refact_judgment_comparative", Options(data=data))
-    share = Counter(item.target for item in built.items)["A"] / 1001
-    comparative = figures(built, "baseline")
+    evaluation = build("refact_judgment_comparative", Options(data=data))
+    share = Counter(item.target for item in evaluation.items)["A"] / 1001
+    comparative = figures(evaluation, "baseline")
     assert comparative["acc"] == share and comparative["position_bias"] == pytest.approx(1 - share)
     assert 0.45 < share < 0.55
     assert (527 * comparative["acc_neg"] + 474 * comparative["acc_swap"]) / 1001 == pytest.approx(share)
@@ -89,22 +89,22 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path) -> None:
-    built = build(task, Options(data="sample"))
-    name = built.located.content.name
+    evaluation = build(task, Options(data="sample"))
+    name = evaluation.located.content.name
     if name.endswith(".csv"):
-        with built.located.content.open(encoding="utf-8", newline="") as file:
+        with evaluation.located.content.open(encoding="utf-8", newline="") as file:
             head, *cells = csv.reader(file)
         with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([head, *reversed(cells)])
     elif task == "fave":
-        rows = json.loads(built.located.content.read_text(encoding="utf-8"))
+        rows = json.loads(evaluation.located.content.read_text(encoding="utf-8"))
         (tmp_path / name).write_text(json.dumps(rows[::-1]), encoding="utf-8")
     else:
-        lines = built.located.content.read_text(encoding="utf-8").splitlines()
+        lines = evaluation.located.content.read_text(encoding="utf-8").splitlines()
         (tmp_path / name).write_text("\n".join(lines[::-1]) + "\n", encoding="utf-8")
     again = build(task, Options(data=str(tmp_path)))
     assert again.located.kind == "local"
-    assert {i.id: (i.target, i.prompt) for i in built.items} == {i.id: (i.target, i.prompt) for i in again.items}
+    assert {i.id: (i.target, i.prompt) for i in evaluation.items} == {i.id: (i.target, i.prompt) for i in again.items}
 
 
 def test_the_sample_has_what_it_promises() -> None:
@@ -123,57 +123,57 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
         pytest.skip("no chain of thought there")
     if not TASKS[task].data.fewshot_path(Options()).is_file():
         pytest.skip("no worked examples there")
-    built = build(task, Options(data="sample", fewshot=2, cot=cot))
-    shown = {example.prompt for example in built.examples}
-    assert len(shown) == 2 and not shown & {item.prompt for item in built.items}
+    evaluation = build(task, Options(data="sample", fewshot=2, cot=cot))
+    shown = {example.prompt for example in evaluation.examples}
+    assert len(shown) == 2 and not shown & {item.prompt for item in evaluation.items}
     # not every real file is there
-    if in_folder(built.task.data.source, built.located.content.name, shared_data):
+    if in_folder(evaluation.task.data.source, evaluation.located.content.name, shared_data):
         real = build(task, Options(data=str(shared_data), cot=cot))
         assert not shown & {item.prompt for item in real.items}
     # the examples are right, and read as such
-    examples = {item.prompt: item for item in _example_items(built)}
-    for example in built.examples:
+    examples = {item.prompt: item for item in _example_items(evaluation)}
+    for example in evaluation.examples:
         item = examples[example.prompt]
-        facts = built.scoring.score(item, example.reply, fine(built, item, example.reply)).measurements
+        facts = evaluation.scoring.score(item, example.reply, fine(evaluation, item, example.reply)).measurements
         assert facts.get("acc", 1.0) == 1.0 and facts.get("correct", 1.0) == 1.0
 
 
 @pytest.mark.parametrize("task", sorted(set(TASKS) - {"cfaith_choice"}))
 def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str) -> None:
     # not of cfaith_choice, whose prompt is the row's own text and nothing else
-    built = build(task, Options(data="sample"))
-    items = built.items
+    evaluation = build(task, Options(data="sample"))
+    items = evaluation.items
     for item, following in pairwise(items):
-        right = Reply(built.task.oracle(item))
-        more = Reply(f"{right.text}\n\n{following.prompt} {built.task.oracle(following)}")
-        labels = fine(built, item, right.text)
+        right = Reply(evaluation.task.oracle(item))
+        more = Reply(f"{right.text}\n\n{following.prompt} {evaluation.task.oracle(following)}")
+        labels = fine(evaluation, item, right.text)
         verdicts = None if labels is None else [Verdict(label) for label in labels]
-        alone = built.task.score("strict", item, right, verdicts)
-        assert built.task.score("strict", item, more, verdicts).measurements == alone.measurements
+        alone = evaluation.task.score("strict", item, right, verdicts)
+        assert evaluation.task.score("strict", item, more, verdicts).measurements == alone.measurements
 
 
 def test_a_reply_to_a_judged_task_that_only_declines_is_counted() -> None:
-    built = build("cfaith_gen", Options(data="sample"))
-    item, verdicts = built.items[0], [Verdict("consistent")]
-    declined = built.task.score("strict", item, Reply("I'm sorry, but I cannot answer this."), verdicts)
+    evaluation = build("cfaith_gen", Options(data="sample"))
+    item, verdicts = evaluation.items[0], [Verdict("consistent")]
+    declined = evaluation.task.score("strict", item, Reply("I'm sorry, but I cannot answer this."), verdicts)
     assert declined.outcome == "abstained" and declined.measurements["hallucinated"] == 0.0
     for reply in ("I don't know the year. It was built in Rome.", item.target):
-        assert built.task.score("strict", item, Reply(reply), verdicts).outcome == "answered"
-    assert "abstained" in {metric.name for metric in built.scoring.metrics}
+        assert evaluation.task.score("strict", item, Reply(reply), verdicts).outcome == "answered"
+    assert "abstained" in {metric.name for metric in evaluation.scoring.metrics}
 
 
 def test_a_question_that_comes_before_any_answer_hides_none() -> None:
-    built = build("refact_judgment_independent", Options(data="sample"))
-    item = built.items[0]
+    evaluation = build("refact_judgment_independent", Options(data="sample"))
+    item = evaluation.items[0]
     reply = Reply(f"Let me see.\n{item.prompt} {item.target}")
-    assert built.task.score("strict", item, reply).answer == item.target
+    assert evaluation.task.score("strict", item, reply).answer == item.target
 
 
-def _example_items(built: Built) -> list:  # type: ignore[type-arg]
+def _example_items(evaluation: Evaluation) -> list:  # type: ignore[type-arg]
     from halu_tasks.core.prompting import render
 
-    cases = built.task.data.items(built.task.data.fewshot_rows(built.options), built.options)
-    return [render(case, built.prompt, cot=built.options.cot) for case in cases]
+    cases = evaluation.task.data.items(evaluation.task.data.fewshot_rows(evaluation.options), evaluation.options)
+    return [render(case, evaluation.prompt, cot=evaluation.options.cot) for case in cases]
 
 
 _LOCALIZED = ("acc", "iou", "acc_published_join", "iou_published_join")
@@ -217,11 +217,11 @@ def test_the_released_replies_give_the_published_figures(model: str, task: str, 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_acc_which_is_1_for_the_right_reply(task: str, mode: str) -> None:
     """For tools that read nothing else."""
-    built = build(task, Options(data="sample"))
-    (acc,) = (metric for metric in built.task.scoring[mode].metrics if metric.name == "acc")
+    evaluation = build(task, Options(data="sample"))
+    (acc,) = (metric for metric in evaluation.task.scoring[mode].metrics if metric.name == "acc")
     assert acc.higher_is_better and acc.range == (0.0, 1.0) and acc.item
-    item = built.items[0]
-    reply = built.task.oracle(item)
-    verdicts = [Verdict(label) for label in fine(built, item, reply) or []]
-    score = built.task.score(mode, item, Reply(reply), verdicts)
+    item = evaluation.items[0]
+    reply = evaluation.task.oracle(item)
+    verdicts = [Verdict(label) for label in fine(evaluation, item, reply) or []]
+    score = evaluation.task.score(mode, item, Reply(reply), verdicts)
     assert acc.item(score) == 1 and score.outcome == "answered"

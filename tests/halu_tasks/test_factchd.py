@@ -18,7 +18,7 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.explanations import PATTERNS
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import Evaluation, build, registry
 
 TASKS = [name for name in registry()[0] if name.startswith("factchd")]
 TEST = SAMPLE / "factchd" / "fact_test_noe.jsonl"
@@ -40,9 +40,9 @@ def write(path: Path, *given: dict[str, Any]) -> str:
     return str(path)
 
 
-def figures(built: Built, reply: Callable[..., str]) -> dict[str, float]:
-    scores = [built.scoring.score(item, reply(item), None) for item in built.items]
-    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+def figures(evaluation: Evaluation, reply: Callable[..., str]) -> dict[str, float]:
+    scores = [evaluation.scoring.score(item, reply(item), None) for item in evaluation.items]
+    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
 def test_the_sample_has_every_pattern_and_label_in_both_forms() -> None:
@@ -57,20 +57,20 @@ def test_the_sample_has_every_pattern_and_label_in_both_forms() -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_the_oracle_reaches_the_ceiling(task: str, data: str, request: pytest.FixtureRequest) -> None:
     named = "sample" if data == "sample" else str(request.getfixturevalue("shared_data"))
-    built = build(task, Options(data=named))
+    evaluation = build(task, Options(data=named))
     # a domain without a NON-FACTUAL row has no hits of this class
-    without = {item.tags["domain"] for item in built.items if "domain" in item.tags} - {
-        item.tags["domain"] for item in built.items if "domain" in item.tags and item.target == "NON-FACTUAL"
+    without = {item.tags["domain"] for item in evaluation.items if "domain" in item.tags} - {
+        item.tags["domain"] for item in evaluation.items if "domain" in item.tags and item.target == "NON-FACTUAL"
     }
-    for name, value in figures(built, built.task.oracle).items():
+    for name, value in figures(evaluation, evaluation.task.oracle).items():
         nothing = name.startswith((*NO_ANSWER, "inferred")) or name in {f"factcls_{domain}" for domain in without}
         assert value == pytest.approx(0.0 if nothing else 1.0), name
-    assert built.version_tags == (("sample",) if data == "sample" else ("extract",))
+    assert evaluation.version_tags == (("sample",) if data == "sample" else ("extract",))
 
 
 def test_the_baseline_is_what_one_computes_by_hand() -> None:
-    built = build("factchd", Options(data="sample"))
-    found = figures(built, built.task.baseline)
+    evaluation = build("factchd", Options(data="sample"))
+    found = figures(evaluation, evaluation.task.baseline)
     # NON-FACTUAL, always: half of the items, and all of the class
     assert (found["acc"], found["precision"], found["recall"], found["expmatch"]) == (0.5, 0.5, 1.0, 0.0)
     assert found["factcls"] == pytest.approx(2 / 3)
@@ -79,13 +79,13 @@ def test_the_baseline_is_what_one_computes_by_hand() -> None:
 def test_figures_are_split_by_domain_and_the_weight_of_the_body_is_an_option(tmp_path: Path) -> None:
     given = [("1", "COVID-19", "FACTUAL"), ("2", "COVID-19", "NON-FACTUAL"), ("3", "public health", "FACTUAL")]
     data = write(tmp_path / "rows.jsonl", *({**ROW, "id": id, "domain": of, "label": is_} for id, of, is_ in given))
-    built = build("factchd", Options(data=data, alpha=0.75))
-    assert [item.tags["domain"] for item in built.items] == ["covid_19", "covid_19", "public_health"]
-    found = figures(built, lambda item: "FACTUAL. One. Other. Three.")
+    evaluation = build("factchd", Options(data=data, alpha=0.75))
+    assert [item.tags["domain"] for item in evaluation.items] == ["covid_19", "covid_19", "public_health"]
+    found = figures(evaluation, lambda item: "FACTUAL. One. Other. Three.")
     assert (found["acc_covid_19"], found["acc_public_health"]) == (0.5, 1.0)
     # the bodies "Two." and "Other." share no token
     assert found["expmatch"] == pytest.approx(0.25) and "expmatch_climate" not in found
-    assert built.version_tags == ("local", "alpha0.75")
+    assert evaluation.version_tags == ("local", "alpha0.75")
     for alpha in (0.0, 1.1):
         with pytest.raises(UsageError, match="option alpha: expected a number above 0, up to 1"):
             Options(alpha=alpha)
@@ -144,8 +144,8 @@ def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Pa
     write(tmp_path / name.replace("test", "train"), MARKED)
     (tmp_path / "factchd").mkdir(exist_ok=True)
     shutil.copy(TEST, tmp_path / "factchd" / "test_case_sample.jsonl")
-    built = build("factchd", Options(data=str(tmp_path)))
-    assert built.located.content == tmp_path / name and built.version_tags == ("local",)
+    evaluation = build("factchd", Options(data=str(tmp_path)))
+    assert evaluation.located.content == tmp_path / name and evaluation.version_tags == ("local",)
 
 
 def test_the_training_file_is_not_taken_for_the_test_file(tmp_path: Path) -> None:
@@ -167,11 +167,11 @@ def patterns(prompts: list[str], path: Path) -> list[str]:
 
 def test_four_examples_are_one_a_pattern_and_the_seed_decides_which() -> None:
     for seed in range(8):
-        built = build("factchd_4shot", Options(data="sample", fewshot=4, seed=seed))
+        evaluation = build("factchd_4shot", Options(data="sample", fewshot=4, seed=seed))
         assert sorted(patterns(shown(seed), TRAIN)) == sorted(PATTERNS)
-        labels = Counter(example.reply.split(".")[0] for example in built.examples)
+        labels = Counter(example.reply.split(".")[0] for example in evaluation.examples)
         assert labels == {"FACTUAL": 2, "NON-FACTUAL": 2}
-        assert ("seed" + str(seed) in built.version_tags) == (seed != 0)
+        assert ("seed" + str(seed) in evaluation.version_tags) == (seed != 0)
     assert len({tuple(shown(seed)) for seed in range(8)}) > 1 and shown(3) == shown(3)
     # the second four are the other label of each pattern
     assert len(set(shown(fewshot=8))) == 8
@@ -188,8 +188,8 @@ def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_s
     write(tmp_path / "test.jsonl", ROW)
     assert sorted(patterns(shown(data=str(tmp_path)), TRAIN)) == sorted(PATTERNS)
     assert "worked examples are made of the package's own rows" in caplog.text
-    built = build("factchd_4shot", Options(data=str(tmp_path), fewshot=4))
-    assert built.version_tags == ("local", "own_examples")
+    evaluation = build("factchd_4shot", Options(data=str(tmp_path), fewshot=4))
+    assert evaluation.version_tags == ("local", "own_examples")
     assert build("factchd", Options(data=str(tmp_path))).version_tags == ("local",)
 
 

@@ -19,7 +19,7 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.rows import table_lines
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 LANGUAGES = ("en", "ar", "tr")
 COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
@@ -37,9 +37,9 @@ def items(path: Path, **options: Any) -> list[Any]:
     return build(f"halluverse25_{path.name[:2]}", Options(data=str(path), **options)).items
 
 
-def values(built: Built, replies: dict[str, str]) -> dict[str, float]:
-    scores = score_replies(built, [(item, Reply(replies[item.id])) for item in built.items])
-    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+def values(evaluation: Evaluation, replies: dict[str, str]) -> dict[str, float]:
+    scores = score_replies(evaluation, [(item, Reply(replies[item.id])) for item in evaluation.items])
+    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -166,9 +166,9 @@ def test_the_failures_of_table_4_give_table_3(
 ) -> None:
     path, replies = as_published(tmp_path, language)
     task = f"halluverse25_{language}"
-    built = build(task, Options(data=str(path)))
-    assert len(built.items) == built.task.data.size == sum(SIZES[language])
-    rows = [{"id": item.id, "output": replies[item.prompt.rsplit("Edited: ", 1)[1]]} for item in built.items]
+    evaluation = build(task, Options(data=str(path)))
+    assert len(evaluation.items) == evaluation.task.data.size == sum(SIZES[language])
+    rows = [{"id": item.id, "output": replies[item.prompt.rsplit("Edited: ", 1)[1]]} for item in evaluation.items]
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["score", task, str(predictions), "--data", str(path), "--json"]) == 0
@@ -183,15 +183,15 @@ def test_the_failures_of_table_4_give_table_3(
 
 
 def test_the_confusion_matrix_and_f1_by_hand() -> None:
-    built = build("halluverse25_en", Options(data="sample"))
+    evaluation = build("halluverse25_en", Options(data="sample"))
     by_type: dict[str, list[str]] = {kind: [] for kind in TYPES}
-    for item in built.items:
+    for item in evaluation.items:
         by_type[item.target].append(item.id)
     replies = dict.fromkeys(by_type["entity"], "entity") | dict.fromkeys(by_type["relation"], "relation")
     replies |= dict.fromkeys(by_type["sentence"], "entity error")
     replies[by_type["relation"][0]] = "sentence"
     replies[by_type["relation"][1]] = "I cannot tell."
-    found = values(built, replies)
+    found = values(evaluation, replies)
     assert found["acc"] == pytest.approx(14 / 23) and found["abstained"] == pytest.approx(1 / 23)
     assert (found["acc_entity"], found["acc_sentence"]) == (1.0, 0.0)
     assert found["acc_relation"] == pytest.approx(5 / 7)
@@ -202,20 +202,20 @@ def test_the_confusion_matrix_and_f1_by_hand() -> None:
 
 
 def test_that_there_is_no_error_is_no_answer_where_it_was_not_asked() -> None:
-    built = build("halluverse25_en", Options(data="sample"))
-    (score, *_) = score_replies(built, [(built.items[0], Reply("No error."))])
+    evaluation = build("halluverse25_en", Options(data="sample"))
+    (score, *_) = score_replies(evaluation, [(evaluation.items[0], Reply("No error."))])
     assert (score.answer, score.reason) == (None, "names no type")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str) -> None:
-    plain, built = (build(f"halluverse25_{language}", Options(data="sample", with_zero=zero)) for zero in (False, True))
-    assert (len(plain.items), len(built.items)) == (23, 26) and "none]" in built.items[0].prompt
-    assert {item.id for item in plain.items} < {item.id for item in built.items}
-    assert built.version_tags == ("sample", "with_zero") and plain.version_tags == ("sample",)
-    found = values(built, {item.id: "0" if item.target == "none" else item.target for item in built.items})
+    plain, zero = (build(f"halluverse25_{language}", Options(data="sample", with_zero=zero)) for zero in (False, True))
+    assert (len(plain.items), len(zero.items)) == (23, 26) and "none]" in zero.items[0].prompt
+    assert {item.id for item in plain.items} < {item.id for item in zero.items}
+    assert zero.version_tags == ("sample", "with_zero") and plain.version_tags == ("sample",)
+    found = values(zero, {item.id: "0" if item.target == "none" else item.target for item in zero.items})
     assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
-    found = values(built, {item.id: "entity" for item in built.items})
+    found = values(zero, {item.id: "entity" for item in zero.items})
     assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)
 
 

@@ -13,7 +13,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 LANGUAGES = ("en", "ar", "tr")
 ROWS = "orig_sentence,edited_sentence,final_label\nA1,E1,entity\nA1,E2,relation\nA2,E3,sentence\nA3,E4,0\n"
@@ -26,13 +26,13 @@ def rows(tmp_path: Path) -> str:
     return str(path)
 
 
-def asked(data: str, **options: Any) -> Built:
+def asked(data: str, **options: Any) -> Evaluation:
     return build("halluverse25_binary_en", Options(data=data, **options))
 
 
-def shown(built: Built) -> list[tuple[str, str, str]]:
+def shown(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """Sentence to judge, target and which of the pair each item is."""
-    return [(i.prompt.split("Sentence: ")[1].split("\n")[0], i.target, i.id.split("/")[1]) for i in built.items]
+    return [(i.prompt.split("Sentence: ")[1].split("\n")[0], i.target, i.id.split("/")[1]) for i in evaluation.items]
 
 
 PLAIN = [
@@ -46,32 +46,32 @@ PLAIN = [
 
 
 def test_a_row_gives_its_edited_sentence_and_its_original(rows: str) -> None:
-    built = asked(rows)
-    assert shown(built) == PLAIN
-    assert all(f"\nOriginal: A{n}\n" in i.prompt for i, n in zip(built.items, (1, 1, 1, 1, 2, 2), strict=True))
+    evaluation = asked(rows)
+    assert shown(evaluation) == PLAIN
+    assert all(f"\nOriginal: A{n}\n" in i.prompt for i, n in zip(evaluation.items, (1, 1, 1, 1, 2, 2), strict=True))
     # edits of one sentence share its cluster
-    assert len({item.cluster for item in built.items}) == 2
+    assert len({item.cluster for item in evaluation.items}) == 2
 
 
 def test_with_zero_the_edited_sentence_of_a_row_labelled_0_hallucinates_not(rows: str) -> None:
-    built = asked(rows, with_zero=True)
-    assert shown(built) == [*PLAIN, ("E4", "No", "edited")]
-    assert built.version_tags == ("local", "with_zero")
+    evaluation = asked(rows, with_zero=True)
+    assert shown(evaluation) == [*PLAIN, ("E4", "No", "edited")]
+    assert evaluation.version_tags == ("local", "with_zero")
 
 
 def test_without_the_original_only_the_sentence_is_shown(rows: str) -> None:
-    built = asked(rows, without_original=True)
-    assert shown(built) == PLAIN and built.version_tags == ("local", "without_original")
-    assert all("riginal" not in item.prompt for item in built.items)
-    assert [item.id for item in built.items] == [item.id for item in asked(rows).items]
+    evaluation = asked(rows, without_original=True)
+    assert shown(evaluation) == PLAIN and evaluation.version_tags == ("local", "without_original")
+    assert all("riginal" not in item.prompt for item in evaluation.items)
+    assert [item.id for item in evaluation.items] == [item.id for item in asked(rows).items]
 
 
-def figures(built: Built, replies: list[str | Reply]) -> dict[str, float]:
+def figures(evaluation: Evaluation, replies: list[str | Reply]) -> dict[str, float]:
     paired = [
         (item, reply if isinstance(reply, Reply) else Reply(reply))
-        for item, reply in zip(built.items, replies, strict=True)
+        for item, reply in zip(evaluation.items, replies, strict=True)
     ]
-    return {name: e.value for name, e in estimates(built.metrics, score_replies(built, paired)).items()}
+    return {name: e.value for name, e in estimates(evaluation.metrics, score_replies(evaluation, paired)).items()}
 
 
 def test_the_figures_by_hand(rows: str) -> None:
@@ -107,11 +107,11 @@ def test_roc_auc_by_hand(rows: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
-    built = build(f"halluverse25_binary_{language}", Options(data="sample"))
-    assert Counter(item.target for item in built.items) == {"Yes": 23, "No": 23}
-    right = figures(built, [built.task.oracle(item) for item in built.items])
+    evaluation = build(f"halluverse25_binary_{language}", Options(data="sample"))
+    assert Counter(item.target for item in evaluation.items) == {"Yes": 23, "No": 23}
+    right = figures(evaluation, [evaluation.task.oracle(item) for item in evaluation.items])
     assert right == {name: float(name not in (*NO_ANSWER, "inferred")) for name in right}
-    always = figures(built, [built.task.baseline(item) for item in built.items])
+    always = figures(evaluation, [evaluation.task.baseline(item) for item in evaluation.items])
     assert (always["acc"], always["precision"], always["recall"], always["acc_pair"]) == (0.5, 0.5, 1.0, 0.0)
     assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0
     examples = build(f"halluverse25_binary_{language}", Options(data="sample", fewshot=4)).examples

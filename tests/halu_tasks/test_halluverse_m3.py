@@ -24,7 +24,7 @@ from halu_tasks.data.rows import table_lines
 from halu_tasks.data.sources import SOURCES
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 LANGUAGES = ("en", "ar", "hi", "tr")
 PARTS = {"qa": "QA", "summarization": "summarization"}
@@ -267,17 +267,19 @@ def test_the_sample_and_the_examples_have_what_they_promise(language: str, part:
     assert nine.version_tags == ("sample", *mark) and twelve.version_tags == ("sample", "with_zero", *mark)
 
 
-def values(built: Built, replies: list[str]) -> dict[str, float]:
-    scores = score_replies(built, [(item, Reply(reply)) for item, reply in zip(built.items, replies, strict=True)])
-    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+def values(evaluation: Evaluation, replies: list[str]) -> dict[str, float]:
+    scores = score_replies(
+        evaluation, [(item, Reply(reply)) for item, reply in zip(evaluation.items, replies, strict=True)]
+    )
+    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
 def test_figures_by_hand_of_replies_in_hindi() -> None:
-    built = build("halluverse_m3_hi", Options(data="sample"))
+    evaluation = build("halluverse_m3_hi", Options(data="sample"))
     words = {"entity": "इकाई त्रुटि", "relation": "उत्तर: संबंध", "sentence": "यह इकाई त्रुटि है।"}
-    replies = [words[item.target] for item in built.items]
-    replies[[item.target for item in built.items].index("relation")] = "मुझे नहीं पता।"
-    found = values(built, replies)
+    replies = [words[item.target] for item in evaluation.items]
+    replies[[item.target for item in evaluation.items].index("relation")] = "मुझे नहीं पता।"
+    found = values(evaluation, replies)
     assert (found["acc"], found["acc_entity"], found["acc_sentence"]) == (pytest.approx(8 / 12), 1.0, 0.0)
     assert found["acc_relation"] == pytest.approx(3 / 4) and found["abstained"] == pytest.approx(1 / 12)
     assert found["rate_sentence_as_entity"] == 1.0

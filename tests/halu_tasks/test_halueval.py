@@ -15,7 +15,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 SUMMARIES = ("halueval_summarization", "halueval_summarization_cot", "halueval_summarization_claims")
 GENERAL = ("halueval_general", "halueval_general_localization")
@@ -38,10 +38,10 @@ def numbered(count: int) -> list[dict[str, Any]]:
     return [{**SUMMARY_ROW, "document": f"Ship {number} sank."} for number in range(count)]
 
 
-def figures(built: Built, model: str) -> dict[str, float]:
-    reply = getattr(built.task, model)
-    scores = [built.scoring.score(item, reply(item), None) for item in built.items]
-    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+def figures(evaluation: Evaluation, model: str) -> dict[str, float]:
+    reply = getattr(evaluation.task, model)
+    scores = [evaluation.scoring.score(item, reply(item), None) for item in evaluation.items]
+    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
 # --- the sample -------------------------------------------------------------------------------------
@@ -88,9 +88,9 @@ def test_a_row_gives_two_items_of_one_cluster_without_the_line_end_that_tells(tm
 
 def test_rows_of_one_document_are_one_cluster_and_a_repeated_row_keeps_its_place(tmp_path: Path) -> None:
     other = {**SUMMARY_ROW, "hallucinated_summary": "Two ships sank."}
-    built = build(SUMMARIES[0], Options(data=write(tmp_path / "rows.json", SUMMARY_ROW, other, SUMMARY_ROW)))
-    assert len(built.items) == len({item.id for item in built.items}) == 6
-    assert len({item.cluster for item in built.items}) == 1
+    evaluation = build(SUMMARIES[0], Options(data=write(tmp_path / "rows.json", SUMMARY_ROW, other, SUMMARY_ROW)))
+    assert len(evaluation.items) == len({item.id for item in evaluation.items}) == 6
+    assert len({item.cluster for item in evaluation.items}) == 1
 
 
 def test_rows_that_share_an_id_or_have_none_are_kept_whatever_their_order(tmp_path: Path) -> None:
@@ -151,9 +151,9 @@ def test_a_row_is_in_a_sample_whatever_the_order_of_rows(tmp_path: Path) -> None
 
 
 def test_a_sample_is_part_of_the_version_and_takes_no_worked_example(tmp_path: Path) -> None:
-    built = build(SUMMARIES[0], Options(data="sample", split="test20", seed=3, fewshot=8))
-    assert built.version_tags == ("sample", "seed3", "test20") and len(built.items) == 10
-    assert len(built.examples) == 8
+    evaluation = build(SUMMARIES[0], Options(data="sample", split="test20", seed=3, fewshot=8))
+    assert evaluation.version_tags == ("sample", "seed3", "test20") and len(evaluation.items) == 10
+    assert len(evaluation.examples) == 8
     # a task that has no such option is asked whole, and says nothing of one
     whole = build(GENERAL[1], Options(data="sample", split="test20"))
     assert whole.version_tags == ("sample",) and whole.items == build(GENERAL[1], Options(data="sample")).items
@@ -264,10 +264,10 @@ def test_the_released_answers(shared_data: Path) -> None:
     if not (shared_data / "halueval" / "general_data.json").is_file():
         pytest.skip("no general_data.json")
     data = str(shared_data)
-    built = build("halueval_general", Options(data=data))
-    assert len(built.items) == built.task.data.size == 4507
-    assert Counter(item.target for item in built.items) == {"Yes": 815, "No": 3692}
-    assert figures(built, "baseline")["acc"] == pytest.approx(815 / 4507)
+    evaluation = build("halueval_general", Options(data=data))
+    assert len(evaluation.items) == evaluation.task.data.size == 4507
+    assert Counter(item.target for item in evaluation.items) == {"Yes": 815, "No": 3692}
+    assert figures(evaluation, "baseline")["acc"] == pytest.approx(815 / 4507)
     located = build("halueval_general_localization", Options(data=data))
     assert len(located.items) == located.task.data.size == 765
     for name, value in figures(located, "oracle").items():

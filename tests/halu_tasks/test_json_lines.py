@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.files import json_line
 
 ODD = "first\x85second\u2028third\u2029fourth\v\f\x1c\r\nlast é 漢 😀"
 

@@ -17,7 +17,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.rows import json_lines
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Evaluation, build
 
 Here = Callable[..., subprocess.CompletedProcess[str]]
 SWAPS = build("refact_correction", Options(data="sample"))
@@ -35,8 +35,8 @@ def renamed(rows: list[dict[str, Any]], **names: str) -> list[dict[str, Any]]:
     return [{names.get(name, name): value for name, value in row.items()} for row in rows]
 
 
-def same_items(built: Built, other: Built) -> bool:
-    return [(item.id, item.prompt, item.target) for item in built.items] == [
+def same_items(evaluation: Evaluation, other: Evaluation) -> bool:
+    return [(item.id, item.prompt, item.target) for item in evaluation.items] == [
         (item.id, item.prompt, item.target) for item in other.items
     ]
 
@@ -45,9 +45,9 @@ def same_items(built: Built, other: Built) -> bool:
 
 
 def test_a_parquet_file_has_the_items_of_its_rows(tmp_path: Path) -> None:
-    built = build("refact_correction", Options(data=str(parquet(tmp_path / "rows.parquet", ROWS))))
-    assert same_items(built, SWAPS)
-    assert (built.version_tags, built.provenance.data_file) == (("local",), "rows.parquet")
+    evaluation = build("refact_correction", Options(data=str(parquet(tmp_path / "rows.parquet", ROWS))))
+    assert same_items(evaluation, SWAPS)
+    assert (evaluation.version_tags, evaluation.provenance.data_file) == (("local",), "rows.parquet")
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,12 @@ def test_a_folder_is_loaded_by_its_layout_and_its_split(tmp_path: Path) -> None:
     parquet(tmp_path / "data" / "train-00000-of-00001.parquet", ROWS[:2])
     parquet(tmp_path / "data" / "test-00000-of-00002.parquet", ROWS[:9])
     parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[9:])
-    built = build("refact_correction", Options(data=str(tmp_path), data_split="test"))
-    assert same_items(built, SWAPS)
-    assert built.version == f"{SWAPS.task.version}-local-split_test"
-    assert built.provenance.as_json()["data_split"] == "test" and built.provenance.data_file.endswith(" (test)")
+    evaluation = build("refact_correction", Options(data=str(tmp_path), data_split="test"))
+    assert same_items(evaluation, SWAPS)
+    assert evaluation.version == f"{SWAPS.task.version}-local-split_test"
+    assert evaluation.provenance.as_json()["data_split"] == "test" and evaluation.provenance.data_file.endswith(
+        " (test)"
+    )
     with pytest.raises(UsageError, match=r"has the splits train, test; choose one with the option data_split$"):
         build("refact_correction", Options(data=str(tmp_path)))
     with pytest.raises(UsageError, match=r"no split 'tests' \(did you mean 'test'\?\); splits: train, test$"):
@@ -142,11 +144,11 @@ def test_columns_may_have_other_names(suffix: str, tmp_path: Path) -> None:
         parquet(path, rows)
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    built = build("refact_correction", Options(data=str(path), columns=("question:q", "sample_id:key")))
-    assert same_items(built, SWAPS)
+    evaluation = build("refact_correction", Options(data=str(path), columns=("question:q", "sample_id:key")))
+    assert same_items(evaluation, SWAPS)
     other = build("refact_correction", Options(data=str(path), columns=("question:question", "sample_id:key")))
-    assert built.version != other.version and built.located.sha256 != other.located.sha256
-    assert built.provenance.as_json()["columns"] == ["question:q", "sample_id:key"]
+    assert evaluation.version != other.version and evaluation.located.sha256 != other.located.sha256
+    assert evaluation.provenance.as_json()["columns"] == ["question:q", "sample_id:key"]
     with pytest.raises(DataError, match=r":1: column 'frage' \(question:frage\) is missing \(has 'key', 'q', "):
         _ = build("refact_correction", Options(data=str(path), columns=("question:frage",))).items
 
@@ -155,8 +157,8 @@ def test_columns_of_a_table_may_have_other_names(tmp_path: Path) -> None:
     text = (SAMPLE / "halluverse25" / "en_final_data.csv").read_text(encoding="utf-8")
     path = tmp_path / "rows.csv"
     path.write_text(text.replace("edited_sentence", "Mine", 1))
-    built = build("halluverse25_en", Options(data=str(path), columns=("edited_sentence:mine",)))
-    assert same_items(built, build("halluverse25_en", Options(data="sample")))
+    evaluation = build("halluverse25_en", Options(data=str(path), columns=("edited_sentence:mine",)))
+    assert same_items(evaluation, build("halluverse25_en", Options(data="sample")))
     with pytest.raises(DataError, match=r":1: column 'yours' \(edited_sentence:yours\) is missing \(has "):
         _ = build("halluverse25_en", Options(data=str(path), columns=("edited_sentence:yours",))).items
 

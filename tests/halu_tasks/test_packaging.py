@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from halu_tasks import __version__
-from halu_tasks.core.extras import EXTRAS
+from halu_tasks.core.errors import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

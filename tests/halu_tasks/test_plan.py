@@ -30,12 +30,12 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
 @pytest.fixture
 def pilots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Two results on the sample: one always right, the other on all but every fourth item."""
-    built = build(TRUTH, Options(data="sample"))
+    evaluation = build(TRUTH, Options(data="sample"))
     paths = []
     for name, wrong in (("right", 0), ("other", 4)):
         rows = [
-            {"id": item.id, "output": "No idea" if wrong and number % wrong == 0 else built.task.oracle(item)}
-            for number, item in enumerate(built.items)
+            {"id": item.id, "output": "No idea" if wrong and number % wrong == 0 else evaluation.task.oracle(item)}
+            for number, item in enumerate(evaluation.items)
         ]
         predictions = tmp_path / f"{name}.jsonl"
         predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -51,8 +51,8 @@ def test_a_task_file_with_a_published_wording_is_marked(known: None, tmp_path: P
     path, user = tmp_path / "mine.yaml", re.sub(r"\{(\w+)\}", r"{{ \1 }}", USER)
     keys = {"include": str(TASKS[TASK].file.path), "task": "mine", "description": SYSTEM, "doc_to_text": user}
     path.write_text(json.dumps(keys))
-    built = build(str(path), Options(data="sample"))
-    assert built.version == "1-sample-prompts_paper" and built.items[0].system == SYSTEM
+    evaluation = build(str(path), Options(data="sample"))
+    assert evaluation.version == "1-sample-prompts_paper" and evaluation.items[0].system == SYSTEM
 
 
 def test_the_same_words_for_another_task_are_not_its_published_prompt(known: None) -> None:

@@ -47,12 +47,12 @@ def strict(path: Path) -> Any:
 
 def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[ScoredReply]:
     """Answers to the sample's items: right, but for the first `wrong` ones, which say nothing."""
-    built = build(task, Options(data="sample", **options))
-    verdicts = [] if built.task.judged and built.options.judge else None
+    evaluation = build(task, Options(data="sample", **options))
+    verdicts = [] if evaluation.task.judged and evaluation.options.judge else None
     made = []
-    for number, item in enumerate(built.items[:limit]):
-        reply = "" if number < wrong else built.task.oracle(item)
-        score = built.task.score(built.options.scoring, item, Reply(reply), verdicts)
+    for number, item in enumerate(evaluation.items[:limit]):
+        reply = "" if number < wrong else evaluation.task.oracle(item)
+        score = evaluation.task.score(evaluation.options.scoring, item, Reply(reply), verdicts)
         made.append(ScoredReply(item, reply, score))
     return made
 
@@ -60,15 +60,15 @@ def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any
 def run_of(task: str = CORRECTION, wrong: int = 0, limit: int | None = None, **others: Any) -> Run:
     """A run on the sample; `others` are options of the task, and what a run holds."""
     own = {name: others.pop(name) for name in list(others) if name in Run.__dataclass_fields__}
-    built = build(task, Options(data="sample", **others))
+    evaluation = build(task, Options(data="sample", **others))
     told = {
         "source": "a.eval",
         "id": f"{task} {wrong} {limit} {others} {own}",
         "harness": "Inspect 0.3",
         "model": "m",
-        "roles": {"grader": built.options.judge} if built.options.judge else {},
+        "roles": {"grader": evaluation.options.judge} if evaluation.options.judge else {},
         "settings": {},
-        "provenance": built.provenance,
+        "provenance": evaluation.provenance,
         "epochs": 1,
         "answers": answered(task, wrong, limit, **others),
         "created": "2026-01-01T00:00:00+00:00",
@@ -149,13 +149,13 @@ def lm_eval_files(folder: Path, *tasks: str, name: str = "results", **changes: A
         if task not in TASKS:
             results["configs"][task] = {"metadata": {"version": 1.0}}
             continue
-        built = build(task, Options(data="sample"))
+        evaluation = build(task, Options(data="sample"))
         results["configs"][task] = {
-            "generation_kwargs": {"until": [], "max_gen_toks": built.task.decoding.max_tokens, "temperature": 0.0},
+            "generation_kwargs": {"until": [], "max_gen_toks": evaluation.task.decoding.max_tokens, "temperature": 0.0},
             "repeats": 1,
-            "metadata": {"version": 1.0, "halu_tasks": built.provenance.as_json()},
+            "metadata": {"version": 1.0, "halu_tasks": evaluation.provenance.as_json()},
         }
-        results["n-samples"][task] = {"original": len(built.items), "effective": len(built.items)}
+        results["n-samples"][task] = {"original": len(evaluation.items), "effective": len(evaluation.items)}
         with (folder / f"samples_{task}_{date}.jsonl").open("w") as file:
             for item, reply, own in answered(task):
                 doc = {**item.tags, **item.gold, "id": item.id, "system": item.system, "prompt": item.prompt}

@@ -35,14 +35,18 @@ ROWS = dict[str, Any]
 
 def replies(task: str, epochs: int = 1, seed: int = 0) -> list[ROWS]:
     """A reply to each item, right, wrong or unreadable, with a probability if the task uses them."""
-    built, draw = build(task, SAMPLE), random.Random(seed)
+    evaluation, draw = build(task, SAMPLE), random.Random(seed)
     rows = []
     for epoch in range(1, epochs + 1):
-        for item in built.items:
-            output = draw.choice([built.task.oracle(item), built.task.baseline(item), "?"])
+        for item in evaluation.items:
+            output = draw.choice([evaluation.task.oracle(item), evaluation.task.baseline(item), "?"])
             row: ROWS = {"id": item.id, "output": output}
             row |= {"epoch": epoch} if epochs > 1 else {}
-            row |= {"probability": draw.choice([0.1, 1 / 3, 0.7])} if built.task.choices and draw.random() < 0.9 else {}
+            row |= (
+                {"probability": draw.choice([0.1, 1 / 3, 0.7])}
+                if evaluation.task.choices and draw.random() < 0.9
+                else {}
+            )
             rows.append(row)
     return rows
 
@@ -91,16 +95,18 @@ def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: r
 
 @pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, *SLOW])
 def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) -> None:
-    built, rows = build(task, SAMPLE), replies(task)
+    evaluation, rows = build(task, SAMPLE), replies(task)
     by_id = {row["id"]: row for row in rows}
     from halu_tasks.core.items import Reply
 
     scores = [
-        built.task.score("strict", item, Reply(by_id[item.id]["output"], None, by_id[item.id].get("probability")))
-        for item in built.items
+        evaluation.task.score("strict", item, Reply(by_id[item.id]["output"], None, by_id[item.id].get("probability")))
+        for item in evaluation.items
     ]
     random.Random(1).shuffle(scores)
-    assert scored(task, write_shards(tmp_path / "r", rows, 3)).estimates == estimates(built.scoring.metrics, scores)
+    assert scored(task, write_shards(tmp_path / "r", rows, 3)).estimates == estimates(
+        evaluation.scoring.metrics, scores
+    )
 
 
 @pytest.mark.slow

@@ -23,10 +23,10 @@ TASKS = registry()[0]
 
 def mixed_replies(task: str) -> list[dict[str, str]]:
     """Right, wrong, worded, unreadable, empty and missing replies in turn, the same at every run."""
-    built = build(task, Options(data="sample"))
+    evaluation = build(task, Options(data="sample"))
     rows = []
-    for number, item in enumerate(built.items):
-        right, floor = built.task.oracle(item), built.task.baseline(item)
+    for number, item in enumerate(evaluation.items):
+        right, floor = evaluation.task.oracle(item), evaluation.task.baseline(item)
         output = [
             right,
             f"<think>It might be {floor}.</think>\n\n**Final Verdict: {right}**",

@@ -22,7 +22,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.kinds import JudgedText, Label
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import Evaluation, build, registry
 
 TASKS = registry()[0]
 Here = Callable[..., subprocess.CompletedProcess[str]]
@@ -79,28 +79,28 @@ def judge(request: dict[str, Any]) -> str:
     return json.dumps({"critique": "…", "supported": "no" if "Mars" in parts[-1] else "yes"})
 
 
-def right_reply(built: Built, item: Item) -> str:
-    if built.task.name == "fave":
+def right_reply(evaluation: Evaluation, item: Item) -> str:
+    if evaluation.task.name == "fave":
         return "\n".join(f"{paper['name']} reports a result." for paper in item.gold["papers"][:3])
-    return built.task.oracle(item)
+    return evaluation.task.oracle(item)
 
 
-def wrong_reply(built: Built, item: Item) -> str:
+def wrong_reply(evaluation: Evaluation, item: Item) -> str:
     """A reply with an answer that is wrong: another label, text or sentence, or a sentence that nothing supports."""
-    if isinstance(built.task.answer, Label):
-        return built.task.oracle(next(other for other in built.items if other.target != item.target))
-    if built.task.name == "fave":
+    if isinstance(evaluation.task.answer, Label):
+        return evaluation.task.oracle(next(other for other in evaluation.items if other.target != item.target))
+    if evaluation.task.name == "fave":
         return f"{item.gold['papers'][0]['name']} cured every patient on Mars."
-    return "nothing like it" if isinstance(built.task.answer, JudgedText) else "another string altogether"
+    return "nothing like it" if isinstance(evaluation.task.answer, JudgedText) else "another string altogether"
 
 
-def half_right_reply(built: Built, item: Item) -> str:
+def half_right_reply(evaluation: Evaluation, item: Item) -> str:
     """A reply of which only a part is right, or that has more than what is right, if there are such replies."""
-    right = right_reply(built, item)
-    if built.task.name == "fave":
-        return f"{right}\n{wrong_reply(built, item)}"
-    if isinstance(built.task.answer, Label | JudgedText):
-        return wrong_reply(built, item)
+    right = right_reply(evaluation, item)
+    if evaluation.task.name == "fave":
+        return f"{right}\n{wrong_reply(evaluation, item)}"
+    if isinstance(evaluation.task.answer, Label | JudgedText):
+        return wrong_reply(evaluation, item)
     first, *others = right.split("\n")
     if others:
         return first
@@ -110,13 +110,13 @@ def half_right_reply(built: Built, item: Item) -> str:
     return "another string altogether"
 
 
-def baseline_is_right(built: Built, item: Item) -> bool:
+def baseline_is_right(evaluation: Evaluation, item: Item) -> bool:
     """Whether the baseline's reply happens to be the answer, by comparing plain strings."""
-    reply, right = built.task.baseline(item), built.task.oracle(item)
-    if isinstance(built.task.answer, Label):
-        answer = built.task.label(reply).value
+    reply, right = evaluation.task.baseline(item), evaluation.task.oracle(item)
+    if isinstance(evaluation.task.answer, Label):
+        answer = evaluation.task.label(reply).value
         return answer == item.target
-    if built.task.name == "fave":
+    if evaluation.task.name == "fave":
         return True  # a sentence without a citation, which nobody checks
     return lines_of(reply) == lines_of(right)
 
@@ -125,11 +125,11 @@ def lines_of(text: str) -> set[str]:
     return {line.strip().casefold() for line in text.splitlines() if line.strip()}
 
 
-KINDS: dict[str, tuple[Callable[[Built, Item], str], Callable[[Built, Item], bool]]] = {
-    "right": (right_reply, lambda built, item: True),
-    "wrong": (wrong_reply, lambda built, item: False),
-    "half": (half_right_reply, lambda built, item: False),
-    "baseline": (lambda built, item: built.task.baseline(item), baseline_is_right),
+KINDS: dict[str, tuple[Callable[[Evaluation, Item], str], Callable[[Evaluation, Item], bool]]] = {
+    "right": (right_reply, lambda evaluation, item: True),
+    "wrong": (wrong_reply, lambda evaluation, item: False),
+    "half": (half_right_reply, lambda evaluation, item: False),
+    "baseline": (lambda evaluation, item: evaluation.task.baseline(item), baseline_is_right),
 }
 
 
@@ -160,16 +160,16 @@ def test_rows_say_of_every_reply_whether_it_is_right(
     check_published: Callable[[Path], None],
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    built = build(task, Options(data="sample"))
+    evaluation = build(task, Options(data="sample"))
     results = tmp_path / "results"
     results.mkdir()
     scored = {}
     for kind, (reply, _) in KINDS.items():
         arguments: list[str] = []
-        if built.task.judged:
+        if evaluation.task.judged:
             details = results / f"{kind}.details.jsonl"
             arguments = ["--judge", "openai/gpt-4o", "--judge-base-url", serve(judge).url, "--details", str(details)]
-        rows = [{"id": item.id, "output": reply(built, item)} for item in built.items]
+        rows = [{"id": item.id, "output": reply(evaluation, item)} for item in evaluation.items]
         scored[kind] = score(here, results / f"{kind}.json", task, rows, *arguments)
     done = here("export", "eee", *(results / f"{kind}.json" for kind in KINDS), "-o", tmp_path / "out")
     # replies that are wrong on purpose may be warned of
@@ -180,14 +180,14 @@ def test_rows_say_of_every_reply_whether_it_is_right(
         kind = record["model_info"]["id"].removeprefix("acme/")
         seen.add(kind)
         told = {row["sample_id"]: row["evaluation"]["is_correct"] for row in rows}
-        assert told == {item.id: KINDS[kind][1](built, item) for item in built.items}, kind
+        assert told == {item.id: KINDS[kind][1](evaluation, item) for item in evaluation.items}, kind
         correct = sum(told.values()) / len(told)
         metrics = scored[kind]["metrics"]
-        if isinstance(built.task.answer, Label) or built.task.judged:
+        if isinstance(evaluation.task.answer, Label) or evaluation.task.judged:
             assert metrics["acc"] == pytest.approx(correct)
         if "hallucination_rate" in metrics:
             assert metrics["hallucination_rate"] == pytest.approx(1 - correct)
-        assert all(row["evaluation_result_id"] == built.task.headline for row in rows)
+        assert all(row["evaluation_result_id"] == evaluation.task.headline for row in rows)
     assert seen == KINDS.keys()
 
 
@@ -196,8 +196,8 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
     here: Here, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check_published: Callable[[Path], None]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    built = build("cfaith_gen", Options(data="sample"))
-    rows = [{"id": item.id, "output": built.task.oracle(item)} for item in built.items]
+    evaluation = build("cfaith_gen", Options(data="sample"))
+    rows = [{"id": item.id, "output": evaluation.task.oracle(item)} for item in evaluation.items]
     rows[0]["output"] = "unreadable"
 
     def silent_once(request: dict[str, Any]) -> str:
@@ -318,10 +318,10 @@ def test_a_harness_result_reads_back_equal(
     assert (data["data"], data["sha256"]) == (provenance["data"], provenance["data_sha256"])
     epochs = 2 if library == "inspect_ai" else 1
     assert {row["metadata"]["epoch"] for row in rows} == {str(epoch) for epoch in range(1, epochs + 1)}
-    built = build(task.name, Options(data="sample"))
-    assert len(rows) == epochs * len(built.items)
+    evaluation = build(task.name, Options(data="sample"))
+    assert len(rows) == epochs * len(evaluation.items)
     assert all(row["output"]["raw"] for row in rows)
-    prompts = {item.id: item.prompt for item in built.items}
+    prompts = {item.id: item.prompt for item in evaluation.items}
     assert all(row["input"]["raw"].endswith(prompts[row["sample_id"]]) for row in rows)
 
 
@@ -435,8 +435,8 @@ def test_unparsed_replies_are_exported_with_a_warning_and_their_share(here: Here
 def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
     results: dict[str, Path], here: Here, tmp_path: Path
 ) -> None:
-    built = build("cfaith_choice", Options(data="sample"))
-    rows = [{"id": item.id, "output": "A"} for item in built.items]
+    evaluation = build("cfaith_choice", Options(data="sample"))
+    rows = [{"id": item.id, "output": "A"} for item in evaluation.items]
     nameless = tmp_path / "nameless.json"
     score(here, nameless, "cfaith_choice", rows)
     content = json.loads(nameless.read_text(encoding="utf-8"))
@@ -469,8 +469,8 @@ def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_pa
     names = {"a": "openai-api/local/tiny", "b": "tiny", "c": "tiny", "d": "/data/tiny", "e": "/data/tiny"}
     tasks = ("cfaith_choice", "refact_judgment_independent", "cfaith_tf", "cfaith_choice", "cfaith_tf")
     for (file, name), task in zip(names.items(), tasks, strict=True):
-        built = build(task, Options(data="sample"))
-        rows = [{"id": item.id, "output": built.task.baseline(item)} for item in built.items]
+        evaluation = build(task, Options(data="sample"))
+        rows = [{"id": item.id, "output": evaluation.task.baseline(item)} for item in evaluation.items]
         score(here, tmp_path / f"{file}.json", task, rows, "--model", name)
     files = [tmp_path / f"{file}.json" for file in names]
     done = here("export", "eee", *files, "-o", tmp_path / "out")
@@ -486,9 +486,9 @@ def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_pa
 
 
 def test_a_reply_can_have_any_characters(here: Here, tmp_path: Path, check_published: Callable[[Path], None]) -> None:
-    built = build("cfaith_choice", Options(data="sample"))
+    evaluation = build("cfaith_choice", Options(data="sample"))
     odd = "A\u2028\x85\x00“;\ud800”"
-    rows = [{"id": item.id, "output": odd} for item in built.items]
+    rows = [{"id": item.id, "output": odd} for item in evaluation.items]
     predictions, file = tmp_path / "odd.jsonl", tmp_path / "odd.json"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = here("score", "cfaith_choice", predictions, "--data", "sample", "--model", MODEL, "--json")

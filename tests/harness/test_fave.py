@@ -304,10 +304,10 @@ def test_two_papers_of_one_name_are_told_apart_and_both_shown_where_a_citation_f
 
 
 def test_all_of_fave_is_read(shared_data: Path) -> None:
-    built = build("fave", Options(data=str(shared_data)))
-    assert len(built.items) == 200 == built.task.data.size
-    assert all(len({paper["name"] for paper in item.gold["papers"]}) == 8 for item in built.items)
-    assert sum(not paper["abstract"] for item in built.items for paper in item.gold["papers"]) == 1
+    evaluation = build("fave", Options(data=str(shared_data)))
+    assert len(evaluation.items) == 200 == evaluation.task.data.size
+    assert all(len({paper["name"] for paper in item.gold["papers"]}) == 8 for item in evaluation.items)
+    assert sum(not paper["abstract"] for item in evaluation.items for paper in item.gold["papers"]) == 1
 
 
 def test_bad_files_are_told_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,9 +175,9 @@ def test_a_version_knows_examples_that_the_command_line_asks_for(
 def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     results = run_lm_eval(["refact_correction"], OracleLM(), predict_only=True)
     assert results["results"]["refact_correction"]["bypass,none"] == 999
-    built = build("refact_correction", Options(data="sample"))
+    evaluation = build("refact_correction", Options(data="sample"))
     replies = {sample["doc"]["id"]: sample["resps"] for sample in results["samples"]["refact_correction"]}
-    assert replies == {item.id: [[item.target]] for item in built.items}
+    assert replies == {item.id: [[item.target]] for item in evaluation.items}
 
 
 class Watch(OracleLM):

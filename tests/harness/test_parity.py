@@ -49,10 +49,10 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     assert main(["score", task, str(predictions), "--data", "sample", "--scoring", "paper", "--json"]) in (0, 3)
     scored = json.loads(capsys.readouterr().out)
     assert scored["missing"] > 0 or len(rows) < 7
-    built = build(task, Options(data="sample"))
-    assert scored["n"] == len(built.items)
+    evaluation = build(task, Options(data="sample"))
+    assert scored["n"] == len(evaluation.items)
     # a new benchmark may have no worked examples
-    fewshot = min(2, len(worked_examples(built.task, built.options, built.prompt)))
+    fewshot = min(2, len(worked_examples(evaluation.task, evaluation.options, evaluation.prompt)))
     assert len(set(scored["metrics"].values())) > 1
 
     keeper = Keeper(predictions)
@@ -72,8 +72,8 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
         if name in scored["intervals"]:
             assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
             assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
-    accs = set(check_items(built.task, log, run, "paper"))
-    assert accs == {None} if built.task.judged else {0, 1} <= accs
+    accs = set(check_items(evaluation.task, log, run, "paper"))
+    assert accs == {None} if evaluation.task.judged else {0, 1} <= accs
 
     turns = {
         str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
@@ -113,13 +113,13 @@ def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
 def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    built = build("refact_correction", Options(data="sample", fewshot=1))
+    evaluation = build("refact_correction", Options(data="sample", fewshot=1))
     one = tmp_path / "predictions.jsonl"
-    one.write_text(json.dumps({"id": built.items[0].id, "output": "hm"}) + "\n")
+    one.write_text(json.dumps({"id": evaluation.items[0].id, "output": "hm"}) + "\n")
     keeper = Keeper(one)
     run_lm_eval(["refact_correction"], keeper, num_fewshot=1)
-    ((example),) = built.examples
-    for item in built.items:
+    ((example),) = evaluation.examples
+    for item in evaluation.items:
         shown = f"{item.system}\n\n{example.prompt} {example.reply}\n\n{item.prompt}"
         assert keeper.asked[item.id] == shown
 
@@ -155,9 +155,9 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
 def test_items_prints_what_the_harnesses_send(task: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["items", task, "--data", "sample", "--json"]) == 0
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    built = build(task, Options(data="sample", fewshot=registry()[0][task].prompts.shots))
-    examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
+    evaluation = build(task, Options(data="sample", fewshot=registry()[0][task].prompts.shots))
+    examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     assert printed == [
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in built.items
+        for item in evaluation.items
     ]

@@ -38,10 +38,10 @@ def no_constant(name: str) -> None:
 
 def replies(task: str) -> list[dict[str, str]]:
     """Right, wrong, worded, unreadable, empty and missing replies in turn."""
-    built = build(task, Options(data="sample"))
+    evaluation = build(task, Options(data="sample"))
     rows = []
-    for number, item in enumerate(built.items):
-        right, floor = built.task.oracle(item), built.task.baseline(item)
+    for number, item in enumerate(evaluation.items):
+        right, floor = evaluation.task.oracle(item), evaluation.task.baseline(item)
         outputs = [right, f"**Final Verdict: {right}**", floor, right.upper(), "<think>never ends", ""]
         if number % 7 < len(outputs):
             rows.append({"id": item.id, "output": outputs[number % 7]})

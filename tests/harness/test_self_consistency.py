@@ -66,10 +66,10 @@ def test_a_task_of_every_reading_can_be_voted_on(task: str, run_inspect: Run) ->
 @pytest.mark.parametrize("task", READINGS)
 def test_one_vote_is_the_reply_itself(task: str, run_inspect: Run, tmp_path: Path) -> None:
     """Right, wrong, worded, doubled and unreadable replies; to comparative questions also in the other order."""
-    built = build(task, Options(data="sample", fewshot=0))
+    evaluation = build(task, Options(data="sample", fewshot=0))
     rows = []
-    for number, item in enumerate(built.items):
-        right, floor = built.task.oracle(item), built.task.baseline(item)
+    for number, item in enumerate(evaluation.items):
+        right, floor = evaluation.task.oracle(item), evaluation.task.baseline(item)
         outputs = [right, floor, f"<think>{floor}?</think>\n{right}", "", f"I think that it is {floor}", "Who knows?"]
         rows.append({"id": item.id, "output": outputs[number % 6]})
         if task == "refact_judgment_comparative":

@@ -35,16 +35,16 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     run_inspect: Callable[..., Any],
 ) -> None:
     """`short` is answered wrong, so that accuracies of 1 and 0 have the standard deviation 0.707."""
-    built = build(TASK, Options(data="sample", prompts=tuple(files)))
+    evaluation = build(TASK, Options(data="sample", prompts=tuple(files)))
     plain = build(TASK, Options(data="sample"))
-    assert [item.prompt for item in built.items[::2]] == [item.prompt for item in plain.items]
-    assert len({item.id for item in built.items}) == len(built.items) == 2 * len(plain.items)
+    assert [item.prompt for item in evaluation.items[::2]] == [item.prompt for item in plain.items]
+    assert len({item.id for item in evaluation.items}) == len(evaluation.items) == 2 * len(plain.items)
 
     wrong = {"True": "False", "False": "True"}
     replies = tmp_path / "replies.jsonl"
     rows = [
         {"id": item.id, "output": wrong[item.target] if item.tags["wording"] == "short" else item.target}
-        for item in built.items
+        for item in evaluation.items
     ]
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
     expected = {"acc": 0.5, "acc_pair": 0.5, "wording_sd": 0.5**0.5}
@@ -62,9 +62,9 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     assert {name: in_inspect[name] for name in expected} == pytest.approx(expected)
     assert "wording_sd_stderr" not in in_inspect and in_lm_eval["wording_sd_stderr,none"] == "N/A"
     assert in_lm_eval["acc_stderr,none"] == in_inspect["acc_stderr"]
-    assert results["versions"][TASK] == f"1.0-sample-prompts_{built.prompt_hash}"
+    assert results["versions"][TASK] == f"1.0-sample-prompts_{evaluation.prompt_hash}"
     shown = results["configs"][TASK]["doc_to_text"]
-    assert built.prompt["user"] in shown and SHORT in shown
+    assert evaluation.prompt["user"] in shown and SHORT in shown
 
     folder = tmp_path / "report"
     assert main(["report", str(tmp_path / "logs"), "-o", str(folder)]) == 0

@@ -43,11 +43,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as in CI, with proxies that lead nowhere, so that nothing can be downloaded."""
     folder = tmp_path_factory.mktemp("site")
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    built = subprocess.run(
+    evaluation = subprocess.run(
         [sys.executable, SITE / "make.py", "-o", folder],
         capture_output=True, text=True, timeout=1500, env=os.environ | nowhere, cwd=folder.parent,
     )  # fmt: skip
-    assert built.returncode == 0, built.stdout + built.stderr
+    assert evaluation.returncode == 0, evaluation.stdout + evaluation.stderr
     return folder / "site"
 
 

@@ -23,11 +23,11 @@ CHAT = "/chat/completions"
 @pytest.mark.parametrize(("task", "cot"), [*((name, False) for name in TASKS), *((name, True) for name in WITH_COT)])
 def test_an_answer_as_json_is_scored_as_the_same_answer_in_words(task: str, cot: bool) -> None:
     options = {"data": "sample", "fewshot": TASKS[task].prompts.shots, "cot": cot}
-    built, plain = build(task, Options(**options, structured=True)), build(task, Options(**options))
-    assert built.version == f"{plain.version}-structured" and built.prompt_hash != plain.prompt_hash
-    for item in built.items:
+    evaluation, plain = build(task, Options(**options, structured=True)), build(task, Options(**options))
+    assert evaluation.version == f"{plain.version}-structured" and evaluation.prompt_hash != plain.prompt_hash
+    for item in evaluation.items:
         for kind in ("oracle", "baseline"):
-            text, words = getattr(built, kind)(item), getattr(plain, kind)(item)
+            text, words = getattr(evaluation, kind)(item), getattr(plain, kind)(item)
             assert json.loads(text).keys() >= {"answer"}
             if TASKS[task].judged:
                 assert TASKS[task].judged_text("strict", item, text) == words
@@ -42,8 +42,8 @@ def schema_of(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def answering(task: str, options: Options) -> Callable[[dict[str, Any]], str]:
-    built = build(task, options)
-    by_prompt = {item.prompt: built.oracle(item) for item in built.items}
+    evaluation = build(task, options)
+    by_prompt = {item.prompt: evaluation.oracle(item) for item in evaluation.items}
 
     def answer(request: dict[str, Any]) -> str:
         asked = request["messages"][-1]["content"]  # lm-eval puts the system text before the prompt

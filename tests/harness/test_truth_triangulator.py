@@ -225,9 +225,11 @@ def test_the_managers_log_probabilities_are_the_answers(run_method: Run, serve: 
 def test_a_judgement_of_every_benchmark_can_be_triangulated(task: str, run_inspect: Run, tmp_path: Path) -> None:
     from inspect_ai.util import registry_create
 
-    built = build(task, Options(data="sample"))
-    has_source = all("source" in (built.task.subject.of(i.fields) if built.task.subject else {}) for i in built.items)
-    (tmp_path / "wiki.md").write_text("\n\n".join(item.prompt for item in built.items[:20]), encoding="utf-8")
+    evaluation = build(task, Options(data="sample"))
+    has_source = all(
+        "source" in (evaluation.task.subject.of(i.fields) if evaluation.task.subject else {}) for i in evaluation.items
+    )
+    (tmp_path / "wiki.md").write_text("\n\n".join(item.prompt for item in evaluation.items[:20]), encoding="utf-8")
     knowledge = "gold" if has_source else str(tmp_path / "wiki.md")
     solver = registry_create("solver", f"halu_tasks/{METHOD}", knowledge=knowledge, cache=False)
     log = run_inspect(task, "halu/oracle", solver=solver, limit=4)

@@ -330,9 +330,9 @@ def test_a_task_of_every_benchmark_can_be_asked_with_knowledge(task: str, run_in
     assert found["calls"] == 2 and found["passages"] + found["no_passage"] > 0
     scores = [sample.scores["halu_score"].value for sample in log.samples]
     assert set(scores) <= ({"N"} if registry()[0][task].judged else {"C"})
-    built = build(task, Options(data="sample"))
+    evaluation = build(task, Options(data="sample"))
     for sample in log.samples:
-        item = next(item for item in built.items if item.id == sample.id)
+        item = next(item for item in evaluation.items if item.id == sample.id)
         assert sample.messages[-2].text.endswith(item.prompt) and sample.messages[-2].text != item.prompt
 
 

@@ -34,12 +34,12 @@ def agrees(label: Any, answer: Any) -> bool:
 
 
 def main(path: Path) -> None:
-    built = cache(lambda task: build(task, Options(data="sample")))
-    items = cache(lambda task: {item.id: item for item in built(task).items})
+    evaluation = cache(lambda task: build(task, Options(data="sample")))
+    items = cache(lambda task: {item.id: item for item in evaluation(task).items})
     text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8")
     counts: dict[str, Counter[str]] = {}
     for row in map(json.loads, text.splitlines()):
-        score = built(row["task"]).task.score("strict", items(row["task"])[row["id"]], Reply(row["reply"]))
+        score = evaluation(row["task"]).task.score("strict", items(row["task"])[row["id"]], Reply(row["reply"]))
         right = agrees(row["label"], score.answer)
         wrong = not right and isinstance(score.answer, str) and row["label"] not in NO_LABEL
         for group in ("all", row["lang"], row["task"]):

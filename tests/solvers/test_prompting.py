@@ -16,7 +16,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, fill, messages, prompt_hash
-from halu_tasks.tasks import Built, build, prompt_of, registry
+from halu_tasks.tasks import Evaluation, build, prompt_of, registry
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
@@ -74,30 +74,30 @@ def test_fill_replaces_placeholders_and_nothing_else(parts: list[str], data: st.
 
 
 @pytest.fixture(scope="module")
-def sample() -> dict[str, Built]:
+def sample() -> dict[str, Evaluation]:
     return {name: build(name, Options(data="sample")) for name in TASKS}
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Built]) -> None:
-    built = sample[name]
-    assert len(built.items) >= 10
-    cases = list(built.task.data.items(_rows(built), built.options))
-    assert [case.id for case in cases] == [item.id for item in built.items]
-    for case, item in zip(cases, built.items, strict=True):
+def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Evaluation]) -> None:
+    evaluation = sample[name]
+    assert len(evaluation.items) >= 10
+    cases = list(evaluation.task.data.items(_rows(evaluation), evaluation.options))
+    assert [case.id for case in cases] == [item.id for item in evaluation.items]
+    for case, item in zip(cases, evaluation.items, strict=True):
         # a field may be there for methods that look at more than the prompt shows
-        shown = [field for field in case.fields if f"{{{field}}}" in built.prompt["user"]]
+        shown = [field for field in case.fields if f"{{{field}}}" in evaluation.prompt["user"]]
         assert shown and all(case.fields[field] in item.prompt for field in shown)
         assert not any(f"{{{field}}}" in item.system + item.prompt for field in case.fields)
         assert item.prompt == item.prompt.strip() and item.system == item.system.strip()
 
 
-def _rows(built: Built) -> list[dict[str, str]]:
-    return list(built.task.data.rows(built.located.content))
+def _rows(evaluation: Evaluation) -> list[dict[str, str]]:
+    return list(evaluation.task.data.rows(evaluation.located.content))
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, sample: dict[str, Built]) -> None:
+def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, sample: dict[str, Evaluation]) -> None:
     """Two rows of one original answer ask it twice; nothing else may look alike."""
     asked: dict[tuple[str, str], Item] = {}
     for item in sample[name].items:
@@ -105,12 +105,12 @@ def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, s
         assert (item.target, item.cluster) == (first.target, first.cluster)
 
 
-def test_nothing_around_an_answer_tells_whether_it_is_true(sample: dict[str, Built]) -> None:
-    built = sample[NAME]
-    cases = built.task.data.items(_rows(built), built.options)
+def test_nothing_around_an_answer_tells_whether_it_is_true(sample: dict[str, Evaluation]) -> None:
+    evaluation = sample[NAME]
+    cases = evaluation.task.data.items(_rows(evaluation), evaluation.options)
     around = [
         (item.system, item.prompt.replace(case.fields["answer"], ""))
-        for case, item in zip(cases, built.items, strict=True)
+        for case, item in zip(cases, evaluation.items, strict=True)
     ]
     assert around[::2] == around[1::2]
 
@@ -126,7 +126,7 @@ def test_nothing_around_an_answer_tells_whether_it_is_true(sample: dict[str, Bui
         ("cfaith_tf", "\n判断："),
     ],
 )
-def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[str, Built]) -> None:
+def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[str, Evaluation]) -> None:
     assert all(item.prompt.endswith(ending) for item in sample[name].items)
 
 
@@ -134,7 +134,7 @@ def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[
 
 
 @pytest.mark.parametrize("name", WITH_COT)
-def test_chain_of_thought_changes_the_system_text_alone(name: str, sample: dict[str, Built]) -> None:
+def test_chain_of_thought_changes_the_system_text_alone(name: str, sample: dict[str, Evaluation]) -> None:
     reasoned = build(name, Options(data="sample", cot=True))
     for plain, item in zip(sample[name].items, reasoned.items, strict=True):
         assert item == replace(plain, system=item.system) and item.system != plain.system
@@ -229,9 +229,9 @@ def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> No
 
 
 def test_an_unknown_placeholder_in_a_users_prompt_is_told_when_the_items_are_built(write: Write) -> None:
-    built = build(NAME, Options(data="sample", prompts=(write({NAME: {"user": "{question} {answer_a}"}}),)))
+    evaluation = build(NAME, Options(data="sample", prompts=(write({NAME: {"user": "{question} {answer_a}"}}),)))
     with pytest.raises(UsageError, match=r"prompt: \{answer_a\} is not a field; fields: question, answer"):
-        _ = built.items
+        _ = evaluation.items
 
 
 # --- messages -------------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES
-from halu_tasks.core.errors import UsageError
-from halu_tasks.core.extras import install_hint, missing_modules, require_extra
+from halu_tasks.core.errors import UsageError, install_hint, missing_modules, require_extra
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options

@@ -17,7 +17,7 @@ from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, Provenance, build
+from halu_tasks.tasks import Evaluation, Provenance, build
 
 RECORD = "halu_tasks"
 
@@ -49,10 +49,10 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
             f"{path}: the data are at {options.data}, and no address in a result is followed; download them, and score "
             "the predictions again with --data FILE"
         )
-    built = build(provenance.task.resolve(), options)
-    if built.located.sha256 != provenance.data_sha256:
+    evaluation = build(provenance.task.resolve(), options)
+    if evaluation.located.sha256 != provenance.data_sha256:
         raise DataError(
-            f"{path}: the data {built.located} have changed since the predictions were scored; score them again"
+            f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
         )
     names, checksums = (_listed(record[key]) for key in ("predictions", "predictions_sha256"))
     fields = record["id_field"], record["output_field"]
@@ -62,15 +62,15 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     # an item without a reply gets an empty one
     pairs = [
         (item, epoch, replies.get((item.id, epoch), Reply("")))
-        for item in built.stream()
+        for item in evaluation.stream()
         for epoch in epochs
         if (item.id, epoch) in replies or not record["partial"]
     ]
-    if built.task.judged and provenance.judge:
-        scores = _read_details(path, record, built, pairs)
+    if evaluation.task.judged and provenance.judge:
+        scores = _read_details(path, record, evaluation, pairs)
     else:
-        mode = built.options.scoring
-        scores = [built.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
+        mode = evaluation.options.scoring
+        scores = [evaluation.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
         id=f"{checksums[0] if len(checksums) == 1 else stable_hash(*checksums)} {record['model']} {record['created']}",
@@ -84,7 +84,10 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         method=PLAIN if provenance.prompt_hash else METHOD_UNKNOWN,
         created=record["created"],
     )
-    now = {name: figure.value for name, figure in estimates(built.task.metrics_of(run.scoring, scores), scores).items()}
+    now = {
+        name: figure.value
+        for name, figure in estimates(evaluation.task.metrics_of(run.scoring, scores), scores).items()
+    }
     then = content["metrics"]
     if now != then:
         name = next(name for name in [*now, *then] if now.get(name) != then.get(name))
@@ -98,12 +101,13 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
 
 
 def _read_details(
-    path: Path, record: Mapping[str, Any], built: Built, pairs: Sequence[tuple[Item, int, Reply]]
+    path: Path, record: Mapping[str, Any], evaluation: Evaluation, pairs: Sequence[tuple[Item, int, Reply]]
 ) -> list[Score]:
     """Read the scores of judged replies."""
     if not record["details"]:
         raise DataError(
-            f"{path}: {built.task.name} is judged and the verdicts were not saved; score it again with --details FILE"
+            f"{path}: {evaluation.task.name} is judged and the verdicts were not saved; "
+            "score it again with --details FILE"
         )
     details = _locate(path, record["details"])
     rows = {(row["id"], row.get("epoch", 1)): row for _, row in json_lines(details)}

@@ -523,12 +523,12 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
 def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("halu_tasks.core.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("halu_tasks.core.errors.find_spec", lambda name: None)
     judged = RefactPipeline().settings
     assert judged["nli_model"] == "judge" and judged["kinds"] == ["neg", "swap"]
     with pytest.raises(UsageError, match=r'pip install "halu-tasks\[nli\]"'):
         RefactPipeline(nli_model="some/model")
-    monkeypatch.setattr("halu_tasks.core.extras.find_spec", lambda name: name)
+    monkeypatch.setattr("halu_tasks.core.errors.find_spec", lambda name: name)
     assert RefactPipeline().settings["nli_model"] == "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
     assert RefactPipeline(nli_model="judge").settings == judged
     words = tmp_path / "words.txt"
