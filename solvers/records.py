@@ -95,7 +95,7 @@ def parts_of(state: TaskState) -> dict[str, str] | None:
     """
     own = SampleMetadata.of(state)
     if own and (subject := own.benchmark_task.subject):
-        return subject.of(state.metadata)
+        return {part: state.metadata[name] for part, name in subject.items() if name in state.metadata}
     parts: dict[str, str] | None = state.metadata.get("subject")
     return parts
 

@@ -7,7 +7,6 @@ are read one at a time; of each, lengths are kept.
 
 from __future__ import annotations
 
-import heapq
 import inspect
 import re
 from collections import Counter, defaultdict
@@ -15,25 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
-from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
-from halu_tasks.data.rows import Row
 from halu_tasks.scorers.kinds import Label, Spans, Strings
 from halu_tasks.scorers.registry import reading_named, scorer_factory
-from halu_tasks.tasks.build import build
+from halu_tasks.tasks.build import Evaluation, build
 from halu_tasks.tasks.prompts import Wording
-from halu_tasks.tasks.registry import registry, sources, task_named
+from halu_tasks.tasks.registry import registry, task_named, tasks_selected
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import load_object
-from halu_tasks.text.folding import SPACELESS, language_of
+from halu_tasks.text.folding import SPACELESS
 
 Summary = dict[str, Any]
 Lengths = defaultdict[str, defaultdict[str, list[int]]]
-_SAMPLED = 200
-"""The number of rows whose language is identified."""
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 
 
@@ -134,15 +128,9 @@ def tasks_of(name: str) -> list[Task]:
     Raises:
         UsageError: The benchmark, group or task does not exist.
     """
-    tasks, groups = registry()
-    if members := [task for task in tasks.values() if task.benchmark == name]:
-        return members
-    if name in groups:
-        return list(groups[name].tasks)
-    if name in tasks or name.endswith((".yaml", ".yml")):
+    if name.endswith(".yaml"):
         return [task_named(name)]
-    known = (*sources(), *groups, *tasks)
-    raise UsageError(f"no benchmark, group, task or build folder {name!r}{did_you_mean(name, known)}")
+    return [task for task in registry()[0].values() if task.benchmark == name] or tasks_selected([name])
 
 
 def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
@@ -155,39 +143,31 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     Raises:
         DataError: Data are missing, or a row is invalid.
     """
-    readers: dict[str, list[tuple[Task, Options]]] = {}
-    located: dict[str, Located] = {}
+    readers: dict[str, list[Evaluation]] = {}
     for task in tasks:
-        own = options.for_tasks(task.task_options)
-        data = build(task, own).located
-        readers.setdefault(str(data), []).append((task, own))
-        located[str(data)] = data
+        evaluation = build(task, options.for_tasks(task.task_options))
+        readers.setdefault(str(evaluation.located), []).append(evaluation)
     seen: set[str] = set()
-    for key, of_data in readers.items():
-        yield _profile(located[key], of_data)
+    for evaluations in readers.values():
+        first = evaluations[0]
+        items = [_items(each.task, each.stream(), published=_published(each)) for each in evaluations]
+        yield _profile(first.task, first.located, items, training=False)
         # the training part is read by the same tasks, and the usual one of them describes it; nothing is downloaded
-        task, own = of_data[0]
-        part = task.data.training
-        training = find_beside(task.data.source, part, own, fetch=False) if part else None
-        if training and str(training) not in seen:
-            seen.add(str(training))
-            yield _profile(training, [(task, own)], training=True)
+        data = first.task.data
+        part = find_beside(data.source, data.training, first.options, fetch=False) if data.training else None
+        if part and str(part) not in seen:
+            seen.add(str(part))
+            items = [_items(first.task, data.items(data.rows(part), first.options), published=None)]
+            yield _profile(first.task, part, items, training=True)
 
 
-def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training: bool = False) -> Summary:
-    task, _ = readers[0]
+def _profile(task: Task, data: Located, items: Sequence[Summary], *, training: bool) -> Summary:
     lengths: Lengths = defaultdict(lambda: defaultdict(list))
     rows = 0
-
-    def ranked() -> Iterator[tuple[int, int, Row]]:
-        nonlocal rows
-        for rows, row in enumerate(task.data.rows(data), 1):
-            for name, value in row.items():
-                _measure(value, name, lengths)
-            # a sample by a hash of the number, which the order of tasks and earlier rows do not affect
-            yield stable_number("language", rows), rows, row
-
-    texts = [_prose(row) for _, _, row in heapq.nsmallest(_SAMPLED, ranked())]
+    for row in task.data.rows(data):
+        rows += 1
+        for name, value in row.items():
+            _measure(value, name, lengths)
     return {
         "source": task.benchmark,
         "data": data.name,
@@ -196,13 +176,7 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
         "training": training,
         "rows": rows,
         "fields": [_field(name, of_field) for name, of_field in lengths.items()],
-        "languages": dict(Counter(language_of(text) for text in texts if text).most_common()),
-        "tasks": [
-            _items(task, task.data.items(task.data.rows(data), own), published=None)
-            if training
-            else _items(task, build(task, own).stream(), published=_published(task, own))
-            for task, own in readers
-        ],
+        "tasks": items,
     }
 
 
@@ -210,8 +184,9 @@ def _measure(value: Any, name: str, lengths: Lengths) -> None:
     """Add the lengths of the strings and lists of a value; `a.b` is a field of an object, `a[]` a list's element."""
     if isinstance(value, str):
         lengths[name]["characters"].append(len(value))
-        lengths[name]["words"].append(len(value.split()))
-        lengths[name]["spaceless"].append(len(value) > 0 and len(_SPACELESS.findall(value)) * 2 > len(value))
+        # a text in a script without white space has no words
+        if len(_SPACELESS.findall(value)) * 2 <= len(value):
+            lengths[name]["words"].append(len(value.split()))
     elif isinstance(value, list):
         lengths[name]["entries"].append(len(value))
         for entry in value:
@@ -222,11 +197,9 @@ def _measure(value: Any, name: str, lengths: Lengths) -> None:
 
 
 def _field(name: str, lengths: Mapping[str, list[int]]) -> Summary:
-    texts = lengths.get("characters", [])
-    # a script without white space has no words
-    words = [] if sum(lengths.get("spaceless", ())) * 2 > len(texts) else lengths.get("words", [])
-    entries = lengths.get("entries", [])
-    summaries = {"characters": _lengths(texts), "words": _lengths(words), "entries": _lengths(entries)}
+    texts, words, entries = (lengths[unit] for unit in ("characters", "words", "entries"))
+    most_words = words if len(words) * 2 > len(texts) else []
+    summaries = {"characters": _lengths(texts), "words": _lengths(most_words), "entries": _lengths(entries)}
     return {"name": name, "texts": len(texts), "lists": len(entries), **summaries}
 
 
@@ -238,9 +211,10 @@ def _lengths(lengths: Sequence[int]) -> Summary | None:
     return {"total": sum(lengths), "mean": mean, "median": middle, "minimum": min(lengths), "maximum": max(lengths)}
 
 
-def _published(task: Task, options: Options) -> int | None:
+def _published(evaluation: Evaluation) -> int | None:
     """Return the number of published items, which is known for the default options."""
-    return None if options.changed().keys() & set(task.task_options) else task.data.size
+    task = evaluation.task
+    return None if evaluation.options.changed().keys() & set(task.task_options) else task.data.size
 
 
 def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summary:
@@ -269,11 +243,3 @@ def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summa
         "tags": {tag: dict(counted.most_common()) for tag, counted in tags.items()},
         "spans": _lengths(spans),
     }
-
-
-def _prose(value: Any) -> str:
-    """Return the strings of a value, at any depth, that are sentences and not ids or labels."""
-    if isinstance(value, str):
-        return value if len(value.split()) > 3 or len(_SPACELESS.findall(value)) > 6 else ""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return "\n".join(filter(None, map(_prose, parts)))

@@ -146,13 +146,7 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
             continue
         key = "group" if "group" in file.values else "task"
         files[key][str(file.values.get(key))] = file
-    questions: dict[str, list[str]] = {}
-    for file in files["task"].values():
-        wordings = file.values.get("wordings")
-        prompts = [file.values, *(wordings if isinstance(wordings, list) else ())]
-        asked = [prompt.get("doc_to_text") for prompt in prompts if isinstance(prompt, Mapping)]
-        questions.setdefault(source_of(file), []).extend(text for text in asked if isinstance(text, str))
-    tasks = {name: Task(file, questions=questions[source_of(file)]) for name, file in files["task"].items()}
+    tasks = {name: Task(file) for name, file in files["task"].items()}
     groups = {}
     for name, file in files["group"].items():
         try:
@@ -230,8 +224,7 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
 
 def sources() -> dict[str, Source]:
     """Return the sources of all packaged tasks, and those without a task, by name."""
-    own = [task for task in registry()[0].values() if source_of(task.file) not in SOURCES]
-    return {**SOURCES, **{task.data.source.name: task.data.source for task in own}}
+    return SOURCES | {task.benchmark: task.data.source for task in registry()[0].values()}
 
 
 def source_named(name: str) -> Source:

@@ -222,7 +222,7 @@ class Scoring(Keys):
         return reader_spec(about, self.answer.labels)
 
     def score(
-        self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: Sequence[str]
+        self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: tuple[str, ...]
     ) -> Score:
         """Score a reply; `questions` are those that a reply may continue with."""
         if self.judge:
@@ -241,14 +241,14 @@ class Scoring(Keys):
         abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
-    def _read_score(self, mode: str, item: Item, reply: Reply, questions: Sequence[str]) -> Score:
+    def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> Score:
         for text in self._readings(mode, reply.text, questions):
             score = self.scorers[mode].score(item, text, None)
             if score.outcome != UNPARSED:
                 break
         return with_probability(score, reply.probability)
 
-    def label(self, reply: str, questions: Sequence[str]) -> Answer[str]:
+    def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
         for text in self._readings("strict", reply, questions):
@@ -257,7 +257,7 @@ class Scoring(Keys):
                 break
         return answer
 
-    def judged_text(self, mode: str, item: Item, reply: str, questions: Sequence[str]) -> str:
+    def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
         if mode == "strict" and (answer := structured_answer(reply)):
@@ -265,7 +265,7 @@ class Scoring(Keys):
         parts = self._readings(mode, reply, questions)
         return next((text for text in parts if self.judge.questions(item, text)), reply)
 
-    def _readings(self, mode: str, reply: str, questions: Sequence[str]) -> tuple[str, ...]:
+    def _readings(self, mode: str, reply: str, questions: tuple[str, ...]) -> tuple[str, ...]:
         """Return the parts of a reply to read, in order, until one has an answer.
 
         In `strict` these are what precedes another question that the reply continues with, and the whole reply. A label
@@ -274,7 +274,7 @@ class Scoring(Keys):
         """
         if mode != "strict":
             return (reply,)
-        ends = (end.start() for end in next_question(tuple(questions)).finditer(reply[:_LONGEST_TURN]))
+        ends = (end.start() for end in next_question(questions).finditer(reply[:_LONGEST_TURN]))
         before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
         if self.read:
             return (next((text for text in before if self._declares_label(text)), reply),)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halu_tasks.scorers.registry import Reading, TaskScorer
     from halu_tasks.scorers.score import Score
     from halu_tasks.tasks.data import TaskData
-    from halu_tasks.tasks.prompts import Decoding, Prompts, Subject
+    from halu_tasks.tasks.prompts import Decoding, Part, Prompts
     from halu_tasks.tasks.schema import Model
     from halu_tasks.tasks.scoring import Scoring
 
@@ -61,14 +61,11 @@ class Task:
     Args:
         file: The task file; for a task that was restored from a log, its path is a name for error messages.
         packaged: The packaged task that the definition was derived from; None for a packaged or a new task.
-        questions: The user texts of all prompts of the benchmark's packaged tasks. By them a reply is recognized that
-            continues with another question; by default, those of this task.
     """
 
-    def __init__(self, file: TaskFile, packaged: Task | None = None, questions: Sequence[str] = ()) -> None:
+    def __init__(self, file: TaskFile, packaged: Task | None = None) -> None:
         self.file = file
         self.packaged = packaged
-        self._questions: Sequence[str] = questions or (packaged._questions if packaged else ())
 
     def __repr__(self) -> str:
         return f"Task({self.name!r})"
@@ -176,10 +173,11 @@ class Task:
         """The name of the task's source, which all tasks of a benchmark share."""
         return self.data.source.name
 
-    @property
-    def questions(self) -> Sequence[str]:
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
         """The user texts by which a reply is recognized that continues with another question."""
-        return self._questions or [wording.prompt["user"] for wording in self.prompts.wordings]
+        own = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
+        return own + (self.packaged.questions if self.packaged else ())
 
     @property
     def task_options(self) -> tuple[str, ...]:
@@ -192,8 +190,8 @@ class Task:
         return self.prompts.decoding
 
     @property
-    def subject(self) -> Subject | None:
-        """What a detection method looks at; None if the task has no such text."""
+    def subject(self) -> Mapping[Part, str] | None:
+        """The fields of an item that a detection method looks at, by part; None if the task has no such text."""
         return self.prompts.subject
 
     def oracle(self, item: Item) -> str:
