@@ -126,17 +126,12 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
 
 def _leftmost_gaps(answer: str, segments: list[str], ends: Span) -> list[Span]:
     """Return the gaps between segments if each segment comes as early as possible between `ends`."""
-    gaps: list[Span] = []
-    here, last = ends
-    for segment in segments:
-        at = answer.find(segment, here, last)
-        if at < 0:
-            raise ValueError(_NO_FIT)
-        gaps.append((here, at))
-        here = at + len(segment)
-    if here > last:
+    # atomic, since a later place of a segment never fits if the first one does not
+    pattern = "".join(f"(?>(.*?){re.escape(segment)})" for segment in segments) + "(.*)"
+    match = re.compile(pattern, re.DOTALL).fullmatch(answer, *ends)
+    if not match:
         raise ValueError(_NO_FIT)
-    return [*gaps, (here, last)]
+    return [match.span(number) for number in range(1, len(segments) + 2)]
 
 
 def _closest_gaps(

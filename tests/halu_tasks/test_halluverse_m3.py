@@ -99,17 +99,17 @@ BAD = {
     ),
     "no label": (
         "Question,Answer,edited_answer,type\n",
-        ":1: column 'label' is missing; it may also be named final_label (has 'Question', 'Answer', 'edited_answer', "
+        ":1: column 'final_label' is missing; it may also be named label (has 'Question', 'Answer', 'edited_answer', "
         "'type')",
     ),
     "two labels": (
         "Question,Answer,edited_answer,label,final_label\n",
-        ":1: column 'label' occurs more than once; it may also be named final_label (has 'Question', 'Answer', "
+        ":1: column 'final_label' occurs more than once; it may also be named label (has 'Question', 'Answer', "
         "'edited_answer', 'label', 'final_label')",
     ),
     "unknown label": (
         "Question,Answer,edited_answer,label\nC,O,E,entity\nC,O,E,predicate\n",
-        ":3: label is 'predicate', expected 'entity', 'relation', 'sentence', '0'",
+        ":3: final_label is 'predicate', expected 'entity', 'relation', 'sentence', '0'",
     ),
     "empty answer": ("Question,Answer,edited_answer,label\nC,,E,entity\n", ":2: field 'original' is empty"),
     "workbook": ("PK\x03\x04\n", ":1: an Excel workbook, not text; export the sheet in the expected format"),
