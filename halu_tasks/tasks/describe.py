@@ -1,34 +1,28 @@
 """What a task and its data are, as JSON: what `halu-tasks show` and `halu-tasks data describe` print.
 
-Statistics of data correspond to the tables of the papers: ReFACT, Appendix B; FactCHD, Table 2 and Figure 3;
-HalluVerse25, Table 2 and Figure 3; C-FAITH, Table 4. They follow from the rows and from what task files declare. Rows
-are read one at a time; of each, lengths are kept.
+Numbers of items correspond to the tables of the papers: ReFACT, section 3.3; FactCHD, Table 2 and Figure 3;
+HalluVerse25, Table 2 and Figure 3; C-FAITH, Table 4.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from statistics import fmean, median
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
-from halu_tasks.scorers.kinds import Label, Spans, Strings
+from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.registry import reading_named, scorer_factory
-from halu_tasks.tasks.build import Evaluation, build
+from halu_tasks.tasks.build import build
 from halu_tasks.tasks.prompts import Wording
 from halu_tasks.tasks.registry import registry, task_named, tasks_selected
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import load_object
-from halu_tasks.text.folding import SPACELESS
 
 Summary = dict[str, Any]
-Lengths = defaultdict[str, defaultdict[str, list[int]]]
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 
 
 # --- a task ---------------------------------------------------------------------------------------
@@ -134,7 +128,7 @@ def tasks_of(name: str) -> list[Task]:
 
 
 def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
-    """Describe the data that tasks read.
+    """Count what is in the data of tasks, and in the training parts that are there.
 
     Args:
         tasks: The tasks.
@@ -143,86 +137,26 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     Raises:
         DataError: Data are missing, or a row is invalid.
     """
-    readers: dict[str, list[Evaluation]] = {}
+    training: dict[str, Summary] = {}
     for task in tasks:
-        evaluation = build(task, options.for_tasks(task.task_options))
-        readers.setdefault(str(evaluation.located), []).append(evaluation)
-    seen: set[str] = set()
-    for evaluations in readers.values():
-        first = evaluations[0]
-        items = [_items(each.task, each.stream(), published=_published(each)) for each in evaluations]
-        yield _profile(first.task, first.located, items, training=False)
-        # the training part is read by the same tasks, and the usual one of them describes it; nothing is downloaded
-        data = first.task.data
-        part = find_beside(data.source, data.training, first.options, fetch=False) if data.training else None
-        if part and str(part) not in seen:
-            seen.add(str(part))
-            items = [_items(first.task, data.items(data.rows(part), first.options), published=None)]
-            yield _profile(first.task, part, items, training=True)
+        own, data = options.for_tasks(task.task_options), task.data
+        evaluation = build(task, own)
+        # the published number is that of the default options
+        published = None if own.changed().keys() & set(task.task_options) else data.size
+        yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
+        # tasks of a benchmark share the training part; nothing is downloaded
+        part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
+        if part and str(part) not in training:
+            training[str(part)] = _counts(task, part, data.items(data.rows(part), own))
+    yield from ({**counts, "training": True} for counts in training.values())
 
 
-def _profile(task: Task, data: Located, items: Sequence[Summary], *, training: bool) -> Summary:
-    lengths: Lengths = defaultdict(lambda: defaultdict(list))
-    rows = 0
-    for row in task.data.rows(data):
-        rows += 1
-        for name, value in row.items():
-            _measure(value, name, lengths)
-    return {
-        "source": task.benchmark,
-        "data": data.name,
-        "kind": data.kind,
-        "sha256": data.sha256,
-        "training": training,
-        "rows": rows,
-        "fields": [_field(name, of_field) for name, of_field in lengths.items()],
-        "tasks": items,
-    }
-
-
-def _measure(value: Any, name: str, lengths: Lengths) -> None:
-    """Add the lengths of the strings and lists of a value; `a.b` is a field of an object, `a[]` a list's element."""
-    if isinstance(value, str):
-        lengths[name]["characters"].append(len(value))
-        # a text in a script without white space has no words
-        if len(_SPACELESS.findall(value)) * 2 <= len(value):
-            lengths[name]["words"].append(len(value.split()))
-    elif isinstance(value, list):
-        lengths[name]["entries"].append(len(value))
-        for entry in value:
-            _measure(entry, f"{name}[]", lengths)
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            _measure(part, f"{name}.{key}", lengths)
-
-
-def _field(name: str, lengths: Mapping[str, list[int]]) -> Summary:
-    texts, words, entries = (lengths[unit] for unit in ("characters", "words", "entries"))
-    most_words = words if len(words) * 2 > len(texts) else []
-    summaries = {"characters": _lengths(texts), "words": _lengths(most_words), "entries": _lengths(entries)}
-    return {"name": name, "texts": len(texts), "lists": len(entries), **summaries}
-
-
-def _lengths(lengths: Sequence[int]) -> Summary | None:
-    """Summarize lengths; None if there are none."""
-    if not lengths:
-        return None
-    mean, middle = fmean(lengths), float(median(lengths))
-    return {"total": sum(lengths), "mean": mean, "median": middle, "minimum": min(lengths), "maximum": max(lengths)}
-
-
-def _published(evaluation: Evaluation) -> int | None:
-    """Return the number of published items, which is known for the default options."""
-    task = evaluation.task
-    return None if evaluation.options.changed().keys() & set(task.task_options) else task.data.size
-
-
-def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summary:
-    """Count the items of a task: by label, by value of each tag, and their gold spans or strings."""
+def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
+    """Count items: by label, by value of each tag, and their gold spans or strings."""
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = defaultdict(Counter)
     clusters: set[str] = set()
-    spans, number = list[int](), 0
+    number = parts = 0
     for item in items:
         number += 1
         clusters.add(item.cluster)
@@ -230,16 +164,18 @@ def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summa
             tags[tag][value] += 1
         if isinstance(task.answer, Label):
             labels[item.target] += 1
-        elif isinstance(task.answer, Spans):
-            spans.append(len(task.answer.gold_spans(item.gold).spans))
-        elif isinstance(task.answer, Strings):
-            spans.append(len(item.gold["originals"]))
+        else:
+            gold = item.gold.get("spans" if isinstance(task.answer, Spans) else "originals", ())
+            parts += len(gold)
     return {
         "task": task.name,
-        "published": published,
+        "source": task.benchmark,
+        "data": located.name,
+        "kind": located.kind,
+        "sha256": located.sha256,
         "items": number,
         "clusters": len(clusters),
         "labels": dict(labels.most_common()),
         "tags": {tag: dict(counted.most_common()) for tag, counted in tags.items()},
-        "spans": _lengths(spans),
+        "spans": parts,
     }

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.tasks.schema import GroupKeys, validated
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate, Metric
     from halu_tasks.scorers.score import Score
-    from halu_tasks.tasks.schema import GroupKeys
 
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
@@ -38,11 +38,14 @@ class Group:
     """
 
     def __init__(self, file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile]) -> None:
+        keys = validated(GroupKeys, file, file.values)
         self.file = file
-        self.name = str(file.values["group"])
-        self.about = str(file.values["metadata"]["about"])
+        self.name = keys.group
+        self.about = str(keys.metadata.about)
+        self.version = int(keys.metadata.version or 1)
+        """A number that changes when results stop being comparable."""
         self.tasks = tuple(_members(file, tasks, groups, ()))
-        self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
+        self.means = tuple(entry.metric for entry in keys.means)
         """The metrics whose unweighted means over the members are reported."""
 
     @property
@@ -50,26 +53,16 @@ class Group:
         """The names of the members; a group among them is replaced by its own members."""
         return tuple(task.name for task in self.tasks)
 
-    @cached_property
-    def keys(self) -> GroupKeys:
-        """The keys of the file, which are checked.
+    def check(self) -> None:
+        """Check that the members have the metrics of the means.
 
         Raises:
-            UsageError: A key is wrong, or a member lacks the metric of a mean.
+            UsageError: One lacks a metric; the message names the file and the key.
         """
-        from halu_tasks.tasks.schema import GroupKeys, validated  # imports pydantic, which listings avoid
-
-        keys = validated(GroupKeys, self.file, self.file.values)
         for mean, task in product(self.means, self.tasks):
             if mean not in (known := [metric.name for metric in task.scoring["strict"].metrics]):
                 reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
                 raise self.file.fault("aggregate_metric_list", reason)
-        return keys
-
-    @property
-    def version(self) -> int:
-        """A number that changes when results stop being comparable."""
-        return int(self.keys.metadata.version or 1)
 
     def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
         """Estimate the means over the members' scores.
@@ -153,8 +146,6 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
             groups[name] = Group(file, tasks, files["group"])
         except UsageError as error:
             logger.warning("%s", error)
-        except (LookupError, TypeError):
-            logger.warning("%s: cannot be used; halu-tasks check says why", file.path)
     listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
     ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: source_of(task.file))
     return {task.name: task for task in ordered}, groups

@@ -198,7 +198,7 @@ class GroupKeys(Keys):
     model_config = ConfigDict(extra="allow")
     group: StrictStr
     task: Annotated[Strings, Field(min_length=1)]
-    aggregate_metric_list: Annotated[tuple[MeanKeys, ...], Field(min_length=1)]
+    means: Annotated[tuple[MeanKeys, ...], Field(min_length=1)] = Field(alias="aggregate_metric_list")
     metadata: Metadata
 
     @model_validator(mode="after")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
+from halu_tasks.tasks.data import TaskData
+from halu_tasks.tasks.prompts import PARTS, Decoding, Part, Prompts
+from halu_tasks.tasks.schema import Model, Naming, validated
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
 
 if TYPE_CHECKING:
@@ -17,9 +20,6 @@ if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
     from halu_tasks.scorers.registry import Reading, TaskScorer
     from halu_tasks.scorers.score import Score
-    from halu_tasks.tasks.data import TaskData
-    from halu_tasks.tasks.prompts import Decoding, Part, Prompts
-    from halu_tasks.tasks.schema import Model
     from halu_tasks.tasks.scoring import Scoring
 
 _LM_EVAL_KEYS = ("tag", "task_alias", "class", "output_type", "include", "group", "task_list")
@@ -45,10 +45,7 @@ NAMING_KEYS = ("task", "about", "items", "metadata")
 @cache
 def task_keys() -> Mapping[str, str]:
     """Return the keys that define a task, with what each is for."""
-    from halu_tasks.tasks.data import TaskData  # these import pydantic, which listings avoid
-    from halu_tasks.tasks.prompts import Prompts
-    from halu_tasks.tasks.schema import Naming
-    from halu_tasks.tasks.scoring import Scoring
+    from halu_tasks.tasks.scoring import Scoring  # imports numpy, which listings avoid
 
     return Naming.names() | TaskData.names() | Prompts.names() | Scoring.names()
 
@@ -103,18 +100,11 @@ class Task:
             if key == "output_type" and value not in (None, "generate_until"):
                 reason = f"expected generate_until, got {value!r}; to weigh labels, use the option probability"
                 raise file.fault(key, reason)
-        values = {key: value for key, value in file.values.items() if key in keys}
-        decoding = values.get("generation_kwargs")
-        if self.packaged and isinstance(decoding, dict) and "max_gen_toks" not in decoding:
-            # authors who only set another temperature expect the rest to stay
-            values["generation_kwargs"] = {**self.packaged.values["generation_kwargs"], **decoding}
-        return values
+        return {key: value for key, value in file.values.items() if key in keys}
 
     @cached_property
     def version(self) -> int:
         """A number that changes when results stop being comparable."""
-        from halu_tasks.tasks.schema import Naming
-
         version = self._checked(Naming).metadata.version
         if version is None and self.packaged is None:
             raise self.file.fault("metadata", "version: is missing")
@@ -123,15 +113,11 @@ class Task:
     @cached_property
     def data(self) -> TaskData:
         """Where rows come from, and how items are made of them."""
-        from halu_tasks.tasks.data import TaskData
-
         return self._checked(TaskData)
 
     @cached_property
     def prompts(self) -> Prompts:
         """How a model is asked."""
-        from halu_tasks.tasks.prompts import Prompts
-
         return self._checked(Prompts)
 
     @cached_property
@@ -142,8 +128,6 @@ class Task:
         return self._checked(Scoring)
 
     def _checked(self, model: type[Model]) -> Model:
-        from halu_tasks.tasks.schema import validated
-
         return validated(model, self.file, {key: self.values[key] for key in model.names() if key in self.values})
 
     def check(self) -> Task:
@@ -158,8 +142,6 @@ class Task:
     @cached_property
     def changed(self) -> tuple[str, ...]:
         """The keys of the file that differ from the packaged task's, but for prompts, of which versions have a hash."""
-        from halu_tasks.tasks.prompts import PARTS
-
         left_out = (*PARTS, "wordings", *NAMING_KEYS)
         return tuple(key for key in self.differing(self.packaged) if key not in left_out) if self.packaged else ()
 
