@@ -7,7 +7,6 @@ entities (`swap`), with tags around the changes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import pairwise
 
 from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
@@ -146,15 +145,9 @@ def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
     Raises:
         ValueError: The two cannot be aligned.
     """
-    return list(_originals(row["sample_id"], row["error_spans"], row["correct_answer"], leftmost))
-
-
-# a row is checked, then made a case
-@lru_cache(maxsize=1024)
-def _originals(sample_id: str, tagged: str, correct_answer: str, leftmost: bool) -> tuple[str, ...]:
-    if "_split" in sample_id:
-        return tuple(nearest_originals(tagged, correct_answer))
-    return tuple(original_strings(tagged, correct_answer, leftmost=leftmost))
+    if "_split" in row["sample_id"]:
+        return nearest_originals(row["error_spans"], row["correct_answer"])
+    return original_strings(row["error_spans"], row["correct_answer"], leftmost=leftmost)
 
 
 # --- replies that need no model -------------------------------------------------------------------

@@ -24,7 +24,7 @@ from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, table_lines, table_rows
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.schema import (
+from halu_tasks.tasks.yaml_files import (
     OPTIONS,
     Count,
     Function,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -21,17 +21,18 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
-from halu_tasks.tasks.schema import (
+from halu_tasks.tasks.yaml_files import (
     Count,
+    FunctionName,
     KeyFault,
     Keys,
     Strings,
     Template,
     check_placeholders,
     check_signature,
+    load_object,
     one_of,
 )
-from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
 PROMPT_FORMATS = ("independent", "comparative", "localization", "correction")
 PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
@@ -80,18 +81,13 @@ class Decoding(Keys):
         return self.model_dump(by_alias=True, include={"max_tokens", "temperature", "top_p"}, exclude_none=True)
 
 
-class PromptKeys(Keys):
-    """The texts of a prompt."""
+class Wording(Keys):
+    """An entry of `wordings`: texts that replace the usual ones under some options."""
 
     description: Template | None = Field(None, description="system text")
     doc_to_text: Template | None = Field(None, description="prompt")
     chain_of_thought: Template | None = Field(None, description="system text that asks for reasoning first")
-
-
-class Wording(PromptKeys):
-    """An entry of `wordings`: texts that replace the usual ones under some options; the usual prompt has no `when`."""
-
-    when: Annotated[dict[StrictStr, Any], Field(min_length=1)]
+    when: Annotated[Mapping[StrictStr, Any], Field(min_length=1)]
 
     @property
     def prompt(self) -> Prompt:
@@ -104,9 +100,10 @@ class Wording(PromptKeys):
         return "".join(f"_{name if value is True else value}" for name, value in self.when.items())
 
 
-class Prompts(PromptKeys):
+class Prompts(Wording):
     """How a model is asked, and two replies that need no model."""
 
+    when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
     fields: Strings = Field(description="fields of an item that prompts may show")
     task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = Field(
         (), description="options that change what is asked"
@@ -149,7 +146,7 @@ class Prompts(PromptKeys):
             raise KeyFault("method_input", "text: is missing")
         return self
 
-    def _check_texts(self, texts: PromptKeys, within: str | None = None) -> None:
+    def _check_texts(self, texts: Wording, within: str | None = None) -> None:
         for key in PARTS:
             text = getattr(texts, key)
             if key == "doc_to_text" and text is not None and (not text.strip() or text != text.rstrip()):
@@ -161,10 +158,10 @@ class Prompts(PromptKeys):
 
     @cached_property
     def wordings(self) -> tuple[Wording, ...]:
-        """The prompts; the first is the usual one."""
-        usual = Wording.model_construct(when={}, **{key: getattr(self, key) for key in PARTS})
-        others = ({key: value for key, value in other if value is not None} for other in self.others)
-        return (usual, *(usual.model_copy(update=given) for given in others))
+        """The prompts, each complete; the first is the usual one."""
+        usual = {key: getattr(self, key) for key in PARTS}
+        given = ({key: value for key, value in other if value is not None} for other in self.others)
+        return (self, *(Wording.model_construct(**usual | texts) for texts in given))
 
     def wording(self, options: Options) -> Wording:
         """Return the wording that is used under `options`."""

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.schema import GroupKeys, validated
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
+from halu_tasks.tasks.yaml_files import GroupKeys, TaskFile, packaged_files, read_task_file, validated
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate, Metric

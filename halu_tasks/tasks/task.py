@@ -10,8 +10,7 @@ from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.tasks.data import TaskData
 from halu_tasks.tasks.prompts import PARTS, Decoding, Part, Prompts
-from halu_tasks.tasks.schema import Model, Naming, validated
-from halu_tasks.tasks.yaml_files import TaskFile, comparable
+from halu_tasks.tasks.yaml_files import Model, Naming, TaskFile, comparable, validated
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.answer import Answer
@@ -175,6 +174,10 @@ class Task:
     def subject(self) -> Mapping[Part, str] | None:
         """The fields of an item that a detection method looks at, by part; None if the task has no such text."""
         return self.prompts.subject
+
+    def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
+        return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}
 
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score."""
