@@ -126,8 +126,8 @@ def _members(
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """Return all packaged tasks and groups by name.
 
-    The tasks of a benchmark are in the order in which its groups list them. A file that cannot be read is named in a
-    warning and left out.
+    The tasks of a benchmark, which share a folder, are in the order in which its groups list them. A file that cannot be
+    read is named in a warning and left out.
     """
     files: dict[str, dict[str, TaskFile]] = {"task": {}, "group": {}}
     for path in packaged_files():
@@ -146,27 +146,25 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
         except UsageError as error:
             logger.warning("%s", error)
     listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
-    ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: source_of(task.file))
+    ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: task.file.path.parent)
     return {task.name: task for task in ordered}, groups
-
-
-def source_of(file: TaskFile) -> str:
-    """Return the name of the source of a task file, without looking at what else it says."""
-    source: Any = file.values.get("source")
-    return str(source.get("name") if isinstance(source, dict) else source)
 
 
 def listed(task: Task) -> dict[str, Any] | None:
     """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
     values = task.file.values
     try:
-        source, headline = values["source"], values["metric_list"][0]["metric"]
-        title = source["title"] if isinstance(source, dict) else SOURCES[source].title
+        source = values["source"]
+        return {
+            "task": task.name,
+            "items": values.get("items") or "unknown",
+            "headline": values["metric_list"][0]["metric"],
+            "source": source["title"] if isinstance(source, dict) else SOURCES[source].title,
+            "asks": task.about,
+        }
     except (LookupError, TypeError):
         logger.warning("%s: cannot be listed; halu-tasks check says why", task.file.path)
         return None
-    size = values.get("items") or "unknown"
-    return {"task": task.name, "items": size, "headline": headline, "source": title, "asks": task.about}
 
 
 def _known(named: Mapping[str, Named], name: str, what: str, listed: str = "known") -> Named:

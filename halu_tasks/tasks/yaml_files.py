@@ -121,29 +121,28 @@ def _mapping(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    loader = _loader(path.parent)(text)
+    entries: list[tuple[int, Any, Any]] = []
     try:
+        loader = _loader(path.parent)(text)
         root = loader.get_single_node()
-        if not isinstance(root, yaml.MappingNode):
-            raise UsageError(f"{path}: expected a mapping of keys to values")
-        values: dict[str, Any] = {}
-        places: dict[str, str] = {}
-        for key_node, value_node in root.value:
-            place = f"{path}:{key_node.start_mark.line + 1}"
-            key = loader.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise UsageError(f"{place}: the key {key!r} is not a string")
-            if key in values:
-                raise UsageError(f"{place}: {key}: the key is set twice")
-            values[key] = loader.construct_object(value_node, deep=True)
-            places[key] = place
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageError(f"{path}{line}: not YAML ({error.problem})") from None
+        is_mapping = isinstance(root, yaml.MappingNode)
+        for key, value in root.value if is_mapping else ():
+            constructed = (loader.construct_object(node, deep=True) for node in (key, value))
+            entries.append((key.start_mark.line + 1, *constructed))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UsageError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
-    finally:
-        loader.dispose()
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise UsageError(f"{path}{f':{mark.line + 1}' if mark else ''}: not YAML ({reason})") from None
+    if not is_mapping:
+        raise UsageError(f"{path}: expected a mapping of keys to values")
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for line, key, value in entries:
+        if not isinstance(key, str):
+            raise UsageError(f"{path}:{line}: the key {key!r} is not a string")
+        if key in values:
+            raise UsageError(f"{path}:{line}: {key}: the key is set twice")
+        values[key], places[key] = value, f"{path}:{line}"
     return values, places
 
 

@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, told: str, her
     shown = here("check", path)
     (line,) = shown.stdout.splitlines()
     assert shown.returncode == 2 and told in line
-    assert line.startswith(str(LABELS) if str(LABELS) in text else f"{path}:")
+    assert line.startswith(str(LABELS) if str(LABELS) in text else f"{path}{told}" if told[0] == ":" else f"{path}:")
 
 
 def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) -> None:
