@@ -12,7 +12,7 @@ import pytest
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE, in_folder
+from halu_tasks.data.locate import in_folder
 from halu_tasks.replies.score_file import ScoreRequest, score_file
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import Verdict
@@ -61,22 +61,9 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
     data = str(shared_data)
     independent = figures(build("refact_judgment_independent", Options(data=data)), "baseline")
     # False, always: half of the items, all of the confabulated and none of the factual
-    assert independent == {
-        "acc": 0.5,
-        "acc_neg": 0.5,
-        "acc_swap": 0.5,
-        "precision_confabulated": 0.5,
-        "recall_confabulated": 1.0,
-        "f1_confabulated": pytest.approx(2 / 3),
-        "precision_factual": 0.0,
-        "recall_factual": 0.0,
-        "f1_factual": 0.0,
-        "acc_pair": 0.0,
-        "unparsed": 0.0,
-        "abstained": 0.0,
-        "empty": 0.0,
-        "inferred": 0.0,
-    }
+    half = dict.fromkeys(("acc", "acc_neg", "acc_swap", "precision_confabulated"), 0.5)
+    found = {name: value for name, value in independent.items() if value}
+    assert found == half | {"recall_confabulated": 1.0, "f1_confabulated": pytest.approx(2 / 3)}
     evaluation = build("refact_judgment_comparative", Options(data=data))
     share = Counter(item.target for item in evaluation.items)["A"] / 1001
     comparative = figures(evaluation, "baseline")
@@ -105,15 +92,6 @@ def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path
     again = build(task, Options(data=str(tmp_path)))
     assert again.located.kind == "local"
     assert {i.id: (i.target, i.prompt) for i in evaluation.items} == {i.id: (i.target, i.prompt) for i in again.items}
-
-
-def test_the_sample_has_what_it_promises() -> None:
-    refact = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
-    assert Counter(row["error_type"] for row in refact) == {"neg": 16, "swap": 16}
-    assert sum(row["error_spans"].count("<swap>") >= 2 for row in refact) >= 5
-    assert any("\u0590" <= char <= "\u06ff" for row in refact for char in row["error_spans"])
-    types = Counter(item.tags["type"] for item in build("cfaith_gen", Options(data="sample")).items)
-    assert len(types) == 7 and sum(types.values()) == 36
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -255,6 +255,10 @@ BASES = {
     "swap": ("refact_correction", SWAP_ROW),
     "choice": ("cfaith_choice", sample_rows("cfaith/single_choice_qa.jsonl")[0]),
     "open": ("cfaith_gen", sample_rows("cfaith/generative_qa.jsonl")[0]),
+    "summary": ("halueval_summarization", sample_rows("halueval/summarization_data.json")[0]),
+    "general": ("halueval_general", sample_rows("halueval/general_data.json")[0]),
+    "factchd": ("factchd", next(row for row in sample_rows("factchd/fact_test_noe.jsonl") if "query" in row)),
+    "factchd marked": ("factchd", next(row for row in sample_rows("factchd/fact_test_noe.jsonl") if "input" in row)),
 }
 BAD_ROWS = [json.loads(line) for line in Path(__file__).with_name("bad_rows.jsonl").read_text("utf-8").splitlines()]
 

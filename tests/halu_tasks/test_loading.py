@@ -187,14 +187,6 @@ def test_an_option_that_does_not_apply_to_the_data_is_an_error(data: str, option
 # --- what is imported -----------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_datasets_is_imported_only_for_what_it_loads(cli: Here) -> None:
-    imported = {"PYTHONPROFILEIMPORTTIME": "1"}
-    for words in (["list"], ["items", "refact_correction", "--data", "sample"], ["--help"]):
-        modules = [line.rpartition("|")[2].strip() for line in cli(*words, env=imported).stderr.splitlines()]
-        assert "click" in modules and "datasets" not in modules
-
-
 # --- statistics -----------------------------------------------------------------------------------
 
 

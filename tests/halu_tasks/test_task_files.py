@@ -136,13 +136,6 @@ def test_files_without_a_fault(here: Here, tmp_path: Path) -> None:
         assert told.returncode == 0 and told.stdout.startswith("no faults in ") and not told.stderr
 
 
-def test_each_file_with_a_fault_has_its_line(here: Here, tmp_path: Path) -> None:
-    files = [derived(tmp_path, INDEPENDENT, "baseline: 3\n", name=name) for name in ("one", "two")]
-    good = derived(tmp_path, INDEPENDENT, "baseline: 'True'\n", name="three")
-    lines = here("check", *files, good, tmp_path / "four.yaml").stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines] == [*map(str, files), str(tmp_path / "four.yaml")]
-
-
 ODD = [
     *(-3, 1.5, float("nan"), True, "", "x", "{{", [], ["x"], [3], [{}], [None], {}, {"x": 1}, {3: 4}),
     *({"kind": []}, [{"metric": "acc", "of": []}], [{"when": {"seed": []}}], {"strict": {"name": []}, "paper": 3}),
@@ -247,13 +240,9 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
     for metric in shown["metrics"]:
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
-    packaged, source = TASKS[task], TASKS[task].data.source
-    for text in (str(packaged.file.path), source.paper, source.licence, packaged.about, *packaged.task_options):
-        assert text and text in str(shown)
-    for mode in ("strict", "paper"):
-        assert shown["scorers"][mode]["about"] and shown["scorers"][mode]["name"]
-    if TASKS[task].answer.name == "label":
-        assert len(shown["answer"]["reading"]["about"]) > 10
+    source, options = TASKS[task].data.source, TASKS[task].task_options
+    assert all(text in str(shown) for text in (source.paper, source.licence, TASKS[task].about, *options))
+    assert all(scorer["about"] and scorer["name"] for scorer in shown["scorers"].values())
 
 
 def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
@@ -268,10 +257,8 @@ def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> No
     assert scored["task"] == "mine" and scored["metrics"]["acc"] == 1.0
     assert re.fullmatch(r"1-sample-prompts_[0-9a-f]{8}-own_baseline", scored["version"])
     wrong = derived(tmp_path, INDEPENDENT, "baseline: 3\n", name="wrong")
-    for command in (["show", wrong], ["items", wrong], ["score", wrong, replies]):
-        told = here(*command)
-        assert told.returncode == 2 and told.stderr.startswith(f"halu-tasks: {wrong}:4: baseline: expected a string")
-        assert len(told.stderr.splitlines()) == 1
+    told = here("score", wrong, replies)
+    assert told.returncode == 2 and told.stderr.startswith(f"halu-tasks: {wrong}:4: baseline: expected a string")
 
 
 # --- docs/task-files.md ---------------------------------------------------------------------------
