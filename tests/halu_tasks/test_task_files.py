@@ -56,30 +56,17 @@ def test_a_fault_is_one_line_with_file_line_and_key(fault: str, here: Here, tmp_
 
 
 LABELS = TASKS["refact_judgment_independent"].file.path
+OTHER = yaml.safe_load(Path(__file__).with_name("file_faults.yaml").read_text(encoding="utf-8"))
+GROUP = OTHER["group"]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("task: a\nfields: [question\n", ":3: not YAML (did not find expected ',' or ']')"),
-        ("- task\n", ": expected a mapping of keys to values"),
-        ("task: a\ntask: b\n", ":2: task: the key is set twice"),
-        ("3: a\n", ":1: the key 3 is not a string"),
-        ("task: a\ninclude: nowhere.yaml\n", ":2: include: no such file: "),
-        ("task: a\ninclude: [3]\n", ":2: include: expected the path of a file, got 3"),
-        ("task: a\ninclude: mine.yaml\n", "include: the file is included twice"),
-        (f"task: a\ninclude: [{LABELS}, {LABELS}]\n", "include: the file is included twice"),
-        ("task: a\n", ": reference_task: expected the packaged task that the file includes, got None"),
-        ("task: a\nreference_task: a\n", ": about: is missing (one line for listings)"),
-    ],
-)
-def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, told: str, here: Here, tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
+@pytest.mark.parametrize("text", OTHER["files"])
+def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, here: Here, tmp_path: Path) -> None:
+    path, said = tmp_path / "mine.yaml", OTHER["files"][text].format(labels=LABELS)
+    path.write_text(text.format(labels=LABELS))
     shown = here("check", path)
     (line,) = shown.stdout.splitlines()
-    assert shown.returncode == 2 and told in line
-    assert line.startswith(str(LABELS) if str(LABELS) in text else f"{path}{told}" if told[0] == ":" else f"{path}:")
+    assert shown.returncode == 2 and line.startswith(said if said.startswith(str(LABELS)) else f"{path}{said}")
 
 
 def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) -> None:
@@ -92,37 +79,13 @@ def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) 
     assert line.startswith(f"{path}: class: is missing")
 
 
-GROUP = """group: mine
-task: [refact_correction, refact_localization_entity]
-aggregate_metric_list:
-  - metric: acc
-    weight_by_size: false
-metadata: {version: 1, about: Two tasks}
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "instead", "told"),
-    [
-        ("refact_correction", "refact_corection", ":2: task: unknown task 'refact_corection' (did you mean"),
-        ("metric: acc", "metric: em", ":3: aggregate_metric_list: refact_localization_entity has no metric 'em'"),
-        (
-            "weight_by_size: false",
-            "weight_by_size: true",
-            ":3: aggregate_metric_list: entry 1: weight_by_size: expected False",
-        ),
-        ("group: mine", "group: factchd", ":1: group: 'factchd' is the name of a task"),
-        ("[refact_correction, ", "[mine, ", ":2: task: the group 'mine' is a member of itself"),
-        (", about: Two tasks", "", ":6: metadata: about: is missing"),
-        ("version: 1", "version: one", ":6: metadata: version: expected a number, got 'one'"),
-    ],
-)
-def test_a_fault_of_a_group(given: str, instead: str, told: str, here: Here, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("given", "instead", "said"), OTHER["group_faults"])
+def test_a_fault_of_a_group(given: str, instead: str, said: str, here: Here, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(GROUP.replace(given, instead))
     shown = here("check", path)
     (line,) = shown.stdout.splitlines()
-    assert shown.returncode == 2 and line.startswith(f"{path}{told}")
+    assert shown.returncode == 2 and line.startswith(f"{path}{said}")
 
 
 def test_files_without_a_fault(here: Here, tmp_path: Path) -> None:
