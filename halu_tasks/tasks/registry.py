@@ -126,8 +126,8 @@ def _members(
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """Return all packaged tasks and groups by name.
 
-    The tasks of a benchmark, which share a folder, are in the order in which its groups list them. A file that cannot be
-    read is named in a warning and left out.
+    The tasks of a benchmark, which share a folder, are in the order in which its groups list them. A file that cannot
+    be read is named in a warning and left out.
     """
     files: dict[str, dict[str, TaskFile]] = {"task": {}, "group": {}}
     for path in packaged_files():

@@ -35,6 +35,8 @@ from halu_tasks.core.prompting import JinjaText
 
 Mode = Literal["strict", "paper"]
 OPTIONS = tuple(option.name for option in fields(Options))
+Entries = dict[str, tuple[Any, str]]
+"""The value of each key of a file, and where it is set, as `path:line`."""
 _Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
@@ -90,60 +92,55 @@ def read_task_file(path: Path) -> TaskFile:
         UsageError: The file cannot be read, is not YAML or not a mapping, sets a key twice, or includes a file, such
             as itself, twice (which lm-eval refuses, too). The message names file and line.
     """
-    values, places = _read(path, set())
-    return TaskFile(path, values, places)
+    entries = _read(path, set())
+    values = {key: value for key, (value, _) in entries.items()}
+    return TaskFile(path, values, {key: place for key, (_, place) in entries.items()})
 
 
-def _read(path: Path, seen: set[Path]) -> tuple[dict[str, Any], dict[str, str]]:
+def _read(path: Path, seen: set[Path]) -> Entries:
     resolved = path.expanduser().resolve()
     if resolved in seen:
         raise UsageError(f"{path}: include: the file is included twice; include each file once")
     seen.add(resolved)
-    values, places = _mapping(path)
-    included_values: dict[str, Any] = {}
-    included_places: dict[str, str] = {}
-    names = values.pop("include", [])
+    own, included = _own_entries(path), Entries()
+    names, place = own.pop("include", ([], ""))
     for name in names if isinstance(names, list) else [names]:
         if not isinstance(name, str):
-            raise UsageError(f"{places['include']}: include: expected the path of a file, got {name!r}")
-        included = path.parent / Path(name).expanduser()
-        if not included.is_file():
-            raise UsageError(f"{places['include']}: include: no such file: {included}")
-        more_values, more_places = _read(included, seen)
-        included_values |= more_values
-        included_places |= more_places
-    return included_values | values, included_places | places
+            raise UsageError(f"{place}: include: expected the path of a file, got {name!r}")
+        if not (file := path.parent / Path(name).expanduser()).is_file():
+            raise UsageError(f"{place}: include: no such file: {file}")
+        included |= _read(file, seen)
+    return included | own
 
 
-def _mapping(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Read the keys that one file sets, and where it sets them."""
+def _own_entries(path: Path) -> Entries:
+    """Read what one file sets itself."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    entries: list[tuple[int, Any, Any]] = []
+    nodes: list[tuple[int, Any, Any]] = []
     try:
         loader = _loader(path.parent)(text)
         root = loader.get_single_node()
         is_mapping = isinstance(root, yaml.MappingNode)
         for key, value in root.value if is_mapping else ():
             constructed = (loader.construct_object(node, deep=True) for node in (key, value))
-            entries.append((key.start_mark.line + 1, *constructed))
+            nodes.append((key.start_mark.line + 1, *constructed))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or " ".join(str(error).split())
         raise UsageError(f"{path}{f':{mark.line + 1}' if mark else ''}: not YAML ({reason})") from None
     if not is_mapping:
         raise UsageError(f"{path}: expected a mapping of keys to values")
-    values: dict[str, Any] = {}
-    places: dict[str, str] = {}
-    for line, key, value in entries:
+    entries: Entries = {}
+    for line, key, value in nodes:
         if not isinstance(key, str):
             raise UsageError(f"{path}:{line}: the key {key!r} is not a string")
-        if key in values:
+        if key in entries:
             raise UsageError(f"{path}:{line}: {key}: the key is set twice")
-        values[key], places[key] = value, f"{path}:{line}"
-    return values, places
+        entries[key] = value, f"{path}:{line}"
+    return entries
 
 
 def _loader(folder: Path) -> type[Any]:
