@@ -99,7 +99,12 @@ class Task:
             if key == "output_type" and value not in (None, "generate_until"):
                 reason = f"expected generate_until, got {value!r}; to weigh labels, use the option probability"
                 raise file.fault(key, reason)
-        return {key: value for key, value in file.values.items() if key in keys}
+        values = {key: value for key, value in file.values.items() if key in keys}
+        decoding = values.get("generation_kwargs")
+        if self.packaged and isinstance(decoding, dict) and "max_gen_toks" not in decoding:
+            # authors who only set another temperature expect the rest to stay
+            values["generation_kwargs"] = {**self.packaged.values["generation_kwargs"], **decoding}
+        return values
 
     @cached_property
     def version(self) -> int:

@@ -26,7 +26,7 @@ doc_to_text: |-
 """
 OWN_DECODING = """include: {base}
 task: my_refact
-generation_kwargs: {{max_gen_toks: 1024, temperature: 0.7, do_sample: true}}
+generation_kwargs: {{temperature: 0.7, do_sample: true}}
 """
 BASE = task_configs() / "refact" / "refact_judgment_independent.yaml"
 
@@ -88,6 +88,7 @@ def test_both_ask_what_the_file_says(folder: Path) -> None:
     assert all(prompt.startswith("ZZZ ") == ("ZZZ" in text) for prompt in prompts)
     if "generation_kwargs" in text:
         asked = in_lm_eval(folder)["configs"]["my_refact"]["generation_kwargs"]
+        # what the file does not say stays as in the packaged task
         assert (asked["temperature"], asked["max_gen_toks"], asked["until"]) == (0.7, 1024, [])
         assert (log.plan.config.temperature, log.plan.config.max_tokens) == (0.7, 1024)
 
