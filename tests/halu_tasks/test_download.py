@@ -97,9 +97,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def source(address: str, sha256: str | None = SUM) -> Source:
-    return Source(
-        "toy", "Toy", (SourceFile(NAME, f"{address}/x/{NAME}", sha256),), "https://example.org", revision="rev"
-    )
+    files = (SourceFile(name=NAME, url=f"{address}/x/{NAME}", sha256=sha256),)
+    return Source(name="toy", title="Toy", files=files, homepage="https://example.org", revision="rev")
 
 
 def left_in(folder: Path) -> set[str]:
@@ -213,7 +212,8 @@ import sys
 from halu_tasks.data.cache import fetch
 from halu_tasks.data.sources import Source, SourceFile
 name, url, sha256 = sys.argv[1:]
-print(fetch(Source("toy", "Toy", (SourceFile(name, url, sha256),), revision="rev"), name))
+file = SourceFile(name=name, url=url, sha256=sha256)
+print(fetch(Source(name="toy", title="Toy", files=(file,), revision="rev"), name))
 """
 
 
