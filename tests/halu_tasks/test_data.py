@@ -6,7 +6,6 @@ import hashlib
 import json
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,11 +42,6 @@ def put(path: Path, content: bytes = LOCAL) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halu_tasks.data.cache.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 # --- where data are -----------------------------------------------------------------------------
