@@ -189,7 +189,7 @@ BAD_LINES = {
     "expected a JSON object, found list": b"[1]",
     "expected a JSON object, found str": b'"a"',
     "expected a JSON object, found NoneType": b"null",
-    "not JSON (nested too deeply": b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "not JSON (a list nested too deeply": b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "not JSON (a number with too many digits": b'{"a": ' + b"9" * 5_000 + b"}",
 }
 

@@ -112,7 +112,6 @@ BAD = {
         ":3: label is 'predicate', expected 'entity', 'relation', 'sentence', '0'",
     ),
     "empty answer": ("Question,Answer,edited_answer,label\nC,,E,entity\n", ":2: field 'original' is empty"),
-    "workbook": ("PK\x03\x04\n", ":1: an Excel workbook, not text; export the sheet in the expected format"),
 }
 
 
