@@ -228,7 +228,8 @@ def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path:
     found, errors = shown(FEW + "print(json.dumps(TaskManager().all_tasks))", path=tmp_path)
     assert {*OURS, "a_good_task"} <= set(found)
     (warned,) = [line for line in errors.splitlines() if line.startswith("WARNING")]
-    assert f"{tmp_path}/halved/bad.yaml:2: not YAML (did not find expected node content); its task is missing" in warned
+    assert f"{tmp_path}/halved/bad.yaml cannot be read (while parsing a flow node did not find" in warned
+    assert "line 2" in warned and warned.endswith("; its task is missing")
 
 
 # --- with an lm-eval of another shape --------------------------------------------------------------
