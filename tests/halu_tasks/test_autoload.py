@@ -142,23 +142,6 @@ print(json.dumps(listed))
 
 
 @pytest.mark.slow
-def test_without_lm_evals_defaults_nothing_is_added(tmp_path: Path) -> None:
-    code = (
-        FEW
-        + f"""
-alone = TaskManager(include_defaults=False).all_tasks
-ours = TaskManager(include_path={str(CONFIGS)!r}, include_defaults=False).all_tasks
-other = TaskManager(include_path={str(tmp_path)!r}, include_defaults=False).all_tasks
-print(json.dumps([alone, ours, other]))
-"""
-    )
-    (alone, ours, other), errors = shown(code)
-    assert alone == [] and other == []
-    assert set(ours) == {*OURS, "halu_tasks", "halu_tasks_judged"}
-    assert errors == ""
-
-
-@pytest.mark.slow
 def test_a_task_of_the_same_name_in_the_users_folder_wins(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("task: refact_correction\ndataset_path: json\noutput_type: generate_until\n")
@@ -263,13 +246,6 @@ def test_an_error_of_lm_evals_own_is_not_hidden(tmp_path: Path) -> None:
     assert run.stderr.splitlines()[-1] == "RuntimeError: their own"
 
 
-def test_a_missing_lm_eval_module_is_missing(tmp_path: Path) -> None:
-    path = fake_lm_eval(tmp_path)
-    (tmp_path / "lm_eval" / "tasks" / "manager.py").unlink()
-    run = python("import lm_eval.tasks.manager", path=path)
-    assert run.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'lm_eval.tasks.manager'"
-
-
 INDEX = """
 from pathlib import Path
 class TaskIndex:
@@ -278,19 +254,6 @@ class TaskIndex:
         return {path.name: str(path) for path in paths}
 """
 BUILD = "print(json.dumps(sorted(manager.TaskIndex.build([Path(manager.__file__).parent]))))"
-
-
-def test_looking_for_the_module_without_importing_it_changes_nothing(tmp_path: Path) -> None:
-    code = f"""
-import importlib.util, json
-from pathlib import Path
-assert importlib.util.find_spec("lm_eval.tasks.manager")
-import lm_eval.tasks.manager as manager
-{BUILD}
-"""
-    found, errors = shown(code, path=fake_lm_eval(tmp_path, INDEX))
-    assert found == ["task_configs", "tasks"]
-    assert errors == ""
 
 
 def test_metadata_that_cannot_be_read_costs_our_tasks_and_nothing_else(tmp_path: Path) -> None:

@@ -171,7 +171,6 @@ COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
     "no token": ("data fetch halluverse25", {}),
     "token": ("data fetch halluverse25", {"HF_TOKEN": TOKEN}),
     "list": ("data list halluverse25", {}),
-    "csv": ("items halluverse25_ar --json", {}),
     "no split": ("items refact_correction --data hf://user/refact", {}),
     "other split": ("items refact_correction --data hf://user/refact --data-split tset", {}),
     "other column": ("items refact_correction --data hf://user/refact --data-split test --columns question:fragen", {}),
@@ -284,13 +283,6 @@ def test_a_gated_source_says_how_to_get_in_and_is_fetched_with_a_token(ran: dict
     fetched = ran["token"]
     assert fetched.status == 0 and len(fetched.out.splitlines()) == 3 and TOKEN not in fetched.out + fetched.err
     assert ran["list"].out.count(" cached ") == 3
-
-
-def test_rows_of_the_hub_are_those_of_the_same_file_on_disk(ran: dict[str, Ran]) -> None:
-    local = build("halluverse25_ar", Options(data="sample"))
-    assert [(item["id"], item["prompt"]) for item in ran["csv"].items] == [
-        (item.id, item.prompt) for item in local.items
-    ]
 
 
 def test_a_token_is_sent_to_the_hub(ran: dict[str, Ran], server: HubServer) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -134,12 +132,6 @@ def test_another_word_is_not_found(text: str, other: str, tmp_path: Path) -> Non
     assert ids(write(tmp_path / "a.jsonl", [text]), other) == []
 
 
-def test_the_chinese_passage_that_shares_most_is_first(tmp_path: Path) -> None:
-    texts = ["北京是中国的首都。", "巴黎是法国的首都，位于塞纳河畔。", "法国位于欧洲西部。"]
-    found = open_knowledge(write(tmp_path / "a.jsonl", texts)).search("法国的首都是哪里？")
-    assert found[0].text == texts[1]
-
-
 # --- rows ---------------------------------------------------------------------------------------
 
 
@@ -199,13 +191,6 @@ def test_a_bad_row_is_named_by_file_line_and_reason(row: bytes, tmp_path: Path, 
         open_knowledge(path)
     assert str(raised.value).startswith(f"{path}:3: {BAD_ROWS[row]}") and "\n" not in str(raised.value)
     assert not [left for left in halu_cache.rglob("*") if left.suffix != ".lock" and left.name != "knowledge"]
-
-
-def test_an_id_that_another_file_has_is_an_error(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "b.jsonl"):
-        write(tmp_path / name, [{"id": "x", "text": "boils"}])
-    with pytest.raises(DataError, match=f"{tmp_path / 'b.jsonl'}:1: duplicate id 'x'"):
-        open_knowledge(tmp_path)
 
 
 DAMAGED = {
@@ -293,11 +278,6 @@ def test_short_paragraphs_share_a_passage_until_it_is_full() -> None:
     ]
 
 
-def test_a_paragraph_is_not_divided_where_a_passage_can_hold_it() -> None:
-    paragraphs = [words(150, "a"), words(190, "b"), words(20, "c")]
-    assert passages("\n \t\n".join(paragraphs)) == paragraphs[:2] + paragraphs[2:]
-
-
 def test_a_long_paragraph_is_divided_where_sentences_end() -> None:
     sentences = [f"{words(60, name)}." for name in "abcdefg"]
     assert passages(" ".join(sentences)) == [" ".join(part) for part in (sentences[:3], sentences[3:6], sentences[6:])]
@@ -306,11 +286,6 @@ def test_a_long_paragraph_is_divided_where_sentences_end() -> None:
 def test_a_sentence_without_end_is_divided_between_words() -> None:
     found = passages(words(450))
     assert [len(part.split()) for part in found] == [200, 200, 50] and " ".join(found) == words(450)
-
-
-def test_a_table_is_divided_between_its_rows() -> None:
-    rows = [f"| {words(9, f'r{row}c')} |" for row in range(50)]
-    assert [line for part in passages("\n".join(rows)) for line in part.split("\n")] == rows
 
 
 def test_chinese_is_divided_where_sentences_end() -> None:
@@ -343,11 +318,6 @@ def test_splitting_loses_nothing_but_white_space_and_bounds_what_it_makes(parts:
     assert all(part and part == part.strip() for part in found)
     # 200 words, and a heading that is not parted from them
     assert all(len(part.split()) <= 260 and len(part) <= 260 * 41 for part in found)
-
-
-def test_passages_of_a_text_are_numbered_in_the_file(tmp_path: Path) -> None:
-    write(tmp_path / "book" / "one.md", "\n\n".join([words(150, "alpha"), words(150, "beta")]))
-    assert (ids(tmp_path, "alpha7"), ids(tmp_path, "beta7")) == (["book/one.md#1"], ["book/one.md#2"])
 
 
 # --- the cached index ---------------------------------------------------------------------------
@@ -398,14 +368,6 @@ def test_a_damaged_index_says_what_to_do(facts: Path, halu_cache: Path) -> None:
         open_knowledge(facts)
 
 
-def test_what_a_killed_process_left_is_no_trouble(facts: Path, halu_cache: Path) -> None:
-    expected = open_knowledge(facts).search("danube")
-    (folder,) = folders(halu_cache)
-    folder.rename(folder.with_name(f".{folder.name}-1"))
-    assert open_knowledge(facts).search("danube") == expected
-    assert folder in folders(halu_cache)
-
-
 def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_another(
     facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -414,16 +376,3 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_anothe
         DataError, match=rf"{facts}: cannot store the index in .*; name another folder with HALU_TASKS_CACHE=PATH"
     ):
         open_knowledge(facts)
-
-
-@pytest.mark.slow
-def test_processes_may_open_the_same_knowledge_at_once(tmp_path: Path, halu_cache: Path) -> None:
-    path = write(tmp_path / "a.jsonl", [f"number{number} and words around it" for number in range(3000)])
-    program = (
-        "import sys; from halu_tasks.knowledge import open_knowledge; "
-        "print(open_knowledge(sys.argv[1]).search('number77')[0].id)"
-    )
-    command = [sys.executable, "-c", program, path]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=120)[0] for process in started] == ["a.jsonl#78\n"] * 3
-    assert len(folders(halu_cache)) == 1
