@@ -186,22 +186,6 @@ def advertise(folder: Path, name: str, target: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_package_is_reported_and_the_tasks_of_others_are_added(tmp_path: Path) -> None:
-    advertise(tmp_path, "aa_missing", "no_such_module_at_all")
-    advertise(tmp_path, "ab_raising", "ab_raising")
-    (tmp_path / "ab_raising.py").write_text("raise RuntimeError('boom')\n")
-    advertise(tmp_path, "ac_module", "ac_module")
-    (tmp_path / "ac_module.py").write_text("")
-    advertise(tmp_path, "ad_working", "ad_working")
-    (tmp_path / "ad_working").mkdir()
-    (tmp_path / "ad_working" / "t.yaml").write_text("task: a_task_of_another_package\ndataset_path: json\n")
-    found, errors = shown(FEW + "print(json.dumps(TaskManager().all_tasks))", path=tmp_path)
-    assert {*OURS, "arc_easy", "a_task_of_another_package"} <= set(found)
-    warned = [line for line in errors.splitlines() if line.startswith("WARNING")]
-    assert [line.rpartition(" ")[2] for line in warned] == ["aa_missing", "ab_raising", "ac_module"]
-
-
-@pytest.mark.slow
 def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path: Path) -> None:
     advertise(tmp_path, "halved", "halved")
     (tmp_path / "halved").mkdir()

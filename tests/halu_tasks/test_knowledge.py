@@ -71,13 +71,6 @@ def test_a_query_that_shares_nothing_finds_nothing(facts: Path, query: str) -> N
     assert open_knowledge(facts).search(query) == []
 
 
-def test_equally_good_passages_keep_their_order(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "a.jsonl", [{"id": id, "text": "tie"} for id in "zyxwvu"] + [{"id": "t", "text": "tie tie"}]
-    )
-    assert ids(path, "tie", 4) == ["t", "z", "y", "x"]
-
-
 def test_a_query_of_endless_repetition_is_answered(facts: Path) -> None:
     assert ids(facts, "boils " * 50_000) == ids(facts, "boils")
 

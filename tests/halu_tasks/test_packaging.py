@@ -8,8 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib import import_module
-from importlib.metadata import entry_points, packages_distributions
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -98,22 +97,6 @@ def test_replies_are_scored_without_any_extra(tmp_path: Path) -> None:
     modules = {module for extra in EXTRAS.values() for module in extra} - {"sklearn"}
     done = without(MAIN.format(arguments), *sorted(modules))
     assert done.stderr.startswith("halu-tasks: ") and "unknown" in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_lm_evals_entry_points_are_what_the_hook_registers() -> None:
-    from lm_eval.api import registry
-
-    for module in ("filters", "models", "api.metrics"):
-        import_module(f"lm_eval.{module}")
-
-    def declared(kind: str) -> dict[str, str]:
-        return {
-            point.name: point.value for point in entry_points(group=f"lm_eval.{kind}") if "halu_tasks" in point.value
-        }
-
-    for kind in ("model", "filter", "metric", "aggregation"):
-        names = declared(f"{kind}s")
-        assert names and names.keys() <= set(getattr(registry, f"{kind}_registry").keys())
 
 
 def test_the_version_is_the_same_everywhere() -> None:
