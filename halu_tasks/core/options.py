@@ -126,10 +126,10 @@ class OptionSpec:
             UsageError: It is not a valid value.
         """
         try:
-            value = (self.kind or str)(text) if self.kind is not tuple else tuple(map(str.strip, text.split(",")))
+            value = tuple(map(str.strip, text.split(","))) if self.kind is tuple else (self.kind or str)(text)
         except ValueError:
-            value = None
-        self.check(text if value is None else value)
+            value = text
+        self.check(value)
         return value
 
     def version_tag(self, value: Any) -> str:

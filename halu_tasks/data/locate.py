@@ -51,10 +51,8 @@ class Located:
     @property
     def name(self) -> str:
         """The name that results record: a file's name, or the address or name of a dataset."""
-        content = self.content
-        if isinstance(content, Path):
-            return content.name
-        return content.name if content.revision or content.name.startswith(SCHEME) else Path(content.name).name
+        of_hub = isinstance(self.content, Dataset) and self.content.revision
+        return self.content.name if of_hub else Path(self.content.name).name
 
 
 def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:

@@ -10,32 +10,21 @@ from typing import Any
 
 import pytest
 from inspect_ai.model import GenerateConfig
+from test_with_knowledge import ITEMS, TASK, Run, figures, last
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., Any]
-TASK = "factchd"
-ITEMS = build(TASK, Options(data="sample")).items
 METHOD = "truth_triangulator"
 OTHER = {"FACTUAL": "NON-FACTUAL", "NON-FACTUAL": "FACTUAL"}
 PLANS = list(product([True, False], repeat=3))
 """Whether seeker, guardian and manager are right; the items take them in turn."""
 
 
-def last(request: dict[str, Any]) -> str:
-    return str(next(m for m in reversed(request["messages"]) if m["role"] == "user")["content"])
-
-
 def number_of(asked: str) -> int:
     return next(n for n, item in enumerate(ITEMS) if asked.endswith(item.prompt))
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 def texts_between_lines(asked: str) -> list[str]:
