@@ -8,7 +8,7 @@ import sys
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,16 +37,9 @@ _ID_FIELDS = ("id", "_id")
 
 _LONGEST = 200
 """Maximum number of words of a passage that a text is split into."""
-# a word, two characters of a script without spaces, or a part of a string longer than any word; never tried shorter
-_UNIT = rf"(?>[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}})"
-_WORD = re.compile(_UNIT)
-_ENDS = (
-    re.compile(r"\n\n"),
-    re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*\s+|[。！？；][”’」』）]*|\n+"),
-    re.compile(rf"(?>{_UNIT}\s*){{{_LONGEST}}}"),
-)
-"""Where a text is split: after paragraphs, those that are too long after sentences, and these after so many words."""
-_HEADING = re.compile(r"#{1,6}\s.{0,100}\n*")
+# two characters of a script without spaces count as a word, and a long string as several
+_WORD = re.compile(rf"[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}}")
+_PIECE = re.compile(rf"(?>(?>{_WORD.pattern})\s*){{1,{_LONGEST}}}")
 
 
 class Snippet(NamedTuple):
@@ -144,39 +137,22 @@ def _passage(row: Row, default_id: str) -> Snippet:
 
 
 def split(text: str) -> Iterator[str]:
-    """Split a text into passages of at most about 200 words.
+    """Split a text into passages of at most 200 words.
 
-    Only white space is lost. Passages end at the end of a paragraph; paragraphs that are too long are split after a
-    sentence, or, if need be, after a word. Consecutive short paragraphs share a passage, and a Markdown heading stays
-    with the text below it.
+    Only white space is lost. Consecutive short paragraphs share a passage, and a paragraph that is too long is divided
+    after every 200 words.
     """
-    passage: list[str] = []
-    length = 0
-    for piece in _pieces(re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text.split("\n")))):
-        size = _length(piece)
-        if passage and length + size > _LONGEST:
-            heading = [passage.pop()] if _HEADING.fullmatch(passage[-1]) else []
-            if passage:
-                yield "".join(passage).strip()
-            passage, length = heading, sum(map(_length, heading))
-        passage.append(piece)
-        length += size
-    if last := "".join(passage).strip():
-        yield last
-
-
-def _length(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(text))
-
-
-def _pieces(text: str, level: int = 0) -> Iterator[str]:
-    """Split a text into pieces, each with the white space that follows it."""
-    if level == len(_ENDS) or (level and _length(text) <= _LONGEST):
-        yield text
-        return
-    ends = [end.end() for end in _ENDS[level].finditer(text)]
-    for begin, end in pairwise(dict.fromkeys([0, *ends, len(text)])):
-        yield from _pieces(text[begin:end], level + 1)
+    passage, length = "", 0
+    for paragraph in re.split(r"\n\s*\n", text):
+        for piece in _PIECE.findall(paragraph.strip()):
+            size = len(_WORD.findall(piece))
+            if passage and length + size > _LONGEST:
+                yield passage
+                passage, length = "", 0
+            passage = f"{passage}\n\n{piece.strip()}" if passage else piece.strip()
+            length += size
+    if passage:
+        yield passage
 
 
 # --- the index --------------------------------------------------------------------------------------
