@@ -1,35 +1,35 @@
 """Make this package's tasks, models, filters and metrics available in lm-eval by name.
 
 lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
-imports nothing else, and acts only when lm-eval is imported: then it does what the entry points of installed packages
-say. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
+imports nothing else, and acts only when lm-eval is imported: then it adds the package's tasks, and registers the models,
+filters and metrics of entry points. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
 `--include_path "$(halu-tasks show --path)"`.
 """
 
 import sys
 
-_GROUP = "lm_eval.tasks"
-
 
 def _add_tasks(manager):
-    """Make the index of lm-eval's own tasks hold the advertised ones too, without hiding any."""
+    """Make the index of lm-eval's own tasks hold this package's tasks too, without hiding any."""
     build = manager.TaskIndex.build
 
-    def build_with_advertised(paths, **kwargs):
+    def build_with_ours(paths, **kwargs):
         paths = list(paths)
         index = build(paths, **kwargs)
         try:
+            from halu_tasks import task_configs
+
             given = {path.resolve() for path in paths}
             own = manager.Path(manager.__file__).resolve().parent
-            for folder in _advertised(manager.Path) if own in given else ():
-                if folder.resolve() not in given:
+            for folder in map(manager.Path, task_configs.__path__):
+                if own in given and folder.resolve() not in given:
                     _merge(index, build([folder], **kwargs))
             _warn_of_unread(own)
         except Exception:
-            _log("cannot add the advertised tasks")
+            _log("cannot add the tasks of halu-tasks")
         return index
 
-    manager.TaskIndex.build = staticmethod(build_with_advertised)
+    manager.TaskIndex.build = staticmethod(build_with_ours)
 
 
 def _merge(index, added):
@@ -38,17 +38,6 @@ def _merge(index, added):
         known = index.setdefault(name, entry)
         if known is not entry and known.kind.name == entry.kind.name == "TAG":
             known.tags |= entry.tags
-
-
-def _advertised(path_type):
-    from importlib import metadata
-
-    for entry_point in metadata.entry_points(group=_GROUP):
-        try:
-            for folder in entry_point.load().__path__:
-                yield path_type(folder)
-        except Exception:
-            _log(f"cannot load the tasks advertised by {entry_point.name}")
 
 
 def _warn_of_unread(own):
