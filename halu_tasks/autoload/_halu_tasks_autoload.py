@@ -1,8 +1,8 @@
 """Make this package's tasks, models, filters and metrics available in lm-eval by name.
 
 lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
-imports nothing else, and acts only when lm-eval is imported: then it adds the package's tasks, and registers the models,
-filters and metrics of entry points. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
+imports nothing else, and acts only when lm-eval is imported: then it adds the package's tasks, and registers the
+models, filters and metrics of entry points. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
 `--include_path "$(halu-tasks show --path)"`.
 """
 
