@@ -397,21 +397,19 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         Args:
             names: The options to show, such as the `task_options` of a task.
         """
-        changed = self.changed()
-        return [
-            spec.version_tag(changed[name])
-            for name, spec in self.of_some_tasks().items()
-            if name in names and name in changed
-        ]
+        return [self.specs()[name].version_tag(value) for name, value in self._changed_of_some() if name in names]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""
+        return [name for name, _ in self._changed_of_some() if name not in names]
+
+    def _changed_of_some(self) -> list[tuple[str, Any]]:
         changed = self.changed()
-        return [name for name in self.of_some_tasks() if name in changed and name not in names]
+        return [(name, changed[name]) for name in self.of_some_tasks() if name in changed]
 
     def for_tasks(self, names: Iterable[str]) -> Options:
         """Return these options with the default for the options of some tasks that are not among `names`."""
-        return replace(self, **{name: self.of_some_tasks()[name].default for name in self.unused(names)})
+        return replace(self, **{name: self.specs()[name].default for name in self.unused(names)})
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
