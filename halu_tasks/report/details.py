@@ -23,7 +23,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.report.board import Board, Column
 from halu_tasks.report.records import Json
 from halu_tasks.results.run import Run
-from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.benchmarks.strings import places
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.kinds import Label
@@ -33,7 +33,6 @@ from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
-UNPARSED = "unparsed"
 JUDGED_ONCE = (
     "The judge's verdicts are not logged, so the other mode cannot be computed; score the replies in that mode."
 )
@@ -93,13 +92,13 @@ def write_details(board: Board, table: Path, step: Callable[[int], object]) -> l
         table: The file of the table.
         step: Called with 1 after each column.
     """
-    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.labels))
+    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.entries))
     all_details = []
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         for column in board.columns:
-            replies = {board.ids[entry]: _records(column, run) for entry, run in column.runs.items()}
+            replies = {entry.id: _records(column, run) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                rows = _rows(column, run, board.labels[entry], replies[board.ids[entry]])
+                rows = _rows(column, run, entry.label, replies[entry.id])
                 writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
             all_details.append(_details(column, replies, limit))
             step(1)

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -14,10 +14,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 import yaml
 
 from halu_tasks.report.records import Json, Report
-from halu_tasks.report.summary import summary
+from halu_tasks.scorers.answer import NO_ANSWER
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
+MAPPINGS = {"about": ("title", "created", "package", "table", "margin"), "counts": (*NO_ANSWER, "judge_failed")}
+"""The keys of the parts of records that are mappings."""
 
 
 def estimate(value: float, half: float = 0.04, top: float | None = 1.0) -> dict[str, float | None]:
@@ -51,8 +53,9 @@ def _typed(kind: Any, value: Any) -> Any:
         return tuple(value)
     if is_dataclass(kind) or hasattr(kind, "_fields"):
         kinds = get_type_hints(kind)
-        inside = {key for name in parts(kind) for key in _keys(kinds[name])}
-        made = {name: _typed(kinds[name], {key: value[key] for key in _keys(kinds[name])}) for name in parts(kind)}
+        keys = {name: getattr(kinds[name], "_fields", MAPPINGS.get(name)) for name in parts(kind)}
+        inside = {key for of_part in keys.values() for key in of_part}
+        made = {name: _typed(kinds[name], {key: value[key] for key in own}) for name, own in keys.items()}
         made |= {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
         return kind(**made)
     return value
@@ -63,18 +66,15 @@ def parts(record: Any) -> list[str]:
     return [one.name for one in fields(record) if one.metadata.get("part")] if is_dataclass(record) else []
 
 
-def _keys(part: Any) -> Sequence[str]:
-    return part._fields if hasattr(part, "_fields") else ("title", "created", "package", "table")
-
-
 def altered(record: Any, **changes: Any) -> Any:
     """The record with other values, of its own fields or of those of its parts."""
     if isinstance(record, dict):
         return record | changes
     for name in parts(record):
         part = getattr(record, name)
-        inside = {key: changes.pop(key) for key in _keys(part) if key in changes}
-        changes |= {name: part._replace(**inside)} if inside else {}
+        inside = {key: changes.pop(key) for key in getattr(part, "_fields", part) if key in changes}
+        if inside:
+            changes[name] = part | inside if isinstance(part, dict) else part._replace(**inside)
     return record._replace(**changes) if hasattr(record, "_replace") else replace(record, **changes)
 
 
@@ -112,13 +112,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
     figures += [{"group": "g0", "metric": "acc", "model": "GPT-4o", "value": 0.54}]
     pairs = [_pair(column, a, b, rng) for column in made for a, b in combinations(people, 2)]
     pairs += [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)]
-    wins = [
-        dict(zip(("first", "second"), (a["id"], b["id"]), strict=True))
-        | ({"better": 3, "worse": 1} if a["id"] < b["id"] else {"better": 1, "worse": 3})
-        | {"equal": 0, "open": columns - 4}
-        for a, b in permutations(people, 2)
-    ]
-    values = SAME["report"] | {
+    return SAME["report"] | {
         "entries": people,
         "columns": made,
         "groups": [SAME["group"] | {"columns": in_mean}],
@@ -127,10 +121,8 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
         "floors": floors,
         "published": [SAME["published"] | figure for figure in figures],
         "pairs": pairs,
-        "wins": wins,
         "why": [_why(column, people, skill, items, rng) for column in made],
     }
-    return values | {"summary": summary(from_json(values))}
 
 
 def _rank(place: int, entries: int, *, decided: bool) -> list[int] | None:
@@ -175,7 +167,7 @@ def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random)
             "source": f"results/{i}/{column['task']}/results_2026-11-20T10-12-33.json",
             "version": "1.0-sample" if column["data"] == "sample" else "1.0",
             "n": column["n"],
-            **{outcome: i % size for outcome, size in (("unparsed", 4), ("abstained", 3), ("empty", 2))},
+            **{outcome: i % size for outcome, size in zip(NO_ANSWER, (4, 3, 2), strict=True)},
             "judge_failed": i % 3 if judged else None,
             "metrics": metrics,
             "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,

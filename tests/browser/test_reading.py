@@ -320,8 +320,7 @@ def test_all_of_it_is_there_without_scripts(opened: Any) -> None:
 
 def test_an_empty_report_is_a_page(opened: Any) -> None:
     parts = {name: [] for name, value in model_json(1, 1).items() if isinstance(value, list)}
-    told = {"title": "Nothing", "created": "", "package": "halu-tasks", "table": "items.parquet", "rule": ""}
-    told |= {"margin": None}
+    told = {"title": "Nothing", "created": "", "package": "halu-tasks", "table": "items.parquet", "margin": None}
     found = opened(from_json(parts | told))
     assert "no result" in found.page.locator("main").inner_text()
     found.quiet()

@@ -12,11 +12,11 @@ import pytest
 from report_model import altered, from_json, model, model_json, with_texts
 
 from halu_tasks.report.details import text_limit, titles
-from halu_tasks.report.page import leaderboard, markdown, pairs_by_entries, render, verdict
+from halu_tasks.report.page import floors, markdown, pairs_by_entries, published, ranked, render, verdict
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, p_value, plain, rank, segments
-from halu_tasks.results.comparability import Entry, different_settings, labels_of, possible_duplicates, short_names
+from halu_tasks.results.comparability import Entry, different_settings, labelled, possible_duplicates, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import escaped
 
@@ -126,8 +126,9 @@ def test_labels_are_short_and_stay_distinct() -> None:
     }
     assert set(short_names(["/data/a/step-1", "/data/b/step-1"]).values()) == {"a/step-1", "b/step-1"}
     assert set(short_names(["a/b", "b"]).values()) == {"a/b", "b"}
-    entry = Entry("hf/m", "lm-eval", "plain prompt", (("chat_template", "ab" * 32),), ())
-    assert set(labels_of([entry, replace(entry, settings=())]).values()) == {"m (chat_template=abababab)", "m"}
+    entry = Entry("hf/m", "lm-eval", "plain prompt", {"chat_template": "ab" * 32}, {})
+    labels = [one.label for one in labelled([entry, replace(entry, settings={})])]
+    assert labels == ["m (chat_template=abababab)", "m"]
 
 
 def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
@@ -316,7 +317,6 @@ def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summa
     first, *others = whole.columns
     first = replace(first, condition=first.condition._replace(n=180, epochs=3, of=6006))
     part = replace(whole, columns=[first, *others])
-    part = replace(part, summary=summary(part))
     assert sentences(part, "part of the items") == [
         "The figures of 1 of 3 tasks rest on only part of the items (a limit, or replies to some items only): "
         "refact_judgment_comparative (60 of 2,002)."
@@ -344,8 +344,8 @@ def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
 def test_a_missing_number_of_items_is_explained() -> None:
     report = model(2, 1, apart=False)
     why = "the difference is the same in all clusters"
-    pairs = [replace(row, items_needed=None, not_estimated=why) for row in report.comparison.pairs]
-    report = altered(report, pairs=pairs)
+    pairs = [replace(row, items_needed=None, not_estimated=why) for row in report.pairs]
+    report = replace(report, pairs=pairs)
     assert f"not estimated: {why}" in re.sub("<[^>]*>", "", render(report)) and f"– ({why}) |" in markdown(report)
 
 
@@ -362,8 +362,8 @@ def test_bins_of_a_calibration_stand_under_their_heads() -> None:
 
 
 def test_compared_entries_with_different_generation_settings_are_found() -> None:
-    one = Entry("a", "Inspect", "plain prompt", (("max_tokens", "8"), ("chat_template", "ab")), ())
-    two, other = replace(one, model="b", settings=()), replace(one, model="c")
+    one = Entry("a", "Inspect", "plain prompt", {"max_tokens": "8", "chat_template": "ab"}, {})
+    two, other = replace(one, model="b", settings={}), replace(one, model="c")
     assert different_settings([[one, two, other], [one, two]]) == {"max_tokens": {one: "8", other: "8", two: None}}
     assert different_settings([[one, other], [two]]) == {}
     assert different_settings([[one, replace(two, method="method unknown")]]) == {}
@@ -372,14 +372,13 @@ def test_compared_entries_with_different_generation_settings_are_found() -> None
 def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not_sort_the_rows() -> None:
     report = model(3, 3, apart=False)
     # only the first entry has the mean
-    report = replace(report, group_results=[mean for mean in report.group_results if mean.entry == "e0"])
+    report = replace(report, group_results=[mean._replace(rank=None) for mean in report.group_results[:1]])
     places = report.heads(report.groups, report.columns)
     assert [place.id for place in places] == ["c0", "c1", "c2", "g0"]
     best = sorted(report.results[:3], key=lambda result: -result.metrics["acc"].value)
     labels = [report.labels[result.entry] for result in best]
-    rows = leaderboard(report, places)
-    assert [row.label for row in rows][:3] == labels
-    assert [row.kind for row in rows] == ["entry"] * 3 + ["floor"] * 3 + ["published"] * 2
+    assert [entry.label for entry in ranked(report, places)] == labels
+    assert (len(floors(report, places)), len(published(report, places))) == (3, 2)
     text = markdown(report).partition("## Leaderboard")[2].splitlines()
     head, _, *lines = [line for line in text if line.startswith("|")]
     assert head.split(" | ")[1].startswith(escaped(report.columns[0].title))
@@ -403,10 +402,10 @@ def test_the_pair_table_says_what_each_figure_is_of() -> None:
 
 
 def test_models_of_two_harnesses_with_the_same_last_part_of_the_name_may_be_the_same() -> None:
-    one = Entry("openai-api/local/m", "Inspect", "plain prompt", (), ())
-    other = replace(one, model="m", harness="lm-eval", settings=(("chat_template", "ab" * 32),))
+    one = Entry("openai-api/local/m", "Inspect", "plain prompt", {}, {})
+    other = replace(one, model="m", harness="lm-eval", settings={"chat_template": "ab" * 32})
     assert possible_duplicates([one, other]) == [(one, other)]
-    for change in ({"harness": "Inspect"}, {"model": "m2"}, {"settings": (("top_p", "1"),)}, {"method": "self_refine"}):
+    for change in ({"harness": "Inspect"}, {"model": "m2"}, {"settings": {"top_p": "1"}}, {"method": "self_refine"}):
         assert possible_duplicates([one, replace(other, **change)]) == []
 
 

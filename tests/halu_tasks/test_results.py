@@ -22,12 +22,15 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import Board, board
+from halu_tasks.report.page import as_json as to_json
 from halu_tasks.report.page import markdown, render
 from halu_tasks.report.records import Report
+from halu_tasks.report.summary import rule, summary
 from halu_tasks.report.write import compare
 from halu_tasks.results.comparability import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.yaml_files import task_configs
 from halu_tasks.text.figures import escaped
@@ -86,7 +89,7 @@ def report_on(runs: Sequence[Run], folder: Path) -> Report:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    return json.loads(json.dumps(report.as_json()), parse_constant=no_constant)
+    return json.loads(json.dumps(to_json(report)), parse_constant=no_constant)
 
 
 def assembled(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
@@ -435,7 +438,7 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
         run_of(model="other"),
     ]
     found = board(runs)
-    assert list(found.labels.values()) == [
+    assert [entry.label for entry in found.entries] == [
         "m (Inspect, factored_verification:how=reasoned, helper=h)",
         "m (Inspect)",
         "m (Inspect, temperature=0.7)",
@@ -515,18 +518,18 @@ def test_a_report_says_in_which_analyses_its_differences_were_tested(tmp_path: P
     )
     two = "two analyses, of the 3 differences between models on main tasks and group means and of the difference"
     for runs, told in ((main, f"{one}claim in it is at most 5%"), ([*main, *apart], two)):
-        rule = report_on(runs, tmp_path).comparison.rule
-        assert rule.startswith("“Better”, “open” and ranks come from ") and told in rule
+        told_rule = rule(report_on(runs, tmp_path))
+        assert told_rule.startswith("“Better”, “open” and ranks come from ") and told in told_rule
 
 
 def test_one_model_in_two_harnesses_is_pointed_out(tmp_path: Path) -> None:
     runs = [run_of(model="openai-api/local/m"), run_of(model="m", harness="lm-eval 0.4.13"), run_of(model="n")]
     report = report_on(runs, tmp_path)
-    (note,) = report.remarks.notes
+    (note,) = report.notes
     assert note.startswith("m (lm-eval) and openai-api/local/m (Inspect) may be the same model.")
     assert "pass the results of one harness" in note
     assert escaped(note) in markdown(report) and "may be the same model" in render(report)
-    assert report_on([runs[0], runs[2]], tmp_path).remarks.notes == []
+    assert report_on([runs[0], runs[2]], tmp_path).notes == []
 
 
 def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the_judge_has_a_role(
@@ -535,13 +538,14 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance=replace(run.provenance, options={"judge": None}))
     (cell,) = report_on([run], tmp_path).results
-    assert cell.judge_failed == 0 and "judge_failed" not in cell.metrics and cell.empty == cell.n == 24
+    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "judge_failed": 0}
+    assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
     scores = [replace(own.score, measurements={**own.score.measurements, **judged}) for own in run.answers]
     answers = [own._replace(score=score) for own, score in zip(run.answers, scores, strict=True)]
     (cell,) = report_on([replace(run, answers=answers)], tmp_path).results
     # sentences, of which there are eight in a summary
-    assert cell.judge_failed == 2 * 24 and cell.metrics["judge_failed"].value == 0.25
+    assert cell.counts["judge_failed"] == 2 * 24 and cell.metrics["judge_failed"].value == 0.25
 
 
 def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_apart(
@@ -562,7 +566,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
         answers[number] = answers[number]._replace(score=score)
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
     report = report_on(runs, tmp_path)
-    counts = [(cell.unparsed, cell.abstained, cell.empty) for cell in report.results]
+    counts = [tuple(cell.counts[name] for name in NO_ANSWER) for cell in report.results]
     assert counts == [(1, 1, 1), (0, 0, 0)]
     text, html = markdown(report), render(report)
     assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
@@ -580,7 +584,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     assert re.search(r"answer <i>nothing</i>[^<]* · reason: <bdi[^>]*>the judge saw nothing", html)
     assert rows[run.answers[4].item.id]["answer"] == "[]"
     compared = compare({"a": runs})
-    assert [(own.unparsed, own.abstained, own.empty) for own in compared.results] == counts
+    assert [tuple(own.counts[name] for name in NO_ANSWER) for own in compared.results] == counts
     print_pairs(compared, [], json=False)
     head, *_ = (line for line in capsys.readouterr().out.splitlines() if line.startswith("model  "))
     assert head.split()[-4:] == ["n", "unparsed", "abstained", "empty"]
@@ -598,7 +602,7 @@ def test_runs_are_told_apart_by_what_differs() -> None:
     assert Entry.of(runs[0]).distinctions() == ["Inspect", "temperature=0", "top_p=1"]
     # the same model on two days
     later = {day: [run_of(id=day, wrong=wrong)] for day, wrong in (("one", 0), ("two", 8))}
-    (pair,) = (report := compare(later)).comparison.pairs
+    (pair,) = (report := compare(later)).pairs
     assert list(report.labels.values()) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
 
 
@@ -609,8 +613,8 @@ def test_tasks_are_compared_one_by_one_and_what_one_side_lacks_is_named() -> Non
     }
     report = compare(sides)
     assert [column.task for column in report.columns] == [HALUEVAL, CORRECTION]
-    assert [report.places[pair.place].title for pair in report.comparison.pairs] == [HALUEVAL, CORRECTION]
-    assert [pair.difference.value for pair in report.comparison.pairs] == [pytest.approx(8 / 52), 0.5]
+    assert [report.places[pair.place].title for pair in report.pairs] == [HALUEVAL, CORRECTION]
+    assert [pair.difference.value for pair in report.pairs] == [pytest.approx(8 / 52), 0.5]
     with pytest.raises(DataError, match=r"nothing can be compared: .* it is of the task"):
         compare({"a": sides["a"][1:], "b": [*sides["b"][:1], run_of("factchd", model="b")]})
 
@@ -666,19 +670,19 @@ def test_a_note_says_which_compared_entries_have_different_generation_settings(t
         "Entries that are compared have different generation settings: max_tokens is 8 for tiny and the task’s own for "
     )
     report = report_on(runs, tmp_path)
-    assert report.remarks.notes == [f"{told}toy"]
+    assert report.notes == [f"{told}toy"]
     assert f"{told}toy." in re.sub("<[^>]*>", "", render(report)) and escaped(f"{told}toy") in markdown(report)
-    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).remarks.notes
+    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).notes
     assert note == f"{told}4 entries"
     # they are not compared, as their items differ
-    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).remarks.notes == []
+    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).notes == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "why"), [(16, "the difference is the same in all clusters"), (0, "the difference is 0"), (8, "")]
 )
 def test_the_number_of_items_needed_is_missing_only_with_a_reason(wrong: int, why: str, tmp_path: Path) -> None:
-    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).comparison.pairs
+    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).pairs
     assert (pair.not_estimated, pair.items_needed is None) == (why, bool(why))
 
 
@@ -688,7 +692,7 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
     assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
     text = markdown(report)
     assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot, 4 of 16 items)" in text
-    (partial,) = (sentence for sentence in report.summary if "part of the items" in sentence)
+    (partial,) = (sentence for sentence in summary(report) if "part of the items" in sentence)
     assert partial.startswith("The figures of the task rest on") and partial.endswith(f"{CORRECTION} (4 of 16).")
 
 
