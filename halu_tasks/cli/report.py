@@ -15,7 +15,6 @@ from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
 
 if TYPE_CHECKING:
-    from halu_tasks.exports.common import ExportOutcome
     from halu_tasks.report.records import EntryPair, Report, ReportColumn
     from halu_tasks.scorers.statistics.planning import Variances
 
@@ -240,7 +239,7 @@ def eee(
     from halu_tasks.exports.every_eval_ever import export_eee
 
     publisher = {"organization": organization, "relationship": relationship}
-    return _print_files(export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
+    return _print_files(*export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
 
 
 def hub(
@@ -267,7 +266,7 @@ def hub(
 
     ids, datasets = _ids(model_id, "--model-id"), _ids(dataset, "--dataset")
     written = export_hub(results, output.expanduser(), ids, warn, datasets=datasets, source=source, partial=partial)
-    return _print_files(written)
+    return _print_files(*written)
 
 
 def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
@@ -287,13 +286,11 @@ def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
     return ids
 
 
-def _print_files(outcome: ExportOutcome) -> int:
-    """Print the files of an export, and what they lack; return the exit status."""
-    for note in outcome.notes:
-        warn(note)
-    for file in outcome.files:
+def _print_files(files: Sequence[Path], incomplete: bool) -> int:
+    """Print the files of an export; return the exit status."""
+    for file in files:
         print(file)
-    return EXIT_PARTIAL if outcome.incomplete else 0
+    return EXIT_PARTIAL if incomplete else 0
 
 
 def verdicts(

@@ -25,15 +25,13 @@ from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
 from halu_tasks.exports.common import (
-    ExportOutcome,
     PublicRun,
-    RunFigure,
     Warn,
     each,
-    outcome,
     read_public,
     write_new,
 )
+from halu_tasks.scorers.answer import EMPTY, UNPARSED
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.tasks import Evaluation, build, task_named
 
@@ -56,24 +54,27 @@ def export_hub(
     datasets: Mapping[str, str] | None = None,
     source: str | None = None,
     partial: bool = False,
-) -> ExportOutcome:
+) -> tuple[list[Path], bool]:
     """Write results as community evals, and the datasets of builds as benchmarks.
 
     Args:
         paths: Results, folders that contain some, and folders of builds.
         folder: Where to write, created if necessary.
         models: The ids of models by their name in the results.
-        warn: Called with a message for each result that is not exported, or whose replies say little about the model.
+        warn: Called with a message for each result that is not exported, or lacks something.
         datasets: The datasets of the Hub with the leaderboards, `OWNER/NAME`, by benchmark.
         source: An address where the results are published in full.
         partial: Whether to export results on a part of the items.
+
+    Returns:
+        The files, and whether results could not be read or exported.
 
     Raises:
         DataError: There are no results, or none can be exported.
         UsageError: A name in `models` is not in the results.
     """
     builds = {path: build for path in paths if (build := build_folder(Path(path).expanduser()))}
-    files, notes, incomplete = [], [], False
+    files, incomplete = [], False
     for path, build_path in builds.items():
         try:
             file, left_out = write_benchmark(build_path, folder / "datasets" / build_path.resolve().name)
@@ -82,15 +83,18 @@ def export_hub(
             warn(f"not exported: {path}: {str(error).removeprefix(f'{build_path}: ')}")
         else:
             files.append(file)
-            notes += [f"{file}: lacks {reason}" for reason in left_out]
+            for reason in left_out:
+                warn(f"{file}: lacks {reason}")
     results = [path for path in paths if path not in builds]
     if not results:
-        return outcome(files, notes, incomplete)
+        if not files:
+            raise DataError("no result was exported")
+        return files, incomplete
     runs, unread = read_public(results, models, warn)
 
     def entry(public: PublicRun) -> tuple[Path, EvalResultEntry]:
         _check_publishable(public, partial=partial)
-        path = folder / "models" / public.model.folders / ".eval_results" / f"{public.run.task}.yaml"
+        path = folder / "models" / public.folders / ".eval_results" / f"{public.run.task}.yaml"
         return path, _entry(public, datasets or {}, source)
 
     entries, failed = each(runs, entry, warn)
@@ -98,7 +102,7 @@ def export_hub(
     for place, one in entries:
         by_file.setdefault(place, []).append(one)
     write_new({place: _entries_yaml(own) for place, own in by_file.items()})
-    return outcome([*files, *by_file], notes, incomplete or unread or failed)
+    return [*files, *by_file], incomplete or unread or failed
 
 
 # --- community evals --------------------------------------------------------------------------------
@@ -135,10 +139,9 @@ def _entry(public: PublicRun, datasets: Mapping[str, str], source: str | None) -
         raise DataError(
             f"its data are not from the Hub; name the dataset with the leaderboard: --dataset {benchmark}=OWNER/NAME"
         )
-    headline = public.figures.get(next(iter(public.metrics)))
-    candidates = [figure for figure in (headline, public.figures.get("acc")) if figure]
-    figure = next((figure for figure in candidates if figure.direction == "higher"), None)
-    if figure is None:
+    candidates = [name for name in (next(iter(public.metrics)), "acc") if name in public.figures]
+    metric = next((name for name in candidates if public.direction(name) == "higher"), None)
+    if metric is None:
         needs = " without a judge" if run.benchmark_task.judged and not run.judge else ""
         raise DataError(f"has no figure{needs} of which higher values are better")
     # a branch or tag is no revision that stays
@@ -146,24 +149,25 @@ def _entry(public: PublicRun, datasets: Mapping[str, str], source: str | None) -
     return EvalResultEntry(
         dataset_id=dataset,
         task_id=run.task,
-        value=figure.estimate.value,
+        value=public.figures[metric].value,
         dataset_revision=revision if revision and _REVISION.fullmatch(revision) else None,
         date=run.completed or run.created,
         source_url=source,
-        notes=_notes(public, figure, headline),
+        notes=_notes(public, metric),
     )
 
 
-def _notes(public: PublicRun, figure: RunFigure, headline: RunFigure | None) -> str:
+def _notes(public: PublicRun, metric: str) -> str:
     """Return what an entry has no other place for, as `name=value` separated by semicolons."""
     run, provenance = public.run, public.run.provenance
-    n = f"{figure.replies} of {run.expected_replies}" if len(run.scores) < run.expected_replies else figure.replies
-    notes: dict[str, Any] = {"metric": figure.metric.name, **_figure_notes("", figure)}
-    notes |= {"n": n, "clusters": figure.clusters}
-    notes |= {name: count / len(run.scores) for name, count in run.outcomes.items() if name in ("unparsed", "empty")}
-    if headline and headline.metric.name != figure.metric.name:
-        notes |= {"headline": headline.metric.name, "headline_value": headline.estimate.value}
-        notes |= _figure_notes("headline_", headline)
+    n, clusters = public.counts(metric)
+    of = f"{n} of {run.expected_replies}" if len(run.scores) < run.expected_replies else n
+    notes: dict[str, Any] = {"metric": metric, **_figure_notes("", public, metric), "n": of, "clusters": clusters}
+    notes |= {name: count / len(run.scores) for name, count in run.outcomes.items() if name in (UNPARSED, EMPTY)}
+    headline = next(iter(public.metrics))
+    if headline != metric and headline in public.figures:
+        notes |= {"headline": headline, "headline_value": public.figures[headline].value}
+        notes |= _figure_notes("headline_", public, headline)
     notes |= {
         "version": run.version,
         "scoring": run.scoring,
@@ -178,10 +182,10 @@ def _notes(public: PublicRun, figure: RunFigure, headline: RunFigure | None) -> 
     return "; ".join(f"{name}={_text(value)}" for name, value in notes.items() if value not in (None, ""))
 
 
-def _figure_notes(prefix: str, figure: RunFigure) -> dict[str, Any]:
-    estimate = figure.estimate
+def _figure_notes(prefix: str, public: PublicRun, metric: str) -> dict[str, Any]:
+    estimate = public.figures[metric]
     interval = None if estimate.low is None else f"{estimate.low!r}..{estimate.high!r}"
-    values = {"better": figure.direction, "interval95": interval, "stderr": estimate.stderr}
+    values = {"better": public.direction(metric), "interval95": interval, "stderr": estimate.stderr}
     return {f"{prefix}{name}": value for name, value in values.items()}
 
 
