@@ -192,14 +192,14 @@ def plan(
         flag = f"--{next(iter(assumptions)).replace('_', '-')}"
         raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
     else:
-        pilot = read_pilot(results, metric, warn)
+        pilot, own, available = read_pilot(results, metric, warn)
         if difference or calls:
-            variances = of_pilot(pilot, correlation)
-            items = items or pilot.available
+            variances = of_pilot(own, len(pilot["sources"]), correlation)
+            items = items or available
     planned = plan_of(variances, power, difference=difference, calls=calls, available=items) if variances else None
     print_record(
         {
-            "pilot": pilot.record if pilot else None,
+            "pilot": pilot,
             "assumptions": {**assumptions, "correlation": correlation},
             "plan": planned,
         },
@@ -310,17 +310,12 @@ def verdicts(
     """
     from halu_tasks.results.reference import draw_verdicts
 
-    drawn = draw_verdicts(results, sample, seed, output)
-    rows = [
-        {"model": d.model, "task": d.task, "verdicts": d.verdicts, "replies": f"{d.replies:,} of {d.of:,}"}
-        for d in drawn
-    ]
-    print(table(rows))
+    drawn, warnings = draw_verdicts(results, sample, seed, output)
+    print(table(drawn))
     print(
         f"\nwrite yes or no in 'label' of {output} and your name in 'by', then: "
         f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
     )
-    warnings = [each.warning for each in drawn if each.warning]
     for warning in warnings:
         warn(warning)
     return EXIT_PARTIAL if warnings else 0
