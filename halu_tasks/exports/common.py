@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import filecmp
 import math
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -255,28 +253,16 @@ def _sources(runs: Sequence[Run]) -> str:
     return f"{first} and {len(others):,} more" if others else first
 
 
-def write_new(contents: Mapping[Path, str | Path]) -> None:
+def write_new(contents: Mapping[Path, bytes]) -> None:
     """Write files, in order, unless one of them exists and differs.
-
-    Args:
-        contents: The text of each file, or the file to copy.
 
     Raises:
         DataError: One of them does, in which case none is written; or a file cannot be written.
     """
     for path, content in contents.items():
-        if path.exists() and not (path.is_file() and _is_same(path, content)):
+        if path.exists() and not (path.is_file() and path.read_bytes() == content):
             raise DataError(f"{path}: exists and differs; choose another folder with -o, or remove the file")
     for path, content in contents.items():
         create_folder(path.parent)
         with atomic_path(path) as partial:
-            if isinstance(content, Path):
-                shutil.copyfile(content, partial)
-            else:
-                partial.write_bytes(content.encode())
-
-
-def _is_same(path: Path, content: str | Path) -> bool:
-    if isinstance(content, Path):
-        return filecmp.cmp(content, path, shallow=False)
-    return path.read_bytes() == content.encode()
+            partial.write_bytes(content)

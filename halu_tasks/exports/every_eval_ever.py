@@ -86,16 +86,16 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str]) ->
     record = _record(public, publisher, identity)
     rows = _rows(public, record["evaluation_id"])
     unjudged = len(run.answers) - len(rows)
-    files: dict[Path, str | Path] = {}
+    files: dict[Path, bytes] = {}
     if rows:
         # lone surrogates, which a model's reply can contain, cannot be written
-        text = "".join(json_line(row, allow_nan=False) + "\n" for row in rows).encode("utf-8", "replace").decode()
-        files[folder / f"{place}_samples.jsonl"] = text
+        content = "".join(json_line(row, allow_nan=False) + "\n" for row in rows).encode("utf-8", "replace")
+        files[folder / f"{place}_samples.jsonl"] = content
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
             "file_path": f"{place}_samples.jsonl",
             "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode()).hexdigest(),
+            "checksum": hashlib.sha256(content).hexdigest(),
             "total_rows": len(rows),
             "additional_details": _strings(
                 score_of=rows[0]["evaluation_result_id"], replies_without_a_verdict=unjudged
@@ -103,7 +103,7 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str]) ->
         }
     path = folder / f"{place}.json"
     # the record comes last: it refers to the replies
-    files[path] = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    files[path] = (json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     write_new(files)
     return path, unjudged, len(run.answers)
 

@@ -195,14 +195,14 @@ def _text(value: Any) -> str:
     return value if plain else json.dumps(value, sort_keys=True, default=str).replace(";", "\\u003b")
 
 
-def _entries_yaml(entries: Sequence[EvalResultEntry]) -> str:
+def _entries_yaml(entries: Sequence[EvalResultEntry]) -> bytes:
     from huggingface_hub import eval_result_entries_to_yaml
 
     return _yaml(eval_result_entries_to_yaml(list(entries)), width=1_000_000)
 
 
-def _yaml(content: Any, width: int = 120) -> str:
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width))
+def _yaml(content: Any, width: int = 120) -> bytes:
+    return bytes(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width, encoding="utf-8"))
 
 
 # --- benchmarks -------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
     if not (dataset / CARD).is_file():
         raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks build collect {path}")
     tasks, left_out = [], []
-    rows: dict[Path, str | Path] = {}
+    rows: dict[Path, bytes] = {}
     configs = []
     for name in tasks_on(folder.pipeline.benchmark, dataset_rows(dataset)):
         if task_named(name).prompts.shots:
@@ -243,7 +243,7 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
             {"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}
             for item, target in zip(evaluation.items, targets, strict=True)
         ]
-        rows[place / file] = "".join(json_line(line) + "\n" for line in lines)
+        rows[place / file] = "".join(json_line(line) + "\n" for line in lines).encode()
         configs.append({"config_name": name, "data_files": [{"split": "test", "path": file}]})
     if not tasks:
         raise DataError(f"{path}: no task on this dataset can be run on the Hub ({'; '.join(left_out) or 'none'})")
@@ -260,9 +260,9 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
     front["configs"] = [*front.get("configs", []), *configs]
     others = [file for file in sorted(dataset.iterdir()) if file.is_file() and file.name != CARD]
     write_new(
-        {place / file.name: file for file in others}
+        {place / file.name: file.read_bytes() for file in others}
         | rows
-        | {place / CARD: f"---\n{_yaml(front)}---\n" + _FRONT.sub("", card, count=1)}
+        | {place / CARD: b"---\n" + _yaml(front) + b"---\n" + _FRONT.sub("", card, count=1).encode()}
         | {place / EVAL: _yaml(content | {"tasks": tasks})}
     )
     return place / EVAL, left_out

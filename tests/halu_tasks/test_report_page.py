@@ -132,10 +132,8 @@ def test_labels_are_short_and_stay_distinct() -> None:
 
 
 def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
-    for label in ("Question: ", "问题："):
-        asked = {str(i): f"Task:\n{label}Why {i}?\nAnswer: because" for i in range(3)}
-        assert titles(asked) == {"0": "Why 0?", "1": "Why 1?", "2": "Why 2?"}
-    assert titles({"1": "Question: Why?"}) == {"1": "Question: Why?"}
+    asked = {str(i): f"Task:\nWhy {i}?\nAnswer: because" for i in range(3)}
+    assert titles(asked) == {"0": "Why 0?", "1": "Why 1?", "2": "Why 2?"}
     assert titles({"1": "", "2": ""}) == {"1": "", "2": ""}
     assert len(titles({"1": "a" * 999, "2": "b"})["1"]) == 140
 
