@@ -6,7 +6,6 @@ import base64
 import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from functools import cache
 from math import ceil, floor, inf, isfinite, log10
 from pathlib import Path
@@ -77,12 +76,11 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def pairs_by_entries(report: Report) -> dict[tuple[str, str], list[EntryPair]]:
-    """Group the differences by the ids of both entries, with main groups and columns first."""
+    """Group the differences by the ids of both entries."""
     grouped: dict[tuple[str, str], list[EntryPair]] = {}
-    for pair in sorted(report.pairs, key=lambda pair: not report.places[pair.place].main):
+    for pair in report.pairs:
         grouped.setdefault((pair.first, pair.second), []).append(pair)
-    order = {entry: number for number, entry in enumerate(report.labels)}
-    return dict(sorted(grouped.items(), key=lambda one: (order[one[0][0]], order[one[0][1]])))
+    return grouped
 
 
 def notes_on(columns: Iterable[ReportColumn]) -> dict[str, list[ReportColumn]]:
@@ -230,14 +228,6 @@ def _file(name: str) -> str:
     return (_HERE / name).read_text("utf-8").replace("\r\n", "\n")
 
 
-def _date(value: str) -> str:
-    """Format an ISO 8601 time as date and time; other values are shown unchanged."""
-    try:
-        return datetime.fromisoformat(value).strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return text.plain(value, text.NAME)
-
-
 _SHARED: dict[str, Any] = {
     "ranked": ranked,
     "notes_on": notes_on,
@@ -267,9 +257,9 @@ def _environment() -> Environment:
         "number": text.number,
         "count": text.count,
         "percent": text.percent,
-        "p": text.p_value,
+        "p": format_p_value,
         "rank": text.rank,
-        "date": _date,
+        "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
     environment.filters.update(filters)
     functions = (text.interval, text.defined, text.marked, interval_plot, floors, published, verdict, scale, bar)

@@ -111,11 +111,8 @@ def _partial(report: Report) -> Iterator[str]:
     sizes = [(column.title, *report.items_answered(column)) for column in columns]
     parts = [f"{title} ({n:,} of {of:,})" for title, n, of in sizes if n < of]
     if parts:
-        tasks = f"{len(parts)} of {len(columns)} tasks"
-        if len(parts) == len(columns):
-            tasks = f"all {len(columns)} tasks" if len(columns) > 1 else "the task"
-        which = f": {joined(parts)}" if len(parts) <= _LISTED else ""
-        yield f"The figures of {tasks} rest on only part of the items (a limit, or replies to some items only){which}."
+        which = joined(parts) if len(parts) <= _LISTED else f"{len(parts)} of {len(columns)} tasks"
+        yield f"Figures rest on only part of the items (a limit, or replies to some items only) on {which}."
 
 
 def _open(report: Report, places: Sequence[Place]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from halu_tasks.text.figures import NONE, format_interval, format_p_value
+from halu_tasks.text.figures import NONE, format_interval
 
 NAME = 80
 """Maximum length in characters of a name: of a model, a task, an item or a file."""
@@ -191,11 +191,6 @@ def percent(value: float) -> str:
 def count(value: Any) -> str:
     """Format a count with commas as thousands separators."""
     return f"{value:,.0f}" if defined(value) else NONE
-
-
-def p_value(value: float | None) -> str:
-    """Format a p value with three decimals, or as less than 0.001."""
-    return format_p_value(value).replace("<", "<\u202f")
 
 
 def rank(span: tuple[int, int]) -> str:

@@ -223,19 +223,9 @@ def last_part(model: str) -> str:
 
 
 def short_names(models: Collection[str]) -> dict[str, str]:
-    """Shorten the names of models to what follows the last slash, or the slash that all names have in common.
-
-    Args:
-        models: All names, such as `openai/gpt-4o-mini` or a folder. They stay distinct.
-    """
+    """Shorten the names of models to what follows the last slash, if they stay distinct."""
     last = {model: last_part(model) for model in models}
-    if all(last.values()) and len(set(last.values())) == len(last):
-        return last
-    folders = [model.split("/")[:-1] for model in models]
-    common = 0
-    while all(len(parts) > common and parts[common] == folders[0][common] for parts in folders):
-        common += 1
-    return {model: "/".join(model.split("/")[common:]) for model in models}
+    return last if all(last.values()) and len(set(last.values())) == len(last) else {model: model for model in models}
 
 
 def labelled(entries: Sequence[Entry], *, among_all: bool = False) -> list[Entry]:

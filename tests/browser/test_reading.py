@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -85,29 +84,6 @@ def test_conditions_and_runs_are_closed_until_they_are_opened(opened: Any) -> No
         assert text in table.inner_text()
     assert "2,002" in page.locator("#leaderboard details.more .inside").first.inner_text()
     assert "1 unparsed" in page.locator("#all-runs .inside").inner_text()
-
-
-def test_the_summary_says_what_the_ranks_say(opened: Any) -> None:
-    report = model(6, 8)
-    page = opened(report).page
-    decided, undecided, *_, apart = page.locator("#summary p").all_inner_texts()
-    titles = page.locator("#leaderboard thead").first.locator("th .sort").all_inner_texts()[1:]
-    leaders: dict[str, str] = {}
-    for row in page.locator("#leaderboard .board").first.locator("tr.entry").all():
-        cells = row.locator("td").all_inner_texts()
-        for title, cell in zip(titles, cells, strict=True):
-            if "rank 1" in cell.split("\n"):
-                leaders[title] = row.locator(".label").inner_text()
-    assert len(leaders) > 2
-    claims = {part.split(" leads on ")[0]: part.split(" leads on ")[1] for part in decided.split(". ")[0].split("; ")}
-    for title in titles:
-        name = f"the mean of {title}" if title == "refact acc" else title
-        assert (
-            {who for who, what in claims.items() if name in what} == {leaders[title]} & set(leaders.values())
-            if (title in leaders)
-            else name in undecided
-        )
-    assert apart == "1 result column is not comparable with these and shown apart."
 
 
 @pytest.mark.parametrize(("entries", "columns"), [(3, 5), (10, 8)])
@@ -275,29 +251,8 @@ def test_the_keyboard_reaches_everything(opened: Any) -> None:
     assert {"theme", "show-floors", "sort", "first", "f-text"} <= reached
 
 
-@pytest.mark.parametrize(("entries", "columns"), [(3, 4)])
-def test_on_paper_the_leaderboard_is_whole(opened: Any, entries: int, columns: int) -> None:
-    pypdf = pytest.importorskip("pypdf")
-    page = opened(model(entries, columns, items=0)).page
-    document = pypdf.PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
-    assert len(document.pages) > 2
-    box = document.pages[0].mediabox
-    assert box.width > box.height
-    text = " ".join("".join(part.extract_text() for part in document.pages).split())
-    for told in (
-        "gemma-3-27b-it",
-        "refact_",
-        "clustered intervals",
-        "leads on",
-        "rank 1",
-        "strict scoring, version 1",
-        "Pairwise",
-        "By type",
-        "Adjusted p",
-    ):
-        assert told in text
-    assert "Dark" not in text
-    # no table is wider than the sheet
+def test_on_paper_no_table_is_wider_than_the_sheet(opened: Any) -> None:
+    page = opened(model(3, 4, items=0)).page
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 1032, "height": 700})
     assert sideways(page) <= 0

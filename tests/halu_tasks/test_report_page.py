@@ -15,8 +15,8 @@ from halu_tasks.report.details import text_limit, titles
 from halu_tasks.report.page import floors, markdown, pairs_by_entries, published, ranked, render, verdict
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
-from halu_tasks.report.text import block, characters, count, marked, name, number, p_value, plain, rank, segments
-from halu_tasks.results.comparability import Entry, different_settings, labelled, possible_duplicates, short_names
+from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
+from halu_tasks.results.comparability import Entry, labelled, possible_duplicates, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import escaped
 
@@ -80,7 +80,6 @@ def test_numbers() -> None:
         *("0.500", "−0.250", "12.3", "–", "–", "0.000")
     ]
     assert [number(x, True) for x in (0.5, -0.5, 0.0)] == ["+0.500", "−0.500", "0.000"]
-    assert [p_value(p) for p in (0.0123, 0.00001, None)] == ["0.012", "<\u202f0.001", "–"]
     assert [rank(span) for span in ((1, 3), (2, 2))] == ["1–3", "2"]
     assert count(16713) == "16,713"
 
@@ -124,7 +123,6 @@ def test_labels_are_short_and_stay_distinct() -> None:
         "openai/gpt-4o": "gpt-4o",
         "openai/gpt-4o-mini": "gpt-4o-mini",
     }
-    assert set(short_names(["/data/a/step-1", "/data/b/step-1"]).values()) == {"a/step-1", "b/step-1"}
     assert set(short_names(["a/b", "b"]).values()) == {"a/b", "b"}
     entry = Entry("hf/m", "lm-eval", "plain prompt", {"chat_template": "ab" * 32}, {})
     labels = [one.label for one in labelled([entry, replace(entry, settings={})])]
@@ -212,24 +210,6 @@ def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
     assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
 
 
-@pytest.mark.slow
-def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
-    report = with_ranks(model(10, 8, apart=False), {})
-    low = {(entry.id, column.id): (0.1, 0.05, 0.2) for entry in report.entries for column in report.columns}
-    some = low | {(f"e{i}", f"c{i}"): (0.9, 0.8, 0.95) for i in range(8)}
-    led = {f"c{i}": f"e{i}" for i in (0, 1, 2, 4, 5, 7)}
-    unread = replace(report, results=[altered(result, unparsed=2000) for result in report.results])
-    for many, told in (
-        (with_figures(report, low), "By the 95% intervals, no model is shown to be better than"),
-        # a different model is above the floor on each task
-        (with_figures(report, some), "9 of 10 models are not shown to be better"),
-        (with_ranks(with_figures(report, low), led), "The best figures on 6 of 8 tasks are not called a lead"),
-        (unread, "10 of 10 models on some tasks"),
-    ):
-        (sentence,) = sentences(many, told)
-        assert len(sentence) < 300
-
-
 def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -> None:
     report = model(2, 3, apart=False)
     assert sentences(report, "readable") == []
@@ -283,13 +263,6 @@ def test_a_model_leads_only_where_it_is_above_the_floor_and_its_and_other_replie
     assert not_called == f"The best figures on refact_localization_entity{NOT_CALLED}"
 
 
-def test_a_model_leads_if_most_replies_of_some_others_can_be_read() -> None:
-    report = with_ranks(replace(model(3, 2, apart=False), floors=[]), {"c0": "e0"})
-    results = [altered(r, unparsed=2002 if r.entry == "e1" else 0) for r in report.results]
-    first, *_ = summary(replace(report, results=results))
-    assert first.startswith("gemma-3-27b-it leads on refact_judgment_comparative.")
-
-
 def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
     report = model(2, 3, apart=False)
     (group,) = (group for group in report.groups if group.main)
@@ -316,7 +289,7 @@ def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summa
     first = replace(first, condition=first.condition._replace(n=180, epochs=3, of=6006))
     part = replace(whole, columns=[first, *others])
     assert sentences(part, "part of the items") == [
-        "The figures of 1 of 3 tasks rest on only part of the items (a limit, or replies to some items only): "
+        "Figures rest on only part of the items (a limit, or replies to some items only) on "
         "refact_judgment_comparative (60 of 2,002)."
     ]
     in_mean = f"{60 + 2002:,} of {2002 * 2:,} items"
@@ -339,14 +312,6 @@ def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     assert "100% unparsed" in line.split(" | ")[1]
 
 
-def test_a_missing_number_of_items_is_explained() -> None:
-    report = model(2, 1, apart=False)
-    why = "the difference is the same in all clusters"
-    pairs = [replace(row, items_needed=None, not_estimated=why) for row in report.pairs]
-    report = replace(report, pairs=pairs)
-    assert f"not estimated: {why}" in re.sub("<[^>]*>", "", render(report)) and f"– ({why}) |" in markdown(report)
-
-
 def test_bins_of_a_calibration_stand_under_their_heads() -> None:
     report = model(2, 3, apart=False)
     page = render(report)
@@ -357,14 +322,6 @@ def test_bins_of_a_calibration_stand_under_their_heads() -> None:
         shown = {low[:3]: re.search(r"n (\d+)", cell)[1] for low, cell in zip(head[4:], row[4:], strict=True)}  # type: ignore[index]
         counts = {f"{bin['low']:.1f}": str(bin["n"]) for bin in record["bins"]}
         assert len(counts) == 8 and shown == dict.fromkeys(shown, "0") | counts
-
-
-def test_compared_entries_with_different_generation_settings_are_found() -> None:
-    one = Entry("a", "Inspect", "plain prompt", {"max_tokens": "8", "chat_template": "ab"}, {})
-    two, other = replace(one, model="b", settings={}), replace(one, model="c")
-    assert different_settings([[one, two, other], [one, two]]) == {"max_tokens": {one: "8", other: "8", two: None}}
-    assert different_settings([[one, other], [two]]) == {}
-    assert different_settings([[one, replace(two, method="method unknown")]]) == {}
 
 
 def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not_sort_the_rows() -> None:
@@ -447,11 +404,6 @@ def test_ten_models_by_eight_tasks_stay_under_five_megabytes(reply: int) -> None
             for found in item["replies"]:
                 found["reply"] = (found["reply"] * 20)[: min(reply, text_limit(9 * 20, 10))]
     assert len(render(from_json(report)).encode()) < 5_000_000
-
-
-def test_a_page_of_nothing_but_hostile_characters_is_utf_8() -> None:
-    page = render(with_texts(model(2, 4, items=1), "\ud800\x00\ufffe\U000e0041")).encode("utf-8")
-    assert b"\x00" not in page and page.rstrip().endswith(b"</html>")
 
 
 def test_the_json_of_a_report_has_the_values_that_it_was_made_of() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -32,7 +31,6 @@ from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.yaml_files import task_configs
 from halu_tasks.text.figures import escaped
 
 TASKS, GROUPS = registry()
@@ -257,31 +255,6 @@ def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) 
         read_results([str(tmp_path / "self.eval")])
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs the rights of POSIX")
-def test_files_and_folders_without_the_right_to_read_are_named(tmp_path: Path) -> None:
-    lm_eval_files(tmp_path, CORRECTION)
-    closed, folder = tmp_path / "closed.json", tmp_path / "folder"
-    closed.write_text("{}")
-    folder.mkdir()
-    for path in (closed, folder):
-        path.chmod(0)
-    root = os.geteuid() == 0
-    try:
-        if root:
-            # root may read everything, so be somebody else who may enter what leads here
-            for path in (tmp_path, *(path for path in tmp_path.parents if "pytest-of-" in str(path))):
-                path.chmod(0o755)
-            os.seteuid(65534)
-        found = read_results([str(tmp_path)])
-    finally:
-        if root:
-            os.seteuid(0)
-        folder.chmod(0o755)
-    assert len(found.runs) == 1
-    told = {Path(own.source).name: own.why for own in found.skipped}
-    assert told.keys() == {"closed.json", "folder"} and all("Permission denied" in text for text in told.values())
-
-
 # --- score --json -----------------------------------------------------------------------------------
 
 
@@ -471,16 +444,11 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
 )
 def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], told: str) -> None:
     # two plain ones, so that these are the main column
-    found = board([run_of(), run_of(model="n"), run_of(model="o", **other)])
+    runs = [run_of(), run_of(model="n"), run_of(model="o", **other)]
+    found = board(runs)
     assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
     assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
     assert [column.why for column in found.columns if column.main] == [""]
-
-
-def test_another_version_of_the_task_stands_apart() -> None:
-    run = run_of(model="n")
-    run = replace(run, provenance=replace(run.provenance, version="3-sample"))
-    assert [column.why for column in board([run_of(), run]).columns] == ["", "is of version 3 of the task, not 2"]
 
 
 def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:
@@ -651,19 +619,6 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 52 (26) |" in text
 
 
-def test_one_model_on_a_task_makes_a_report_without_pairs(tmp_path: Path) -> None:
-    report = report_on([run_of(), run_of(HALUEVAL, model="n")], tmp_path)
-    told = as_json(report)
-    assert (told["pairs"], told["wins"], told["groups"], told["results"][0]["rank"]) == ([], [], [], None)
-    figure = told["results"][1]["metrics"]["em"]
-    assert figure == {"value": 1.0, "stderr": 0.0, "low": pytest.approx(0.75, abs=0.1), "high": 1.0}
-    # nothing is wrong, so nothing is shown that would be
-    assert all("worst" not in item["kinds"] for details in told["why"] for item in details["items"])
-    text = markdown(report)
-    row = next(line for line in text.splitlines() if line.startswith("| n |"))
-    assert "## Pairs" not in text and row.split("|").count("  ") == 1
-
-
 def test_a_note_says_which_compared_entries_have_different_generation_settings(tmp_path: Path) -> None:
     runs = [run_of(model="toy"), run_of(model="tiny", settings={"max_tokens": 8, "chat_template": "ab"})]
     told = (
@@ -693,62 +648,25 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
     text = markdown(report)
     assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot, 4 of 16 items)" in text
     (partial,) = (sentence for sentence in summary(report) if "part of the items" in sentence)
-    assert partial.startswith("The figures of the task rest on") and partial.endswith(f"{CORRECTION} (4 of 16).")
+    assert partial.endswith(
+        f"only part of the items (a limit, or replies to some items only) on {CORRECTION} (4 of 16)."
+    )
 
 
 # --- what is drawn ----------------------------------------------------------------------------------
 
-OWN_CASES = """from halu_tasks.core.items import Item
-
-TEXT = "The Danube ends in the Baltic Sea."
-
-def cases(rows, options):
-    gold = {"text": TEXT, "spans": [[19, 33]], "strings": [TEXT[19:33]]}
-    for number in range(4):
-        fields = {"question": "Where?", "answer": TEXT}
-        yield Item(f"own-{number}", f"own-{number}", %s, fields=fields, gold=gold)
-"""
-DERIVED = """include: {base}
-task: my_task
-generation_kwargs: {{temperature: 0.7, do_sample: true}}
-"""
-OWN = """include: {base}
-task: my_task
-reference_task: my_task
-cases: !function own_cases.cases
-cases_arguments: {{}}
-"""
-
 
 @pytest.mark.parametrize(
-    ("base", "file", "target", "drawn"),
-    [
-        ("refact_localization_entity", DERIVED, "", True),
-        ("refact_localization_entity", OWN, "TEXT[19:33]", True),
-        # the keys of the gold do not decide
-        ("refact_judgment_independent", OWN, "('True', 'False')[number % 2]", False),
-    ],
-    ids=["derived", "own", "label"],
+    ("task", "drawn"), [("refact_localization_entity", True), ("refact_judgment_independent", False)]
 )
-def test_spans_are_drawn_if_the_task_asks_for_spans(
-    base: str, file: str, target: str, drawn: bool, tmp_path: Path
-) -> None:
-    path = tmp_path / "my_task.yaml"
-    path.write_text(file.format(base=task_configs() / "refact" / f"{base}.yaml"))
-    (tmp_path / "own_cases.py").write_text(OWN_CASES % target)
-    runs = [run_of(str(path), wrong=wrong, model=f"m{wrong}") for wrong in (0, 2)]
+def test_spans_are_drawn_if_the_task_asks_for_spans(task: str, drawn: bool, tmp_path: Path) -> None:
+    runs = [run_of(task, wrong=wrong, model=f"m{wrong}") for wrong in (0, 2)]
     report = report_on(runs, tmp_path)
-    ((column,), (details,)) = report.columns, report.why
-    assert column.task == "my_task" and len(details["items"]) == 2
-    assert bool(details["confusion"]) == (not drawn)
+    (details,) = report.why
+    assert len(details["items"]) == 2 and bool(details["confusion"]) == (not drawn)
     assert ("In the texts below" in render(report)) == drawn
     items = {answer.item.id: answer.item for answer in runs[0].answers}
     for shown in details["items"]:
-        gold = [tuple(span) for span in items[shown["id"]].gold["spans"]]
         right, empty = shown["replies"]
-        if drawn:
-            assert (shown["text"], shown["gold"]) == (items[shown["id"]].gold["text"], gold)
-            assert right["spans"] == gold and right["unplaced"] == []
-        else:
-            assert shown["text"] is None and right["spans"] is None
-        assert empty["spans"] is None
+        assert (shown["text"], empty["spans"]) == (items[shown["id"]].gold["text"] if drawn else None, None)
+        assert right["spans"] == (shown["gold"] if drawn else None) and right["unplaced"] == []

@@ -110,26 +110,10 @@ def half_right_reply(evaluation: Evaluation, item: Item) -> str:
     return "another string altogether"
 
 
-def baseline_is_right(evaluation: Evaluation, item: Item) -> bool:
-    """Whether the baseline's reply happens to be the answer, by comparing plain strings."""
-    reply, right = evaluation.task.baseline(item), evaluation.task.oracle(item)
-    if isinstance(evaluation.task.answer, Label):
-        answer = evaluation.task.label(reply).value
-        return answer == item.target
-    if evaluation.task.name == "fave":
-        return True  # a sentence without a citation, which nobody checks
-    return lines_of(reply) == lines_of(right)
-
-
-def lines_of(text: str) -> set[str]:
-    return {line.strip().casefold() for line in text.splitlines() if line.strip()}
-
-
 KINDS: dict[str, tuple[Callable[[Evaluation, Item], str], Callable[[Evaluation, Item], bool]]] = {
     "right": (right_reply, lambda evaluation, item: True),
     "wrong": (wrong_reply, lambda evaluation, item: False),
     "half": (half_right_reply, lambda evaluation, item: False),
-    "baseline": (lambda evaluation, item: evaluation.task.baseline(item), baseline_is_right),
 }
 
 

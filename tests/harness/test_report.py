@@ -238,16 +238,6 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     assert text.count("\n| refact") == len(told["pairs"])
 
 
-@pytest.mark.slow
-def test_a_second_report_is_the_same_but_for_its_date(inspect_log: Path, small: Path, tmp_path: Path) -> None:
-    """Even where it is written among the results."""
-    for log in (inspect_log, small):
-        shutil.copy(log, tmp_path)
-    first, second = (report(tmp_path / "report", tmp_path) for _ in range(2))
-    assert {name for name in first if first[name] != second[name]} <= {"created"}
-    assert second["skipped"] == [] and len(second["entries"]) == 2
-
-
 # --- what stands apart, and what is not read --------------------------------------------------------
 
 
