@@ -148,30 +148,26 @@ def published(report: Report, places: Sequence[Place]) -> dict[tuple[str, str], 
     return rows
 
 
-def scale(report: Report, place: Place) -> tuple[float, float] | None:
-    """Return the worst and the best value that the bars of a column can show; None if it has no bars."""
+def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, float, float] | None:
+    """Return the places of a figure and of its interval's ends, in percent of the way from worst to best.
+
+    None if there is no figure, or neither end of the column's values is better.
+    """
     ranges = {column.range for column in report.columns_of(place)}
     low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
     if high is None:
         # without an upper limit, the highest figure stands for it
         cells = (report.cell(entry.id, place) for entry in report.entries)
         figures = [cell.figure for cell in cells if cell and cell.figure]
-        ends = [figure.value if figure.high is None else figure.high for figure in figures]
+        ends = [one.value if one.high is None else one.high for one in figures]
         high = max(filter(isfinite, ends), default=low)
-    if place.higher_is_better is None or high <= low:
+    if place.higher_is_better is None or high <= low or figure is None or not isfinite(figure.value):
         return None
-    return (low, high) if place.higher_is_better else (high, low)
-
-
-def bar(ends: tuple[float, float] | None, figure: Estimate | None) -> tuple[float, float, float] | None:
-    """Return the places of a figure and of its interval's ends, in percent of the way from worst to best."""
-    if ends is None or figure is None or not isfinite(figure.value):
-        return None
-    worst, best = ends
+    worst, best = (low, high) if place.higher_is_better else (high, low)
     interval = () if figure.low is None or figure.high is None else (figure.low, figure.high)
     shares = [min(1.0, max(0.0, (x - worst) / (best - worst))) for x in (figure.value, *interval)]
-    value, low, high = (round(100 * share, 1) for share in (shares[0], min(shares), max(shares)))
-    return value, low, high
+    value, start, end = (round(100 * share, 1) for share in (shares[0], min(shares), max(shares)))
+    return value, start, end
 
 
 # --- plots ------------------------------------------------------------------------------------------
@@ -262,6 +258,6 @@ def _environment() -> Environment:
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
     environment.filters.update(filters)
-    functions = (text.interval, text.defined, text.marked, interval_plot, floors, published, verdict, scale, bar)
+    functions = (text.interval, text.defined, text.marked, interval_plot, floors, published, verdict, bar)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

@@ -22,10 +22,8 @@ from halu_tasks.text.figures import escaped
 
 
 def test_a_text_is_escaped_before_pictures_are_put_in() -> None:
-    shown = characters("<b>\x00\x01&\u202e")
-    assert shown == (
-        '&lt;b&gt;<span class="ctl" title="U+0000 U+0001">␀␁</span>&amp;<span class="ctl" title="U+202E">⟨RLO⟩</span>'
-    )
+    shown = '&lt;b&gt;<span class="ctl">␀␁</span>&amp;<span class="ctl">⟨RLO⟩</span>'
+    assert characters("<b>\x00\x01&\u202e") == shown
 
 
 @pytest.mark.parametrize(
