@@ -70,22 +70,6 @@ def test_replies_without_an_answer_are_named_where_they_are_more_than_one_in_a_h
     assert page.locator("#leaderboard .board .some").count() == 4
 
 
-def test_conditions_and_runs_are_closed_until_they_are_opened(opened: Any) -> None:
-    page = opened(model(3, 4)).page
-    for part, text in (
-        ("#leaderboard details.more:has-text('Conditions')", "strict scoring, version 1"),
-        ("#leaderboard details.more:has-text('Models')", "plain prompt"),
-        ("#all-runs", "results_2026-11-20T10-12-33.json"),
-    ):
-        table = page.locator(f"{part} .inside").first
-        assert not table.is_visible()
-        page.locator(f"{part} > summary").first.click()
-        assert table.is_visible()
-        assert text in table.inner_text()
-    assert "2,002" in page.locator("#leaderboard details.more .inside").first.inner_text()
-    assert "1 unparsed" in page.locator("#all-runs .inside").inner_text()
-
-
 @pytest.mark.parametrize(("entries", "columns"), [(3, 5), (10, 8)])
 def test_the_leaderboard_fits_a_desk(opened: Any, entries: int, columns: int) -> None:
     page = opened(model(entries, columns, items=0)).page
@@ -128,17 +112,6 @@ def test_floors_and_published_figures_are_switched(opened: Any) -> None:
         assert not row.is_visible()
         page.locator(f"#show-{kind}{'s' if kind == 'floor' else ''}").check()
         assert row.is_visible()
-
-
-def test_a_sample_and_what_was_left_out_are_named_at_the_top(opened: Any) -> None:
-    page = opened(model(3, 5)).page
-    header = page.locator("header").inner_text()
-    assert "SAMPLE, not the benchmark" in header
-    assert "2 files skipped" in header
-    assert "1 run replaced by later ones" in header
-    assert "SAMPLE" in page.locator("#leaderboard thead").first.inner_text()
-    assert "ran out of budget" in page.locator("#runs").inner_text()
-    assert "uses paper scoring" in page.locator("#apart").inner_text()
 
 
 def test_two_models_are_chosen(opened: Any) -> None:

@@ -16,7 +16,7 @@ from halu_tasks.report.page import floors, markdown, pairs_by_entries, published
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
-from halu_tasks.results.comparability import Entry, labelled, possible_duplicates, short_names
+from halu_tasks.results.comparability import Entry, labelled, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import escaped
 
@@ -352,14 +352,6 @@ def test_the_pair_table_says_what_each_figure_is_of() -> None:
     (line,) = (line for line in markdown(report).splitlines() if line.startswith("| task | first"))
     assert "first − second (this pair alone)" in line
     assert "adjusted p (all pairs)" in line and "better by adjusted p" in line
-
-
-def test_models_of_two_harnesses_with_the_same_last_part_of_the_name_may_be_the_same() -> None:
-    one = Entry("openai-api/local/m", "Inspect", "plain prompt", {}, {})
-    other = replace(one, model="m", harness="lm-eval", settings={"chat_template": "ab" * 32})
-    assert possible_duplicates([one, other]) == [(one, other)]
-    for change in ({"harness": "Inspect"}, {"model": "m2"}, {"settings": {"top_p": "1"}}, {"method": "self_refine"}):
-        assert possible_duplicates([one, replace(other, **change)]) == []
 
 
 class Check(HTMLParser):

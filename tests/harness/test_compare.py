@@ -133,18 +133,6 @@ def test_the_difference_is_what_a_calculation_by_hand_gives(tmp_path: Path, run:
     assert found["low"] < 0 < found["high"] and found["p"] == found["p_adjusted"] > 0.05
 
 
-def test_the_first_log_is_the_one_compared_with(baseline: str, oracle: str, tmp_path: Path, run: Run) -> None:
-    shown = json.loads(run(baseline, oracle, "--json"))
-    turned = json.loads(run(oracle, baseline, "--json"))
-    assert [own["source"] for own in shown["results"]] == [baseline, oracle]
-    assert [own["source"] for own in turned["results"]] == [oracle, baseline]
-    found, other = shown["pairs"][0], turned["pairs"][0]
-    assert found["value"] == -0.5 == -other["value"]
-    assert [other["low"], other["high"]] == pytest.approx([-found["high"], -found["low"]])
-    (same,) = json.loads(run(baseline, asked(tmp_path), "--json"))["pairs"]
-    assert same["value"] == 0 and same["low"] == -same["high"] < 0 and same["p"] == 1
-
-
 def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
     lines = run(baseline, oracle, "--metric", "acc", "--metric", "roc_auc").splitlines()
     assert lines[0] == f"{TASK} 1-sample  scoring: strict  data: sample  52 items"

@@ -142,26 +142,6 @@ def small(folder: Path) -> Path:
 # --- the same figures ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_the_same_replies_make_the_same_row_from_both_harnesses(both: Any) -> None:
-    told, _ = both
-    assert [own["harness"] for own in told["entries"]] == ["Inspect", "lm-eval"]
-    assert all(
-        told["entries"][0][name] == told["entries"][1][name] for name in ("model", "method", "settings", "roles")
-    )
-    found = cells(told)
-    assert [own["title"] for own in told["columns"]] == list(MEMBERS) and len(found) == 10
-    for task in MEMBERS:
-        here, there = found[task, "Inspect"], found[task, "lm-eval"]
-        for name in ("metrics", "n", "unparsed", "version", "rank", "judge", "settings", "method"):
-            assert here[name] == there[name], (task, name)
-        assert here["unparsed"] > 0 and here["version"] == f"{TASKS[task].version}-sample"
-    values = {figure["value"] for own in found.values() for figure in own["metrics"].values()}
-    assert len(values) > 15
-    assert all(pair["value"] == 0 and pair["better"] is None for pair in told["pairs"])
-    assert [pair["column"] is None for pair in told["pairs"]] == [True] * len(told["groups"]) + [False] * 5
-
-
 def test_figures_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Path, inspect_log: Path) -> None:
     found = cells(both[0])
     printed = json.loads(lm_eval_file.read_text())["results"]
