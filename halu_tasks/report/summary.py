@@ -14,7 +14,7 @@ from halu_tasks.scorers.metrics import Estimate
 _NAMED = 3
 """Maximum number of models that are named together."""
 _LISTED = 5
-"""Maximum number of tasks or models that are listed in a sentence about floors or unparsed replies."""
+"""Maximum number of results that are listed in a sentence about floors or unparsed replies."""
 _MOST = 0.5
 """Share of unparsed and empty replies above which a figure says little about what a model knows."""
 
@@ -135,43 +135,31 @@ def _open(report: Report, places: Sequence[Place]) -> Iterator[str]:
 
 def _below_floors(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[str]:
     """Say which models are not shown to be better than uninformed replies, by the intervals of their headlines."""
-    nobody: list[str] = []
-    some: dict[str, list[str]] = {}
-    tasks = [task for task in tasks if _figures(report, task) and _floor(report, task) is not None]
+    parts = []
     for task in tasks:
-        below, models = [report.labels[entry] for entry in _below_floor(report, task)], len(_figures(report, task))
-        if len(below) == models:
-            nobody.append(task.title)
-        elif below:
-            many = f"{len(below)} of {models} models are not"
-            who = many if len(below) > _NAMED else f"{joined(below)} {'is' if len(below) == 1 else 'are'} not"
-            some.setdefault(who, []).append(task.title)
-    if bool(nobody) + len(some) > _NAMED:
-        some = {"some models are not": [name for names in some.values() for name in names]}
-    phrases: list[str] = []
-    for who, names in {**({"no model is": nobody} if nobody else {}), **some}.items():
-        few = joined(names) if len(names) <= _LISTED else f"{len(names)} of {len(tasks)} tasks"
-        on = f"any of the {len(tasks)} tasks" if len(names) == len(tasks) > 1 else few
-        better = "" if phrases else "shown to be better than answers given without reading the items (the floor) "
-        phrases.append(f"{who} {better}on {on}")
-    if phrases:
-        yield f"By the 95% intervals, {'; '.join(phrases)}."
+        if below := [report.labels[entry] for entry in _below_floor(report, task)]:
+            models = len(_figures(report, task))
+            many = "every model" if len(below) == models else f"{len(below)} of {models} models"
+            parts.append(f"{joined(below) if len(below) <= min(_NAMED, models - 1) else many} on {task.title}")
+    if parts:
+        which = "; ".join(parts) if len(parts) <= _LISTED else f"some models on {len(parts)} of {len(tasks)} tasks"
+        yield (
+            "By the 95% intervals, these are not shown to be better than answers given without reading the items (the "
+            f"floor): {which}."
+        )
 
 
 def _mostly_unread(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[str]:
     """Name the results with so many unparsed replies that their figures say little."""
-    unread = {task.title: _unread(report, task) for task in tasks}
-    parts = []
-    for entry, label in report.labels.items():
-        shares = {title: share for title, by_entry in unread.items() if (share := by_entry.get(entry, 0)) > _MOST}
-        if len(shares) > _LISTED:
-            low, high = min(shares.values()), max(shares.values())
-            parts.append(f"{label} on {len(shares)} of {len(tasks)} tasks ({low:.0%} to {high:.0%})")
-        elif shares:
-            parts.append(f"{label} on {joined([f'{title} ({share:.0%})' for title, share in shares.items()])}")
+    unread = [(task.title, _unread(report, task)) for task in tasks]
+    parts = [
+        f"{label} on {title} ({shares[entry]:.0%})"
+        for entry, label in report.labels.items()
+        for title, shares in unread
+        if shares.get(entry, 0) > _MOST
+    ]
     if parts:
-        models = f"{len(parts)} of {len(report.entries)} models on some tasks (shares in the leaderboard)"
-        where = "; ".join(parts) if len(parts) <= _LISTED else models
+        where = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (shares in the leaderboard)"
         yield (
             f"Most replies contain no readable answer ({UNPARSED} or {EMPTY}): {where}. These figures say little about "
             "what a model knows."
