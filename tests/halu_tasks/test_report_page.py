@@ -12,7 +12,7 @@ import pytest
 from report_model import altered, from_json, model, model_json, with_texts
 
 from halu_tasks.report.details import text_limit, titles
-from halu_tasks.report.page import floors, markdown, pairs_by_entries, published, ranked, render, verdict
+from halu_tasks.report.page import floors, markdown, published, ranked, render, verdict
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
@@ -274,25 +274,6 @@ def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
         assert first.startswith("gemma-3-27b-it leads on the mean of") == leads, first
 
 
-@pytest.mark.slow
-def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summary() -> None:
-    whole = model(2, 3, apart=False)
-    assert " of 2,002 items" not in render(whole).partition("How to read this")[0]
-    assert sentences(whole, "part of the items") == []
-    first, *others = whole.columns
-    first = replace(first, condition=first.condition._replace(n=180, epochs=3, of=6006))
-    part = replace(whole, columns=[first, *others])
-    assert sentences(part, "part of the items") == [
-        "Figures rest on only part of the items (a limit, or replies to some items only) on "
-        "refact_judgment_comparative (60 of 2,002)."
-    ]
-    in_mean = f"{60 + 2002:,} of {2002 * 2:,} items"
-    badges = re.findall(r'<strong class="badge">([^<]* of [^<]* items)</strong>', render(part).partition("<tbody>")[0])
-    assert badges == [in_mean, "60 of 2,002 items"]
-    (head,) = (line for line in markdown(part).splitlines() if line.startswith("| model | refact acc"))
-    assert f"{in_mean})" in head and "(strict, 60 of 2,002 items)" in head and head.count(" items)") == 2
-
-
 def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     report = model(2, 3, apart=False)
     (group,) = report.groups
@@ -332,22 +313,6 @@ def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not
     head, _, *lines = [line for line in text if line.startswith("|")]
     assert head.split(" | ")[1].startswith(escaped(report.columns[0].title))
     assert [line.split(" | ")[0].strip("| ") for line in lines[:3]] == [escaped(label) for label in labels]
-
-
-def test_the_pair_table_says_what_each_figure_is_of() -> None:
-    report = model(2, 4, apart=False)
-    page = render(report)
-    table = page[page.index('id="pair-e0-e1"') :]
-    ((_, pairs),) = pairs_by_entries(report).items()
-    assert all(f'<span class="v">{number(pair.difference.value, True)}</span>' in table for pair in pairs)
-    (head,) = re.findall(r"<thead>(.*?)</thead>", table[: table.index("<tbody>")], re.DOTALL)
-    alone, among = head.index("This pair on this task alone"), head.index("Among all differences")
-    assert alone < among < head.index("Difference<") < head.index("Adjusted p")
-    assert '<div id="guide-difference"><dt>Difference</dt>' in page and "computed by a jackknife" in page
-    assert all(f'id="{target}"' in page for target in re.findall(r'href="#([^"]*)"', head))
-    (line,) = (line for line in markdown(report).splitlines() if line.startswith("| task | first"))
-    assert "first − second (this pair alone)" in line
-    assert "adjusted p (all pairs)" in line and "better by adjusted p" in line
 
 
 class Check(HTMLParser):

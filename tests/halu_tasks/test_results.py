@@ -574,19 +574,6 @@ def test_runs_are_told_apart_by_what_differs() -> None:
     assert list(report.labels.values()) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
 
 
-def test_tasks_are_compared_one_by_one_and_what_one_side_lacks_is_named() -> None:
-    sides = {
-        model: [run_of(task, wrong=wrong, model=model) for task in (HALUEVAL, CORRECTION)]
-        for model, wrong in (("a", 0), ("b", 8))
-    }
-    report = compare(sides)
-    assert [column.task for column in report.columns] == [HALUEVAL, CORRECTION]
-    assert [report.places[pair.place].title for pair in report.pairs] == [HALUEVAL, CORRECTION]
-    assert [pair.difference.value for pair in report.pairs] == [pytest.approx(8 / 52), 0.5]
-    with pytest.raises(DataError, match=r"nothing can be compared: .* it is of the task"):
-        compare({"a": sides["a"][1:], "b": [*sides["b"][:1], run_of("factchd", model="b")]})
-
-
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     members = GROUPS["refact"].members
     whole = [run_of(task, wrong=2) for task in members]

@@ -17,7 +17,6 @@ from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE
 from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -222,10 +221,8 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
 
 
 @pytest.mark.slow
-def test_other_data_and_other_prompts_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
-    rows = (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines(keepends=True)
-    data, prompts = tmp_path / "refact_multi_error.jsonl", tmp_path / "prompts.yaml"
-    data.write_text("".join(rows[1:]))
+def test_other_prompts_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.yaml"
     prompts.write_text(f"{CORRECTION}: {{user: 'mine {{question}} {{answer}}'}}")
     logs = tmp_path / "logs"
     asked(logs, CORRECTION)
@@ -241,11 +238,6 @@ def test_other_data_and_other_prompts_stand_apart_and_say_why(small: Path, tmp_p
     assert apart["why"] in (tmp_path / "report" / "report.md").read_text().partition("## Shown apart")[2].replace(
         "\\", ""
     )
-    # data of one's own go before the sample, however many ran on that
-    asked(logs, CORRECTION, data=str(data))
-    own, sample, *_ = report(tmp_path / "own", logs, small)["columns"]
-    assert own["main"] and (own["marks"], own["n"]) == (["local"], 15)
-    assert "uses other data, refact_multi_error.jsonl (sample, sha256 " in sample["why"]
 
 
 @pytest.mark.slow
