@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
 from math import ceil, floor, inf, isfinite, log10
 from pathlib import Path
@@ -72,7 +73,23 @@ def markdown(report: Report) -> str:
 
 def as_json(report: Report) -> dict[str, Any]:
     """Convert a report to JSON values, as in `report.json`."""
-    return report.as_json() | {"summary": summary(report), "rule": rule(report), "wins": wins(report)}
+    return {**_json_value(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
+
+
+def _json_value(value: Any) -> Any:
+    if is_dataclass(value):
+        record: dict[str, Any] = {}
+        for one in fields(value):
+            inner = _json_value(getattr(value, one.name))
+            record |= inner if one.metadata.get("part") else {one.name: inner}
+        return record
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _json_value(value._asdict())
+    if isinstance(value, Mapping):
+        return {name: _json_value(part) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_json_value(part) for part in value]
+    return value
 
 
 def pairs_by_entries(report: Report) -> dict[tuple[str, str], list[EntryPair]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -130,26 +130,6 @@ class Report:
         corrected = result.metrics.get(f"{place.metric}_ppi")
         by_corrected = place.compared_by != place.metric
         return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
-
-    def as_json(self) -> dict[str, Any]:
-        """Convert the fields to JSON values."""
-        return dict(_json_value(self))
-
-
-def _json_value(value: Any) -> Any:
-    if is_dataclass(value):
-        record: dict[str, Any] = {}
-        for one in fields(value):
-            inner = _json_value(getattr(value, one.name))
-            record |= inner if one.metadata.get("part") else {one.name: inner}
-        return record
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _json_value(value._asdict())
-    if isinstance(value, Mapping):
-        return {name: _json_value(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_json_value(part) for part in value]
-    return value
 
 
 # --- the leaderboard --------------------------------------------------------------------------------

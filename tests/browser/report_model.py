@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter
 
+from halu_tasks.report.page import as_json
 from halu_tasks.report.records import Condition, Json, Report, Result
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.statistics.differences import Difference
@@ -258,7 +259,7 @@ LOOKED_UP = {"entry", "column", "first", "second", "better", "data", "headline",
 
 def with_texts(report: Report, text: str) -> Report:
     """The same report with `text` in place of every string that a model, a user or a file may have written."""
-    return from_json(_with_texts(report.as_json(), text))
+    return from_json(_with_texts(as_json(report), text))
 
 
 def _with_texts(report: Any, text: str, name: str = "", item: bool = False) -> Any:
