@@ -36,7 +36,7 @@ from halu_tasks.replies.scoring import (
     task_failure_warnings,
     task_reply_warnings,
 )
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.answer import EMPTY, UNPARSED, Outcome
 from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.option_metrics import UNSURE
@@ -192,7 +192,7 @@ def with_method_output(score: Score, method: MethodRecord) -> ScoreRecord:
     score = replace(score, measurements={**score.measurements, **counts})
     if method.reason:
         # the method, not a server, left the reply without content
-        outcome: Outcome = "unparsed" if score.outcome == "empty" else score.outcome
+        outcome: Outcome = UNPARSED if score.outcome == EMPTY else score.outcome
         score = replace(score, reason=method.reason, outcome=outcome)
     if method.method is None:
         return ScoreRecord(score=score)

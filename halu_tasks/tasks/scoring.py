@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question
-from halu_tasks.scorers.answer import ABSTAINED, INFERRED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
@@ -36,7 +36,7 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 
 Real replies that continue with another question after their answer do so much earlier.
 """
-_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: "answered"}
+_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: ANSWERED}
 _WITHOUT_LABELS = {"spans": Spans, "strings": StringsAnswer, "judged_text": JudgedText}
 
 
@@ -241,7 +241,7 @@ class Scoring(Keys):
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> Score:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scorers[mode].score(item, text, labels)
-        abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
+        abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(strip_reasoning(text) or "")
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> Score:
