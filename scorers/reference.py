@@ -25,7 +25,7 @@ import numpy.typing as npt
 from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
-from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Value
 
@@ -248,10 +248,8 @@ def _corrected(rate: str, measurement: str, top: float) -> Metric:
         range=(0.0, top),
         value=lambda sums: np.clip(uncut(sums), 0.0, top),
         requires_option="reference",
-        error=ErrorModel(
-            lambda columns: [judged(columns) & (columns["labels"] > 0)],
-            supported=lambda total: bool(total[0] >= FEWEST) and _within(uncut, total, top),
-        ),
+        classes=lambda columns: [judged(columns) & (columns["labels"] > 0)],
+        supported=lambda total: bool(total[0] >= FEWEST) and _within(uncut, total, top),
     )
 
 
@@ -285,9 +283,8 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
         range=(0.0, top),
         value=lambda sums: np.clip(uncut(sums), 0.0, top),
         requires_option="assume",
-        error=ErrorModel(
-            lambda columns: [_known(columns, names[0])], supported=lambda total: _within(uncut, total, top)
-        ),
+        classes=lambda columns: [_known(columns, names[0])],
+        supported=lambda total: _within(uncut, total, top),
     )
 
 
@@ -323,7 +320,6 @@ def _kappa(sums: Array) -> Array:
         return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), math.nan))
 
 
-@of_columns
 def _both_classes(label_weight: Column, label_positive: Column) -> list[npt.ArrayLike]:
     return [label_positive > 0, label_weight > label_positive]
 
@@ -332,7 +328,8 @@ def _both_classes(label_weight: Column, label_positive: Column) -> list[npt.Arra
     requires_option="reference",
     range=(-1.0, 1.0),
     value=_kappa,
-    error=ErrorModel(_both_classes, supported=lambda total: bool(total[4] >= FEWEST)),
+    classes=_both_classes,
+    supported=lambda total: bool(total[4] >= FEWEST),
 )
 def judge_kappa(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column

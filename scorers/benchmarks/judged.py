@@ -22,7 +22,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.labels import ACC, RATE
 from halu_tasks.scorers.citations import Paper, Reference, cited, references
 from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
-from halu_tasks.scorers.metrics import NO_ERROR, Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reference import judge_error_metrics
@@ -270,7 +270,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 
 
 # it does not vary between summaries
-@metric(higher_is_better=None, requires_option="judge", error=NO_ERROR)
+@metric(higher_is_better=None, requires_option="judge", interval=None)
 def adjustment_factor(factor: Column) -> Terms:
     """Assumed precision, the share of reported hallucinations that are taken to be real."""
     return factor

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array, Columns
-from halu_tasks.scorers.metrics import ErrorModel, Estimate, Metric, estimate, ratio
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, ratio
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Labels = Sequence[str | None]
@@ -178,6 +178,12 @@ def _estimate(
     if counts is not None:
         common = int(counts.sum(axis=0).argmax())
         classes = [counts[:, common] > 0, counts.sum(axis=1) > counts[:, common]]
-    error = ErrorModel(classes=(lambda columns: classes) if classes else None, averaged=True)
-    metric = Metric("agreement", lambda columns: tuple(terms), range=bounds, value=value, error=error)
+    metric = Metric(
+        "agreement",
+        lambda columns: tuple(terms),
+        range=bounds,
+        value=value,
+        classes=lambda columns: classes,
+        averaged=True,
+    )
     return estimate(metric, Columns(lambda name: np.zeros(items), cluster.ravel(), len(names)))

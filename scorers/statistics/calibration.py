@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import NO_ERROR, ErrorModel, Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import Score
 
 # --- probabilities of tokens ------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ def roc_auc(label: str) -> Metric:
     It is the share of pairs of an item with the label and one without in which the former has the higher probability,
     where ties count as half.
     """
-    error = ErrorModel(of_columns(lambda target: [target == label, target != label]))
+    about = f"area under the ROC curve of the probability of {label}"
 
-    @_of_probability(about=f"area under the ROC curve of the probability of {label}", error=error)
+    @_of_probability(about=about, classes=lambda target: [target == label, target != label])
     def roc_auc(probability: Column, target: Column) -> Terms:
         has, known = target == label, ~np.isnan(probability)
         if not known.any():
@@ -148,9 +148,9 @@ def auprc(label: str) -> Metric:
     It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
     a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
-    error = ErrorModel(of_columns(lambda target: [target == label, target != label]))
+    about = f"average precision of the probability of {label}"
 
-    @_of_probability(about=f"average precision of the probability of {label}", error=error)
+    @_of_probability(about=about, classes=lambda target: [target == label, target != label])
     def auprc(probability: Column, target: Column) -> Terms:
         has = target == label
         order = np.argsort(-probability, kind="stable")[: np.count_nonzero(~np.isnan(probability))]  # NaN comes last
@@ -206,7 +206,7 @@ def ece(label: str) -> Metric:
     """
     about = f"expected calibration error of the probability of {label}, in {BINS} bins"
 
-    @_of_probability(about=about, higher_is_better=False, error=NO_ERROR)
+    @_of_probability(about=about, higher_is_better=False, interval=None)
     def ece(probability: Column, target: Column) -> Terms:
         if np.isnan(probability).all():
             return math.nan
@@ -226,7 +226,7 @@ def ece_by_chance(label: str) -> Metric:
     """
     about = "expected ece of calibrated probabilities, which is the part of ece that is due to chance"
 
-    @_of_probability(about=about, higher_is_better=None, error=NO_ERROR)
+    @_of_probability(about=about, higher_is_better=None, interval=None)
     def ece_by_chance(probability: Column) -> Terms:
         if np.isnan(probability).all():
             return math.nan
@@ -312,9 +312,11 @@ def _middle(sums: Array) -> Array:
 def _at_threshold(figure: Figure | Literal["acc"], label: str) -> Metric:
     of = "" if figure == "acc" else f" of {label}"
     about = f"{figure}{of} over the test items at the tuned threshold"
-    classes = of_columns(lambda target, tag_part: [(target == label) & (tag_part == TEST)]) if figure == "f1" else None
 
-    @_of_probability(name=f"{figure}_tuned", about=about, value=ratio_or_zero, error=ErrorModel(classes))
+    def classes(target: Column, tag_part: Column) -> list[Column]:
+        return [(target == label) & (tag_part == TEST)] if figure == "f1" else []
+
+    @_of_probability(name=f"{figure}_tuned", about=about, value=ratio_or_zero, classes=classes)
     def tuned(probability: Column, target: Column, tag_part: Column) -> Terms:
         has, test = target == label, tag_part == TEST
         sums = [math.fsum(np.nan_to_num(column).tolist()) for column in _training(probability, has, tag_part)]
