@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from string import ascii_lowercase
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from halu_tasks.text.folding import fold
 
@@ -40,17 +40,21 @@ _TITLE_WORDS = 5
 """The maximum number of words of a title in a name."""
 
 
-class Paper(NamedTuple):
-    """The data of a paper from which its name is made.
+class Paper(TypedDict):
+    """A paper of a list, in an item's gold.
 
     Attributes:
-        title: The title.
-        authors: The names of the authors.
-        year: The year; None if it is missing.
+        name: The name under which it is cited.
+        title: Its title.
+        abstract: Its abstract; may be empty.
+        authors: The names of its authors.
+        year: Its year; None if it is missing.
     """
 
+    name: str
     title: str
-    authors: Sequence[str]
+    abstract: str
+    authors: list[str]
     year: int | None
 
 
@@ -58,6 +62,7 @@ class Reference(NamedTuple):
     """A paper's name, and the parts by which its citations are recognised.
 
     Attributes:
+        paper: The paper.
         key: The name.
         surnames: The surnames of the authors, or a title or "Anonymous" in their place; never empty.
         year: The year; None if it is missing.
@@ -65,6 +70,7 @@ class Reference(NamedTuple):
         titled: Whether the title replaces the authors.
     """
 
+    paper: Paper
     key: str
     surnames: tuple[str, ...]
     year: int | None
@@ -72,16 +78,18 @@ class Reference(NamedTuple):
     titled: bool = False
 
 
-class Citations(NamedTuple):
-    """The citations of a sentence.
+class Cited(NamedTuple):
+    """A sentence with its citations.
 
     Attributes:
-        known: The indexes of the papers that are cited, each once, in the order of their first citation.
-        unknown: The citations, as written, that match no paper.
-        ambiguous: The citations, as written, that match several papers, all of which are among the known.
+        sentence: The sentence.
+        papers: The papers of the list that it cites, each once, in the order of their first citation.
+        unknown: The citations, as written, that match no paper of the list.
+        ambiguous: The citations, as written, that match several papers, all of which are among the `papers`.
     """
 
-    known: list[int]
+    sentence: str
+    papers: list[Paper]
     unknown: list[str]
     ambiguous: list[str]
 
@@ -121,10 +129,10 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
 
 
 def _without_letter(paper: Paper) -> Reference:
-    surnames = tuple(surname(name) for name in paper.authors if any(map(str.isalnum, name)))
-    title = "" if surnames else _short_title(" ".join(_TITLE_MARKS.sub(" ", paper.title).split()))
-    year = paper.year if paper.year in YEARS else None
-    return Reference("", surnames or (title or "Anonymous",), year, titled=bool(title))
+    surnames = tuple(surname(name) for name in paper["authors"] if any(map(str.isalnum, name)))
+    title = "" if surnames else _short_title(" ".join(_TITLE_MARKS.sub(" ", paper["title"]).split()))
+    year = paper["year"] if paper["year"] in YEARS else None
+    return Reference(paper, "", surnames or (title or "Anonymous",), year, titled=bool(title))
 
 
 def _key(reference: Reference, letter: str) -> str:
@@ -289,7 +297,7 @@ _NO_NAME = _word_set(
 _LEAD = _word_set("see also e.g. i.e. cf. cf for a review an example as in by and from reviewed cited reported")
 
 
-def cited(sentence: str, references: Sequence[Reference]) -> Citations:
+def cited(sentence: str, references: Sequence[Reference]) -> Cited:
     """Find the citations of a sentence and the papers of a list that they match, in linear time.
 
     Args:
@@ -300,20 +308,19 @@ def cited(sentence: str, references: Sequence[Reference]) -> Citations:
     text = " ".join(re.sub(r"</?[a-zA-Z]{1,10}>", "", text.replace("&amp;", "&").replace("&nbsp;", " ")).split())
     # where a space is missing: "[Ling2009]"
     text = re.sub(r"(?<=[^\W\d_]{3})(?=(?:19|20)\d\d[a-z]?\b)", " ", text)
-    citations = sorted([*_by_number(text, len(references)), *_by_year(text, references)], key=lambda c: c.start)
-    return Citations(
-        list(dict.fromkeys(paper for citation in citations for paper in citation.papers)),
-        list(dict.fromkeys(citation.written for citation in citations if not citation.papers)),
-        list(dict.fromkeys(citation.written for citation in citations if len(citation.papers) > 1)),
+    citations = sorted(
+        [*_by_number(text, len(references)), *_by_year(text, references)], key=lambda citation: citation[0]
+    )
+    return Cited(
+        sentence,
+        [references[index].paper for index in dict.fromkeys(index for _, papers, _ in citations for index in papers)],
+        list(dict.fromkeys(written for _, papers, written in citations if not papers)),
+        list(dict.fromkeys(written for _, papers, written in citations if len(papers) > 1)),
     )
 
 
-class _Citation(NamedTuple):
-    """A citation at a position of the text, with the indexes of the papers that match."""
-
-    start: int
-    papers: list[int]
-    written: str
+_Citation = tuple[int, list[int], str]
+"""Where a citation is in the text, the indexes of the papers that match, and the citation as written."""
 
 
 def _by_number(text: str, count: int) -> Iterator[_Citation]:
@@ -333,7 +340,7 @@ def _by_number(text: str, count: int) -> Iterator[_Citation]:
             each += range(begin, end + 1) if begin <= end <= begin + 30 else [begin, end]
         for number in each:
             written = match[0] if len(each) == 1 else f"[{number}]" if in_bracket else f"Paper {number}"
-            yield _Citation(match.start(), [number - 1] if 1 <= number <= count else [], written)
+            yield match.start(), [number - 1] if 1 <= number <= count else [], written
 
 
 def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
@@ -361,7 +368,7 @@ def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
             papers = _matches(names, text[floor:end], year, letter, references)
             if papers or sure:
                 by_name = f"{text[begin:end].strip(' ,:')} ({year or 'n.d.'}{letter})"
-                yield _Citation(dates.start(), papers, whole if len(each) == 1 else by_name)
+                yield dates.start(), papers, whole if len(each) == 1 else by_name
 
 
 def _each_date(dates: str) -> list[tuple[int | None, str]]:

@@ -332,29 +332,28 @@ def share_free_of(name: str, measurement: str, about: str, **properties: Any) ->
     return Metric(name, free, about, **properties)
 
 
-def _share_of(outcome: Outcome, about: str, higher_is_better: bool | None) -> Metric:
+_SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
+    UNPARSED: ("share of replies from which no answer can be read", False),
+    ABSTAINED: ("share of replies that decline to answer", None),
+    EMPTY: ("share of replies without content", False),
+    INFERRED: ("share of replies that declare no answer, so that it is inferred from what they say", None),
+}
+
+
+def share_of(outcome: Outcome) -> Metric:
+    """Create the share (0 to 1) of items with an outcome of reading, under its name."""
+    about, higher_is_better = _SHARES[outcome]
     return Metric(outcome, lambda columns: columns["outcome"] == outcome, about, higher_is_better)
 
 
 def share_unparsed() -> Metric:
     """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
-    return _share_of(UNPARSED, "share of replies from which no answer can be read", False)
+    return share_of(UNPARSED)
 
 
-def share_abstained() -> Metric:
-    """Create `abstained`, the share (0 to 1) of items whose reply declines to answer."""
-    return _share_of(ABSTAINED, "share of replies that decline to answer", None)
-
-
-def share_inferred() -> Metric:
-    """Create `inferred`, the share (0 to 1) of items whose answer is inferred from a reply that declares none."""
-    about = "share of replies that declare no answer, so that it is inferred from what they say"
-    return _share_of(INFERRED, about, None)
-
-
-def share_empty() -> Metric:
-    """Create `empty`, the share (0 to 1) of items whose reply has no content, which counts as wrong."""
-    return _share_of(EMPTY, "share of replies without content", False)
+def outcome_shares(*, of_labels: bool) -> list[Metric]:
+    """Create the shares of replies that decline and are empty, and for labels of those that declare none."""
+    return [share_of(outcome) for outcome in (ABSTAINED, EMPTY, *([INFERRED] if of_labels else []))]
 
 
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:

@@ -257,7 +257,7 @@ def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summa
         if isinstance(task.answer, Label):
             labels[item.target] += 1
         elif isinstance(task.answer, Spans):
-            spans.append(len(task.answer.gold_spans(item.gold).spans))
+            spans.append(len(item.gold["spans"]))
         elif isinstance(task.answer, Strings):
             spans.append(len(item.gold["originals"]))
     return {
