@@ -27,6 +27,7 @@ from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.agreement import kappa_of_sums
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Column = npt.NDArray[np.float64]
@@ -314,21 +315,15 @@ def judge_specificity(
 
 def _kappa(sums: Array) -> Array:
     weight, positive, judge, both, _ = np.moveaxis(sums, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (weight - positive - judge + 2 * both) / weight
-        expected = (positive * judge + (weight - positive) * (weight - judge)) / weight**2
-        return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), math.nan))
-
-
-def _both_classes(label_weight: Column, label_positive: Column) -> list[npt.ArrayLike]:
-    return [label_positive > 0, label_weight > label_positive]
+    agreed = weight - positive - judge + 2 * both
+    return kappa_of_sums(np.stack([weight, agreed, positive, judge, weight - positive, weight - judge], axis=-1))
 
 
 @metric(
     requires_option="reference",
     range=(-1.0, 1.0),
     value=_kappa,
-    classes=_both_classes,
+    classes=lambda label_weight, label_positive: [label_positive > 0, label_weight > label_positive],
     supported=lambda total: bool(total[4] >= FEWEST),
 )
 def judge_kappa(
