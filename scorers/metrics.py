@@ -206,11 +206,16 @@ def metric(
         properties["classes"] = of_columns(properties["classes"])
 
     def made(function: Callable[..., Terms]) -> Metric:
-        about = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
-        about = about[:1].lower() + about[1:] if about[1:2].islower() else about
-        return Metric(**{"name": function.__name__, "terms": of_columns(function), "about": about, **properties})
+        own = {} if "name" in properties else {"name": function.__name__, "about": summary_of(function)}
+        return Metric(terms=of_columns(function), **own | properties)
 
     return made if function is None else made(function)
+
+
+def summary_of(function: Callable[..., object]) -> str:
+    """Return the first line of a function's docstring as a phrase."""
+    about = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+    return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 
 def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:

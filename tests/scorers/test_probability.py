@@ -20,7 +20,7 @@ from halu_tasks.scorers.statistics.calibration import (
 )
 
 YES_NO = ("Yes", "No")
-AUC, MISSING = roc_auc("Yes"), no_probability()
+AUC, MISSING = roc_auc("Yes"), no_probability
 
 
 def token(text: str, **logprobs: float) -> TokenProbabilities:
