@@ -14,12 +14,10 @@ from statsmodels.stats.multitest import multipletests
 
 from halu_tasks.scorers.metrics import Metric, mean, mean_of
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import roc_auc
 from halu_tasks.scorers.statistics.differences import (
     Contrast,
     Influence,
     adjusted_p_values,
-    differences_of,
     holm,
     influence,
     rank_ranges,
@@ -158,16 +156,6 @@ def test_influences_are_what_a_figure_loses_without_a_cluster() -> None:
     assert own.values == pytest.approx([2 / 4 - 4 / 6, 3 / 4 - 4 / 6, 3 / 4 - 4 / 6])
 
 
-def test_a_metric_that_compares_items_has_influences_too() -> None:
-    auc = roc_auc("Yes")
-    scores = [
-        Score(str(i), str(i), "x", "Yes" if i % 2 else "No", {"probability": p})
-        for i, p in enumerate(RNG.random(20).tolist())
-    ]
-    own = influenced(auc, scores, "a")
-    assert len(own.values) == 20 and np.abs(own.values).max() > 0
-
-
 def test_a_mean_depends_on_its_members() -> None:
     """The mean of two tasks on the same documents, and one of the tasks: 0.71 or more correlated."""
     tasks = {name: RNG.random((2, 60)) < 0.6 for name in ("s", "t")}
@@ -179,30 +167,6 @@ def test_a_mean_depends_on_its_members() -> None:
     assert np.corrcoef(means, member)[0, 1] > 0.5
     adjusted = adjusted_p_values([Contrast(1.0, 0.01, *of_mean), Contrast(1.0, 0.02, *of_task)], draws=20_000)
     assert adjusted[0] is not None and 0.01 < adjusted[0] < 1 - 0.99**2
-
-
-def claimed(rng: np.random.Generator, skills: list[float], tasks: int, items: int) -> set[tuple[int, int, int]]:
-    """The claims of a report: task, better and worse model."""
-    contrasts, places = [], []
-    for task in range(tasks):
-        hard = rng.normal(size=items)
-        runs = [run(hard + rng.normal(size=items) < skill, str(task), items) for skill in skills]
-        influences = [influenced(ACC, own, "a") for own in runs]
-        for (i, j), pair in differences_of(ACC, [without_clusters(ACC, own) for own in runs], items).items():
-            contrasts.append(Contrast(pair.value, pair.p, influences[i], influences[j]))
-            places.append((task, i, j) if pair.value > 0 else (task, j, i))
-    p_values = adjusted_p_values(contrasts, draws=500)
-    return {place for place, p in zip(places, p_values, strict=True) if p is not None and p < 0.05}
-
-
-@pytest.mark.slow
-def test_equal_models_are_rarely_called_different_and_unequal_ones_are() -> None:
-    rng = np.random.default_rng(11)
-    false = sum(bool(claimed(rng, [0.8] * 5, 2, 60)) for _ in range(80))
-    # at most 5%: eleven or more of eighty would occur once in 700 times
-    assert false <= 10
-    every = {(task, i, j) for task in (0, 1) for i, j in combinations(range(3), 2)}
-    assert claimed(rng, [2.5, 0.8, -1.0], 2, 200) == every
 
 
 # --- equality -----------------------------------------------------------------------------------
