@@ -358,7 +358,7 @@ def share_unparsed() -> Metric:
 
 def outcome_shares(*, of_labels: bool) -> list[Metric]:
     """Create the shares of replies that decline and are empty, and for labels of those that declare none."""
-    return [share_of(outcome) for outcome in (ABSTAINED, EMPTY, *([INFERRED] if of_labels else []))]
+    return [share_of(ABSTAINED), share_of(EMPTY), *([share_of(INFERRED)] if of_labels else [])]
 
 
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:

@@ -135,14 +135,8 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         return tuple(metrics)
     headline = metrics[0]
     parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
-    about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    spread = _deviation(headline, parts)
-    spread = replace(spread, name=SPREAD, about=about, higher_is_better=None, interval=None)
-    return (*metrics, *([spread] if headline.has_sums else []), *parts)
-
-
-def _deviation(headline: Metric, parts: Sequence[Metric]) -> Metric:
-    """Create the standard deviation of a metric's values in W wordings."""
+    if not headline.has_sums:
+        return *metrics, *parts
 
     def terms(columns: Columns) -> Terms:
         sums = [part.sums_of_items(columns) for part in parts]
@@ -152,4 +146,6 @@ def _deviation(headline: Metric, parts: Sequence[Metric]) -> Metric:
         figures = headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))
         return np.asarray(np.std(figures, axis=-1, ddof=1))
 
-    return replace(headline, terms=terms, value=value)
+    about = f"standard deviation of {headline.name} over the wordings of the prompt"
+    deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, interval=None)
+    return *metrics, deviation, *parts

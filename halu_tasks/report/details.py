@@ -375,7 +375,7 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
         "cut": sum(cut_off for _, cut_off in parts.values()),
         "tags": item.tags,
         "text": f"{text}{'…' * bool(left_out)}" if gold else None,
-        "gold": gold.spans if gold else [],
+        "gold": gold_spans,
         "replies": shown,
     }
 

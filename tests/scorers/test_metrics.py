@@ -37,7 +37,10 @@ def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
 
 
 def labelled(*pairs: tuple[str, str | None]) -> list[Score]:
-    return [Score(f"{n}/x", str(n), answer, target) for n, (target, answer) in enumerate(pairs)]
+    return [
+        Score(f"{n}/x", str(n), answer, target, outcome="answered" if answer else "unparsed")
+        for n, (target, answer) in enumerate(pairs)
+    ]
 
 
 def found(metric: Metric, scores: Sequence[Score]) -> Estimate:

@@ -23,7 +23,8 @@ ANY_TEXT = st.text(st.characters(), max_size=300)
 PIECES = st.lists(
     st.sampled_from(
         ["Wrong Entities:", "sentence", "1. ", "- ", "\n", "\n\n", '"', "“", "”", "**", "(", ")", " - ", ": ", "<mask>",
-         "->", ", ", "none", "The correct sentence should be:", "moss", "\ud800", "\u200f", "é\u0301", "İ", "`", "not", "x. "]
+         "->", ", ", "none", "moss",
+         "The correct sentence should be:", "\ud800", "\u200f", "é\u0301", "İ", "`", "not", "x. "]
     ),
     max_size=30,
 ).map("".join)  # fmt: skip
