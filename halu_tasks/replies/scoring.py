@@ -20,7 +20,7 @@ from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
+from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.reference import check_reference, with_known_errors
 from halu_tasks.scorers.answer import Outcome
@@ -126,7 +126,7 @@ def scores_of(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], cos
 
 
 def _verdicts(
-    options: JudgeOptions, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], doing: str, costs: Path | None
+    options: Options, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], doing: str, costs: Path | None
 ) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
