@@ -28,14 +28,12 @@ from halu_tasks.judging.judge import Judge
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import (
     SUMMARY,
-    GoldPaper,
     cited_sentences,
-    references_of,
     score_summary,
     summary_of,
 )
 from halu_tasks.scorers.benchmarks.strings import places
-from halu_tasks.scorers.citations import YEARS
+from halu_tasks.scorers.citations import YEARS, Paper, references
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.scorers.reading.strings import quotations
@@ -148,16 +146,16 @@ def _item(transcript: Transcript, name: str) -> Item:
         raise DataError(f"metadata {name!r}: expected a list of papers, got {type(listed).__name__}")
     papers = [_paper(paper, number, name) for number, paper in enumerate(listed, 1)]
     try:
-        references = references_of(papers)
+        named = references(papers)
     except ValueError as error:
         raise DataError(f"metadata {name!r}: {error}") from None
-    for paper, reference in zip(papers, references, strict=True):
+    for paper, reference in zip(papers, named, strict=True):
         paper["name"] = reference.key
     id = transcript.transcript_id
     return Item(id, id, "", "", "", {"papers": papers, "adjustment": 1.0}, {})
 
 
-def _paper(paper: Any, number: int, name: str) -> GoldPaper:
+def _paper(paper: Any, number: int, name: str) -> Paper:
     """Return a paper as in FAVE; a text alone is cited by its number, and gets a title of its own."""
     fields: Mapping[str, Any] = {"text": paper} if isinstance(paper, str) else paper
     if not isinstance(fields, Mapping):

@@ -24,8 +24,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from string import ascii_lowercase
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
+
+import yaml
 
 from halu_tasks.text.folding import fold
 
@@ -40,17 +43,21 @@ _TITLE_WORDS = 5
 """The maximum number of words of a title in a name."""
 
 
-class Paper(NamedTuple):
-    """The data of a paper from which its name is made.
+class Paper(TypedDict):
+    """A paper of a list, in an item's gold.
 
     Attributes:
-        title: The title.
-        authors: The names of the authors.
-        year: The year; None if it is missing.
+        name: The name under which it is cited.
+        title: Its title.
+        abstract: Its abstract; may be empty.
+        authors: The names of its authors.
+        year: Its year; None if it is missing.
     """
 
+    name: str
     title: str
-    authors: Sequence[str]
+    abstract: str
+    authors: list[str]
     year: int | None
 
 
@@ -58,6 +65,7 @@ class Reference(NamedTuple):
     """A paper's name, and the parts by which its citations are recognised.
 
     Attributes:
+        paper: The paper.
         key: The name.
         surnames: The surnames of the authors, or a title or "Anonymous" in their place; never empty.
         year: The year; None if it is missing.
@@ -65,6 +73,7 @@ class Reference(NamedTuple):
         titled: Whether the title replaces the authors.
     """
 
+    paper: Paper
     key: str
     surnames: tuple[str, ...]
     year: int | None
@@ -72,22 +81,26 @@ class Reference(NamedTuple):
     titled: bool = False
 
 
-class Citations(NamedTuple):
-    """The citations of a sentence.
+class Cited(NamedTuple):
+    """A sentence with its citations.
 
     Attributes:
-        known: The indexes of the papers that are cited, each once, in the order of their first citation.
-        unknown: The citations, as written, that match no paper.
-        ambiguous: The citations, as written, that match several papers, all of which are among the known.
+        sentence: The sentence.
+        papers: The papers of the list that it cites, each once, in the order of their first citation.
+        unknown: The citations, as written, that match no paper of the list.
+        ambiguous: The citations, as written, that match several papers, all of which are among the `papers`.
     """
 
-    known: list[int]
+    sentence: str
+    papers: list[Paper]
     unknown: list[str]
     ambiguous: list[str]
 
 
-def _word_set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+_WORDS = {
+    kind: frozenset(words.split())
+    for kind, words in yaml.safe_load((files("halu_tasks.scorers") / "citations.yaml").read_text("utf-8")).items()
+}
 
 
 # --- names of papers --------------------------------------------------------------------------------------
@@ -121,10 +134,10 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
 
 
 def _without_letter(paper: Paper) -> Reference:
-    surnames = tuple(surname(name) for name in paper.authors if any(map(str.isalnum, name)))
-    title = "" if surnames else _short_title(" ".join(_TITLE_MARKS.sub(" ", paper.title).split()))
-    year = paper.year if paper.year in YEARS else None
-    return Reference("", surnames or (title or "Anonymous",), year, titled=bool(title))
+    surnames = tuple(surname(name) for name in paper["authors"] if any(map(str.isalnum, name)))
+    title = "" if surnames else _short_title(" ".join(_TITLE_MARKS.sub(" ", paper["title"]).split()))
+    year = paper["year"] if paper["year"] in YEARS else None
+    return Reference(paper, "", surnames or (title or "Anonymous",), year, titled=bool(title))
 
 
 def _key(reference: Reference, letter: str) -> str:
@@ -144,20 +157,11 @@ def _short_title(title: str) -> str:
 
 # --- surnames of authors ----------------------------------------------------------------------------------
 
-_PARTICLES = _word_set("van von der den de del della di da dos do du la le las los ten ter te zu zum zur el al dalle")
-_TITLES = _word_set("dr prof professor mr mrs ms sir")
-_SUFFIXES = _word_set("jr sr junior júnior ii iii iv phd md mph mba msc bsc")
 _GROUP = re.compile(
     r"\b(?:group|committee|organi[sz]ation|board|consortium|collaborat\w+|network|association|society|institute"
     r"|university|commission|council|team|cent(?:er|re)|agency|foundation|families|investigators|h[oô]pital)\b",
     re.IGNORECASE,
 )
-_CHINESE = _word_set(
-    "wang li zhang liu chen yang huang zhao wu zhou xu sun ma zhu hu guo he lin gao luo zheng liang xie tang deng feng"
-    " peng zeng cao xiao cheng yuan pan dong jiang shao hua qin ye fan shi teng xiong ge weng zhong zhen ling ni su"
-    " tian lu ding cai du jia wei xue yan yu ren yao fang zou kong qian bai cui mao hong ouyang"
-)
-_MOST_COMMON = _word_set("wang li zhang liu chen yang huang zhao wu zhou xu sun zhu guo lin luo zheng ye")
 _PINYIN = re.compile(
     r"(?:(?:[zcs]h|[bpmfdtnlgkhjqxrzcsyw])?(?:[aeiou]{0,2}(?:[aeiu]n|[aeio]ng|er)|[aeiou]{1,3})[-‐‑']?){1,2}"
 )
@@ -182,16 +186,16 @@ def surname(name: str) -> str:
         return name.rstrip(" .")
     before, comma, after = (part.strip() for part in name.partition(","))
     if comma and before:
-        words = [word for word in before.split() if word.lower() not in _PARTICLES]
-        given = [word for word in after.replace(",", " ").split() if not _is_in(_SUFFIXES, word)]
+        words = [word for word in before.split() if word.lower() not in _WORDS["particles"]]
+        given = [word for word in after.replace(",", " ").split() if not _is_in(_WORDS["suffixes"], word)]
         if given and (len(words) == 1 or len(given) == 1 or all(map(_INITIALS.fullmatch, given))):
             return before
         name = before
     # "Dr.C K Gomathy": a full stop after more than one letter separates words, too
     parts = re.sub(r"(?<=[^\W\d_]{2}\.)(?=\w)", " ", name).split()
-    while len(parts) > 1 and _is_in(_TITLES, parts[0]):
+    while len(parts) > 1 and _is_in(_WORDS["titles"], parts[0]):
         del parts[0]
-    while len(parts) > 1 and _is_in(_SUFFIXES, parts[-1]):
+    while len(parts) > 1 and _is_in(_WORDS["suffixes"], parts[-1]):
         del parts[-1]
     parts = [part.rstrip(".") if len(part) > 4 and "." not in part[:-1] else part for part in parts if part.strip(".")]
     return _surname_of(parts) if parts else name
@@ -214,7 +218,9 @@ def _surname_of(parts: list[str]) -> str:
         return parts[0]
     first = last - 1
     while (
-        first > 0 and parts[first - 1].lower() in _PARTICLES and (first > 1 or parts[0].islower() or last < len(parts))
+        first > 0
+        and parts[first - 1].lower() in _WORDS["particles"]
+        and (first > 1 or parts[0].islower() or last < len(parts))
     ):
         first -= 1
     return " ".join(parts[first:last])
@@ -225,9 +231,9 @@ def _has_surname_first(first: str, second: str) -> bool:
     if _IDEOGRAPHS.fullmatch(first + second):
         return True
     first, second = first.lower(), second.lower()
-    if second in _CHINESE:
-        return first in _MOST_COMMON and second not in _MOST_COMMON
-    return first in _CHINESE and bool(_PINYIN.fullmatch(second))
+    if second in _WORDS["chinese_surnames"]:
+        return first in _WORDS["most_common_chinese_surnames"] and second not in _WORDS["most_common_chinese_surnames"]
+    return first in _WORDS["chinese_surnames"] and bool(_PINYIN.fullmatch(second))
 
 
 # --- citations --------------------------------------------------------------------------------------------
@@ -270,26 +276,9 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:['.-]{1,2}[^\W\d_]+)*\.?|\S")
 _SEPARATORS = frozenset({",", "and", "&"})
 _ABBREVIATED = re.compile(r"(?:[^\W\d_]{1,3}[.-]{1,2})+|Jr|Sr")
 _CAPITALS = re.compile(r"[A-Z]{1,3}")
-# capitalized words that begin sentences or precede names, but are not part of them
-_OPENING = _word_set(
-    "the a an in on at by for from with to of as if and or but both while whereas when although though however"
-    " moreover furthermore additionally similarly likewise conversely finally overall thus therefore hence also"
-    " notably specifically meanwhile nevertheless further next then lastly instead indeed second first third yet so"
-    " since because given according unlike like see study studies research work author authors paper papers review"
-    " results findings evidence another one two three dr prof professor using following after before despite this that"
-    " these those"
-)
-# words before a year that is not a citation: "Table 2 (2009)", "(May 2009)"
-_NO_NAME = _word_set(
-    "january february march april may june july august september october november december spring summer autumn fall"
-    " winter table figure section chapter act law directive survey version edition dsm icd year years since until phase"
-    " trial volume week day month protocol convention agreement inventory scale index questionnaire checklist report"
-    " guideline guidelines i ii iii iv v"
-)
-_LEAD = _word_set("see also e.g. i.e. cf. cf for a review an example as in by and from reviewed cited reported")
 
 
-def cited(sentence: str, references: Sequence[Reference]) -> Citations:
+def cited(sentence: str, references: Sequence[Reference]) -> Cited:
     """Find the citations of a sentence and the papers of a list that they match, in linear time.
 
     Args:
@@ -300,20 +289,19 @@ def cited(sentence: str, references: Sequence[Reference]) -> Citations:
     text = " ".join(re.sub(r"</?[a-zA-Z]{1,10}>", "", text.replace("&amp;", "&").replace("&nbsp;", " ")).split())
     # where a space is missing: "[Ling2009]"
     text = re.sub(r"(?<=[^\W\d_]{3})(?=(?:19|20)\d\d[a-z]?\b)", " ", text)
-    citations = sorted([*_by_number(text, len(references)), *_by_year(text, references)], key=lambda c: c.start)
-    return Citations(
-        list(dict.fromkeys(paper for citation in citations for paper in citation.papers)),
-        list(dict.fromkeys(citation.written for citation in citations if not citation.papers)),
-        list(dict.fromkeys(citation.written for citation in citations if len(citation.papers) > 1)),
+    citations = sorted(
+        [*_by_number(text, len(references)), *_by_year(text, references)], key=lambda citation: citation[0]
+    )
+    return Cited(
+        sentence,
+        [references[index].paper for index in dict.fromkeys(index for _, papers, _ in citations for index in papers)],
+        list(dict.fromkeys(written for _, papers, written in citations if not papers)),
+        list(dict.fromkeys(written for _, papers, written in citations if len(papers) > 1)),
     )
 
 
-class _Citation(NamedTuple):
-    """A citation at a position of the text, with the indexes of the papers that match."""
-
-    start: int
-    papers: list[int]
-    written: str
+_Citation = tuple[int, list[int], str]
+"""Where a citation is in the text, the indexes of the papers that match, and the citation as written."""
 
 
 def _by_number(text: str, count: int) -> Iterator[_Citation]:
@@ -333,7 +321,7 @@ def _by_number(text: str, count: int) -> Iterator[_Citation]:
             each += range(begin, end + 1) if begin <= end <= begin + 30 else [begin, end]
         for number in each:
             written = match[0] if len(each) == 1 else f"[{number}]" if in_bracket else f"Paper {number}"
-            yield _Citation(match.start(), [number - 1] if 1 <= number <= count else [], written)
+            yield match.start(), [number - 1] if 1 <= number <= count else [], written
 
 
 def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
@@ -361,7 +349,7 @@ def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
             papers = _matches(names, text[floor:end], year, letter, references)
             if papers or sure:
                 by_name = f"{text[begin:end].strip(' ,:')} ({year or 'n.d.'}{letter})"
-                yield _Citation(dates.start(), papers, whole if len(each) == 1 else by_name)
+                yield dates.start(), papers, whole if len(each) == 1 else by_name
 
 
 def _each_date(dates: str) -> list[tuple[int | None, str]]:
@@ -427,7 +415,7 @@ def _names_before(text: str) -> _Names:
         return _Names([], 0, several=False, credible=False, at=0)
     several = bool(others or starts)
     last = elements[-1][-1][0]
-    credible = not _begins_sentence(last) and last.lower().strip(".") not in _NO_NAME and len(last) > 1
+    credible = not _begins_sentence(last) and last.lower().strip(".") not in _WORDS["not_names"] and len(last) > 1
     at = elements[0 if several else -1][0].start()
     return _Names([_endings(element) for element in elements], starts or len(elements), several, credible, at)
 
@@ -437,19 +425,19 @@ def _is_name_word(token: str, after: str) -> bool:
     if not token[0].isalpha():
         return False
     if token[0].islower():
-        return token in _PARTICLES and after[:1].isalpha() and after not in _SEPARATORS
+        return token in _WORDS["particles"] and after[:1].isalpha() and after not in _SEPARATORS
     # a longer word with a full stop ends a sentence
     return not token.endswith(".") or bool(_ABBREVIATED.fullmatch(token))
 
 
 def _begins_sentence(word: str) -> bool:
     """Return whether a word usually begins a sentence, not a name."""
-    return word.lower().strip(".") in _OPENING or (word.endswith("ly") and len(word) > 8)
+    return word.lower().strip(".") in _WORDS["openings"] or (word.endswith("ly") and len(word) > 8)
 
 
 def _leads(text: str) -> bool:
     """Return whether a text in a bracket may come before a citation."""
-    return all(word in _LEAD for word in text.lower().replace(",", " ").split())
+    return all(word in _WORDS["leads"] for word in text.lower().replace(",", " ").split())
 
 
 def _endings(element: list[re.Match[str]]) -> list[str]:
@@ -477,7 +465,7 @@ def _joined(name: str) -> str:
 @lru_cache(maxsize=4096)
 def _forms(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the forms of a surname, "rosler" and "roesler" of Rösler, and others: without particles, "who"."""
-    without = [word for word in name.split() if word.lower() not in _PARTICLES]
+    without = [word for word in name.split() if word.lower() not in _WORDS["particles"]]
     acronym = "".join(word[0] for word in without if len(without) > 2 and word[0].isupper()).lower()
     exact = {_joined(name), _joined(name.lower().translate(_UMLAUTS))}
     return frozenset(exact), frozenset({_joined(" ".join(without)), acronym})

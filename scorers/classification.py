@@ -11,7 +11,7 @@ import numpy.typing as npt
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, metric, of_columns
+from halu_tasks.scorers.metrics import Metric, Terms, metric
 from halu_tasks.scorers.score import Score
 
 Column = npt.NDArray[Any]
@@ -62,11 +62,11 @@ def label_metric(figure: Figure, label: str, name: str, *, unparsed: Unparsed = 
             if `ignored`, it does not count.
         **properties: Attributes of `Metric`.
     """
-    # precision and recall are shares; F1 compares them
-    classes = of_columns(lambda target: [target == label]) if figure == "f1" else None
     about = _MEANING[figure].format(label=label)
+    if figure == "f1":  # precision and recall are shares; F1 compares them
+        properties["classes"] = lambda target: [target == label]
 
-    @metric(**{"name": name, "about": about, "value": ratio_or_zero, "error": ErrorModel(classes), **properties})
+    @metric(**{"name": name, "about": about, "value": ratio_or_zero, **properties})
     def of_label(answer: Column, target: Column) -> Terms:
         predicted, actual, missing = 1.0 * (answer == label), 1.0 * (target == label), answer == NO_LABEL
         if unparsed == "wrong_label":
@@ -89,7 +89,6 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
             scikit-learn's macro average of raw predictions. Otherwise they are misses.
     """
     names = [*labels, NO_LABEL] if unparsed_is_label else list(labels)
-    classes = of_columns(lambda target: [target == label for label in names])
 
     def value(sums: Array) -> Array:
         hits, predicted, actual = np.moveaxis(sums.reshape(*sums.shape[:-1], len(names), 3), -1, 0)
@@ -101,7 +100,10 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     unparsed = "one more label" if unparsed_is_label else "misses"
     about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unparsed}"
 
-    @metric(name=name, about=about, value=value, error=ErrorModel(classes, averaged=True))
+    def classes(target: Column) -> list[Column]:
+        return [target == label for label in names]
+
+    @metric(name=name, about=about, value=value, classes=classes, averaged=True)
     def mean_over_labels(answer: Column, target: Column) -> Terms:
         right = answer == target
         return tuple(

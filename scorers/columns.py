@@ -46,6 +46,25 @@ class Columns:
         cluster = np.arange(len(scores)) if cluster is None else cluster
         return cls(lambda name: _column(scores, name, cluster), cluster, int(cluster.max(initial=-1)) + 1)
 
+    @classmethod
+    def of_kinds(cls, scores: Sequence[Score], kind: Numbers, cluster: Numbers, row: Numbers) -> Columns:
+        """Make the columns of N replies from their different scores, whose ids lack what items have in common.
+
+        Args:
+            scores: The different scores.
+            kind: Which of them each reply has, shape (N,).
+            cluster: The number of its cluster, from 0.
+            row: What replies have in common whose ids are equal up to the last slash.
+        """
+        kinds = cls.of(scores)
+
+        def read(name: str) -> npt.NDArray[Any]:
+            if name == "row":
+                return np.unique(np.stack([cluster, row]), axis=1, return_inverse=True)[1].ravel()
+            return kinds[name][kind]
+
+        return cls(read, cluster, int(cluster.max(initial=-1)) + 1)
+
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._known:
             self._known[name] = self._read(name)

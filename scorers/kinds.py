@@ -1,4 +1,4 @@
-"""The kinds of answer that a task can ask for, each with the gold it needs and its default metrics."""
+"""The kinds of answer that a task can ask for, each with the gold it needs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.registry import Reading
 
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.text.spans import Span
-
-
-class GoldSpans(NamedTuple):
-    """A text and the gold spans in it, as (start, end) in characters."""
-
-    text: str
-    spans: list[Span]
+_STRINGS = {"type": "array", "items": {"type": "string"}}
 
 
 @dataclass(frozen=True)
@@ -29,20 +20,22 @@ class AnswerKind:
     """The kind of answer that a task asks for."""
 
     name: ClassVar[str]
+    schema: ClassVar[dict[str, Any]] = {"type": "string"}
+    meaning: ClassVar[str] = "your whole reply as a string"
     explains: bool = field(default=False, kw_only=True)
     """Whether an answer comes with an explanation, which JSON has as a field of its own."""
 
     def json_schema(self, options: Options) -> dict[str, Any]:
         """Return the schema of an answer in JSON."""
-        return {"type": "string"}
+        return self.schema
 
     def json_meaning(self, options: Options) -> str:
         """Return what an answer in JSON is, as a clause of a prompt."""
-        return "your whole reply as a string"
+        return self.meaning
 
     def json_value(self, reply: str) -> Any:
         """Return the answer of a reply that is not JSON as JSON has it."""
-        return reply
+        return reply.splitlines() if self.schema is _STRINGS else reply
 
     def check(self, item: Item) -> None:
         """Check that an item has the gold that scorers of this kind need.
@@ -62,16 +55,6 @@ class AnswerKind:
     def scorer_arguments(self) -> dict[str, Any]:
         """Return default arguments for the task's scorer; those in the task file take precedence."""
         return {}
-
-    def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans | None:
-        """Return the text and the spans that a report marks in it; None if the kind has no spans."""
-        return None
-
-    def outcome_metrics(self) -> tuple[Metric, ...]:
-        """Return the metrics of `strict` that count replies without an answer other than unparsed ones."""
-        from halu_tasks.scorers.metrics import share_abstained, share_empty
-
-        return share_abstained(), share_empty()
 
 
 @dataclass(frozen=True)
@@ -113,12 +96,6 @@ class Label(AnswerKind):
         """Return the arguments `reading` and `labels`."""
         return {"reading": self.reading, "labels": self.names or self.labels}
 
-    def outcome_metrics(self) -> tuple[Metric, ...]:
-        """Return the shares of replies that decline, are empty, and declare no label."""
-        from halu_tasks.scorers.metrics import share_inferred
-
-        return *super().outcome_metrics(), share_inferred()
-
     def check(self, item: Item) -> None:
         """Check that the target is one of the labels."""
         if item.target not in self.labels:
@@ -147,54 +124,34 @@ class Claims(Label):
         return [{"claim": claim, "supported": supported == "Yes"} for claim, supported in found]
 
 
-class _Listed(AnswerKind):
-    """Strings of which a reply has one on each line."""
-
-    def json_schema(self, options: Options) -> dict[str, Any]:
-        """Return a list of strings."""
-        return {"type": "array", "items": {"type": "string"}}
-
-    def json_value(self, reply: str) -> Any:
-        """Return the lines of a reply."""
-        return reply.splitlines()
-
-
 @dataclass(frozen=True)
-class Spans(_Listed):
+class Spans(AnswerKind):
     """Passages of a text.
 
     The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`.
     """
 
     name = "spans"
-
-    def json_meaning(self, options: Options) -> str:
-        """Return that the strings are copied."""
-        return "a list of strings that are copied from the text; an empty list if there are none"
+    schema = _STRINGS
+    meaning = "a list of strings that are copied from the text; an empty list if there are none"
 
     def check(self, item: Item) -> None:
         """Check that the gold has a text, spans within it, and strings."""
-        check_spans(*(_field(item.gold, name, kind) for name, kind in (("text", str), ("spans", list))))
         _strings(item.gold, "strings")
+        check_spans(item.gold.get("text"), item.gold.get("spans"))
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
         """Return the text and the gold spans."""
         return {"text": item.gold["text"], "spans": item.gold["spans"]}
 
-    def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans:
-        """Return the text and the gold spans in it."""
-        return GoldSpans(gold["text"], [(start, end) for start, end in gold["spans"]])
-
 
 @dataclass(frozen=True)
-class Strings(_Listed):
+class Strings(AnswerKind):
     """Strings in a fixed order, listed as `originals` in the gold."""
 
     name = "strings"
-
-    def json_meaning(self, options: Options) -> str:
-        """Return that the strings are in order."""
-        return "a list of strings in the order that is asked for"
+    schema = _STRINGS
+    meaning = "a list of strings in the order that is asked for"
 
     def check(self, item: Item) -> None:
         """Check that the gold has one or more originals."""
@@ -221,23 +178,16 @@ def check_spans(text: Any, spans: Any) -> None:
         ValueError: They are not; the message says which and why.
     """
     if not isinstance(text, str) or not isinstance(spans, Sequence) or isinstance(spans, str):
-        raise ValueError(f"expected a string and a list, got {type(text).__name__} and {type(spans).__name__}")
+        got = f"{type(text).__name__} and {type(spans).__name__}"
+        raise ValueError(f"text and spans: expected a string and a list, got {got}")
     for span in spans:
         ends = list(span) if isinstance(span, Sequence) else []
         if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 <= ends[0] < ends[1] <= len(text):
             raise ValueError(f"{span!r} is not a [start, end] within the text of {len(text)} characters")
 
 
-def _field(gold: Mapping[str, Any], name: str, kind: type) -> Any:
-    if name not in gold:
-        raise ValueError(f"gold lacks the field {name!r}")
-    if not isinstance(gold[name], kind):
-        raise ValueError(f"gold field {name!r} is {type(gold[name]).__name__}, expected {kind.__name__}")
-    return gold[name]
-
-
 def _strings(gold: Mapping[str, Any], name: str) -> list[str]:
-    strings: list[str] = _field(gold, name, list)
-    if not all(isinstance(string, str) for string in strings):
-        raise ValueError(f"gold field {name!r} must be a list of strings")
+    strings = gold.get(name)
+    if not isinstance(strings, list) or not all(isinstance(string, str) for string in strings):
+        raise ValueError(f"gold field {name!r} must be a list of strings, got {strings!r}")
     return strings

@@ -199,9 +199,7 @@ class NgramScores(NamedTuple):
     sentence_maximum: tuple[float | None, ...]
 
 
-def ngram_scores(
-    sentences: Sequence[str], samples: Sequence[str], n: int = 1, *, smoothing: float = 0.0
-) -> NgramScores | None:
+def ngram_scores(sentences: Sequence[str], samples: Sequence[str], n: int = 1) -> NgramScores | None:
     """Score a response by an n-gram model of its samples.
 
     Args:
@@ -209,17 +207,15 @@ def ngram_scores(
         samples: Other responses to the same prompt. Without any, the scores only measure how much the response repeats
             itself.
         n: The number of tokens in an n-gram, 1 or more.
-        smoothing: The number added to the count of each n-gram, and the count of an unseen one; the authors' package
-            has 0.
 
     Returns:
         The scores; None if the response has no tokens.
 
     Raises:
-        ValueError: `n` is less than 1, or `smoothing` less than 0.
+        ValueError: `n` is less than 1.
     """
-    if n < 1 or smoothing < 0:
-        raise ValueError(f"n must be 1 or more and smoothing 0 or more, got {n} and {smoothing}")
+    if n < 1:
+        raise ValueError(f"n must be 1 or more, got {n}")
     by_sentence = [list(_ngrams(sentence, n)) for sentence in sentences]
     if not any(by_sentence):
         return None
@@ -227,8 +223,8 @@ def ngram_scores(
     for sample in samples:
         for sentence in _END.sub(r"\g<0>\n", sample).splitlines():
             counts.update(_ngrams(sentence, n))
-    total = math.log(counts.total() + smoothing * (len(counts) + 1))
-    surprises = [[total - math.log(counts[ngram] + smoothing) for ngram in ngrams] for ngrams in by_sentence]
+    total = math.log(counts.total())
+    surprises = [[total - math.log(counts[ngram]) for ngram in ngrams] for ngrams in by_sentence]
     maxima = [max(of_sentence) for of_sentence in surprises if of_sentence]
     return NgramScores(
         fmean(surprise for of_sentence in surprises for surprise in of_sentence),

@@ -36,20 +36,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
-from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
+from halu_tasks.scorers.columns import TAG, Array, Columns, by_cluster
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.exact import ExactSums
-from halu_tasks.scorers.statistics.intervals import Interval, default_interval, mean_interval, support
-from halu_tasks.scorers.statistics.jackknife import (
-    Chunk,
-    Flags,
-    LeftOut,
-    Spread,
-    Value,
-    any_of_cluster,
-    leave_out,
-    leave_out_items,
-)
+from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
+from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, exact_sum, leave_out, leave_out_items
 
 __all__ = ["Array", "Columns", "by_cluster"]
 
@@ -67,7 +57,7 @@ class Estimate(NamedTuple):
         value: The value, in the metric's unit.
         stderr: The clustered standard error; None, as are `low` and `high`, if it cannot be estimated: fewer than two
             clusters contribute, a class has items in fewer than five, the value is undefined without one of them, or
-            the metric has no error (`ErrorModel.interval`).
+            the metric has no error (`Metric.interval`).
         low: The lower end of the 95% interval.
         high: The upper end of the 95% interval.
     """
@@ -85,28 +75,6 @@ def ratio(sums: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class ErrorModel:
-    """What the error of a metric depends on, if not on all clusters alike.
-
-    Attributes:
-        classes: For a metric that compares or averages classes, the function of columns that says for each class which
-            items are of it. An interval needs five clusters of each class.
-        averaged: Whether the metric is an average over these classes.
-        supported: Whether the sums over all items, shape (K,), are enough for an error.
-        interval: The function that computes the interval; None if the clusters give no error, because the metric does
-            not vary between them, or because chance biases it, as it does a sum of absolute differences.
-    """
-
-    classes: Callable[[Columns], Sequence[npt.ArrayLike]] | None = None
-    averaged: bool = False
-    supported: Callable[[Array], bool] = lambda total: True
-    interval: Interval | None = default_interval
-
-
-NO_ERROR = ErrorModel(interval=None)
-
-
-@dataclass(frozen=True)
 class Metric:
     """A named metric; `metric` makes one of a function.
 
@@ -120,7 +88,12 @@ class Metric:
         requires_option: The option without which the metric is undefined, if any.
         tag_filter: A tag and its value, if the metric is computed only over the items with this tag.
         within: Further tags with their values, if the metric was already restricted before.
-        error: What the error of the metric depends on.
+        classes: For a metric that compares or averages classes, the function of columns that says for each class which
+            items are of it. An interval needs five clusters of each class.
+        averaged: Whether the metric is an average over these classes.
+        supported: Whether the sums over all items, shape (K,), are enough for an error.
+        interval: The function that computes the interval; None if the clusters give no error, because the metric does
+            not vary between them, or because chance biases it, as it does a sum of absolute differences.
         members: The metrics whose mean this one is (`mean_of`).
     """
 
@@ -133,7 +106,10 @@ class Metric:
     requires_option: str | None = None
     tag_filter: tuple[str, str] | None = None
     within: tuple[tuple[str, str], ...] = ()
-    error: ErrorModel = ErrorModel()
+    classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
+    averaged: bool = False
+    supported: Callable[[Array], bool] = lambda total: True
+    interval: Interval | None = exact_interval
     members: tuple[Metric, ...] = ()
 
     def only(self, tag: str, value: str, name: str) -> Metric:
@@ -145,8 +121,7 @@ class Metric:
     @property
     def item(self) -> Callable[[Score], float] | None:
         """The function that computes the metric of a single item; None if it is no mean over items."""
-        of_nothing, _ = self._of_nothing
-        if isinstance(of_nothing, tuple) or np.ndim(of_nothing) == 0:
+        if isinstance(self._of_nothing[0], tuple) or not self.has_sums:
             return None
         return lambda score: float(self.terms(Columns.of([score]))[0])
 
@@ -188,7 +163,7 @@ class Metric:
         filters = self.tag_filter, *self.within
         return np.asarray(np.all([columns[TAG + tag] == value for tag, value in filters], axis=0), dtype=bool)
 
-    def sums_of_items(self, columns: Columns) -> ItemSums | float:
+    def sums_of_items(self, columns: Columns) -> Sums | float:
         """Compute what each item adds to the sums of the metric; or the metric, if its function does so itself."""
         counted = self.counted(columns)
         with np.errstate(all="ignore"):
@@ -200,48 +175,14 @@ class Metric:
             terms = numbers, ~np.isnan(numbers)
         nothing = np.zeros(len(counted))
         table = np.stack([nothing + np.nan_to_num(np.asarray(each, dtype=np.float64)) for each in terms], axis=1)
-        own = ItemSums(table, self.classes(counted))
+        own = Sums(table, self.of_classes(counted))
         # items without the tag add nothing
         return own.spread(self._has_tag(columns)) if self.tag_filter else own
 
-    def classes(self, counted: Columns) -> Flags:
+    def of_classes(self, counted: Columns) -> Flags:
         """Return whether each item is of each class that the metric compares, shape (N, L)."""
-        flags = self.error.classes(counted) if self.error.classes else ()
-        columns = [np.broadcast_to(np.asarray(flag, dtype=bool), len(counted)) for flag in flags]
-        return np.array(columns, dtype=bool).reshape(len(columns), len(counted)).T
-
-
-class ItemSums(NamedTuple):
-    """What items add to the sums of a metric.
-
-    Attributes:
-        terms: What each of N items adds, shape (N, K).
-        classes: Whether it is of each class, shape (N, L).
-    """
-
-    terms: Array
-    classes: Flags
-
-    def spread(self, kept: Flags) -> ItemSums:
-        """Return the sums of all items, of which only those that are kept add anything."""
-        terms = np.zeros((len(kept), self.terms.shape[1]))
-        classes = np.zeros((len(kept), self.classes.shape[1]), dtype=bool)
-        terms[kept], classes[kept] = self
-        return ItemSums(terms, classes)
-
-    def by_cluster(self, cluster: Numbers, clusters: int) -> Chunk:
-        """Sum up the items of each cluster, each sum rounded once."""
-        sums = np.zeros((clusters, self.terms.shape[1]))
-        np.add.at(sums, cluster, self.terms)
-        # the sum of two numbers, or of integers, is only rounded once anyway
-        fractions = np.flatnonzero((self.terms != np.rint(self.terms)).any(axis=0))
-        sizes = np.bincount(cluster, minlength=clusters)
-        if len(fractions) and (sizes > 2).any():
-            order, ends = np.argsort(cluster, kind="stable"), np.cumsum(sizes)
-            for number in np.flatnonzero(sizes > 2):
-                own = self.terms[order[ends[number] - sizes[number] : ends[number]]]
-                sums[number, fractions] = [math.fsum(own[:, column].tolist()) for column in fractions]
-        return Chunk(sums, any_of_cluster(self.classes, cluster, clusters))
+        flags = [np.broadcast_to(np.asarray(flag, dtype=bool), len(counted)) for flag in self.classes(counted)]
+        return np.array(flags, dtype=bool).reshape(len(flags), len(counted)).T
 
 
 @overload
@@ -259,15 +200,22 @@ def metric(
 
     Args:
         function: The function; its name is the metric's, and the first line of its docstring explains it.
-        **properties: Attributes of `Metric`.
+        **properties: Attributes of `Metric`; the parameters of `classes` name columns, too.
     """
+    if "classes" in properties:
+        properties["classes"] = of_columns(properties["classes"])
 
     def made(function: Callable[..., Terms]) -> Metric:
-        about = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
-        about = about[:1].lower() + about[1:] if about[1:2].islower() else about
-        return Metric(**{"name": function.__name__, "terms": of_columns(function), "about": about, **properties})
+        own = {} if "name" in properties else {"name": function.__name__, "about": summary_of(function)}
+        return Metric(terms=of_columns(function), **own | properties)
 
     return made if function is None else made(function)
+
+
+def summary_of(function: Callable[..., object]) -> str:
+    """Return the first line of a function's docstring as a phrase."""
+    about = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+    return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 
 def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
@@ -285,8 +233,7 @@ def estimate(metric: Metric, columns: Columns) -> Estimate | None:
         return None
     if metric.members:
         return _estimate_of_mean(metric, columns)
-    known = left_out(metric, columns)
-    return _estimate(metric, known.value, known.supported, [known])
+    return _estimate(metric, left_out(metric, columns))
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
@@ -295,16 +242,9 @@ def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, E
     return {metric.name: value for metric in metrics if (value := estimate(metric, columns)) is not None}
 
 
-def estimate_of_sums(metric: Metric, total: Array, chunks: Callable[[], Iterable[Chunk]]) -> Estimate | None:
-    """Estimate a metric from its sums; None if it is undefined.
-
-    Args:
-        metric: The metric.
-        total: The sums over all clusters, shape (K,).
-        chunks: The part of them that is lost with each cluster, in any division and order.
-    """
-    parts = (leave_out(metric.value, total, chunk) for chunk in chunks())
-    return _estimate(metric, float(metric.value(total)), metric.error.supported(total), parts)
+def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
+    """Estimate a metric from what clusters add to its sums; None if it is undefined."""
+    return _estimate(metric, leave_out(metric.value, sums, metric.supported))
 
 
 def left_out(metric: Metric, columns: Columns) -> LeftOut:
@@ -312,35 +252,34 @@ def left_out(metric: Metric, columns: Columns) -> LeftOut:
     if metric.members:
         return LeftOut.mean([left_out(member, columns) for member in metric.members])
     of_items = metric.sums_of_items(columns)
-    if not isinstance(of_items, float):
-        chunk = of_items.by_cluster(columns.cluster, columns.clusters)
-        total = ExactSums.of(chunk.terms).values()
-        return leave_out(metric.value, total, chunk)._replace(supported=metric.error.supported(total))
-    if math.isnan(of_items) or metric.error.interval is None:
+    if isinstance(of_items, Sums):
+        sums = of_items.by_cluster(columns.cluster, columns.clusters)
+        return leave_out(metric.value, sums, metric.supported)
+    if math.isnan(of_items) or metric.interval is None:
         return LeftOut.of_value(of_items)
     counted = metric.counted(columns)
-    return leave_out_items(of_items, metric.terms, counted, metric.classes(counted))
+    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted))
 
 
-def _estimate(metric: Metric, value: float, supported: bool, parts: Iterable[LeftOut]) -> Estimate | None:
-    """Estimate a metric from its value and the values without each cluster; None if it is undefined."""
-    error = metric.error
+def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
+    """Estimate a metric from its values without each cluster; None if it is undefined."""
+    value, clusters, classes = known.value, known.clusters, known.of_classes
     if math.isnan(value):
         return None
-    if error.interval is None:
+    if metric.interval is None:
         return Estimate(value, None, None, None)
-    spread = Spread.of(parts)
-    if metric.tag_filter and not spread.clusters:
+    if metric.tag_filter and not clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
-    clusters = support(spread.of_classes, averaged=error.averaged) if error.classes else spread.clusters
-    if not (supported and clusters and spread.moments):
+    rests_on = support(classes, averaged=metric.averaged) if len(classes) else clusters
+    moments = known.moments
+    if not (known.supported and rests_on and moments):
         return Estimate(value, None, None, None)
-    low, high = error.interval(value, spread.moments, metric.range, clusters)
+    low, high = metric.interval(value, moments, metric.range, rests_on)
     # the interval reaches as far as the bias, which is 0 for a mean
-    if abs(spread.bias) > _ROUNDING:
-        low = max(low - max(spread.bias, 0.0), metric.range[0])
-        high = min(high - min(spread.bias, 0.0), metric.range[1])
-    return Estimate(value, math.sqrt(spread.moments.second), low, high)
+    if abs(moments.bias) > _ROUNDING:
+        low = max(low - max(moments.bias, 0.0), metric.range[0])
+        high = min(high - min(moments.bias, 0.0), metric.range[1])
+    return Estimate(value, math.sqrt(moments.second), low, high)
 
 
 def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
@@ -349,40 +288,18 @@ def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
     mean = LeftOut.mean(parts)
     if math.isnan(mean.value):
         return None
-    known = [
-        _estimate(member, part.value, part.supported, [part])
-        for member, part in zip(metric.members, parts, strict=True)
-    ]
+    known = [_estimate(member, part) for member, part in zip(metric.members, parts, strict=True)]
     ends = [(each.low, each.high) for each in known if each and each.low is not None and each.high is not None]
     if len(ends) < len(known) or any(len(part.without) != columns.clusters for part in parts):
         return None if None in known else Estimate(mean.value, None, None, None)
     errors = np.zeros((len(parts), columns.clusters))
     for row, part in zip(errors, parts, strict=True):
         without = part.without[part.contributes]
-        row[part.contributes] = math.sqrt(1 - 1 / len(without)) * (math.fsum(without.tolist()) / len(without) - without)
+        row[part.contributes] = math.sqrt(1 - 1 / len(without)) * (exact_sum(without) / len(without) - without)
     covariance = errors @ errors.T
     stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / len(parts)
     low, high = mean_interval(np.array(ends).T, np.array([part.value for part in parts]), covariance)
     return Estimate(mean.value, stderr, low, high)
-
-
-def jackknife(
-    value: Value, total: Array, table: Array, bounds: tuple[float, float] = (0.0, 1.0), classes: Flags | None = None
-) -> Estimate | None:
-    """Estimate a function of sums with its delete-one-cluster jackknife error; None if it is undefined.
-
-    Args:
-        value: The function.
-        total: The sums over all clusters, shape (K,).
-        table: The part of the sums that is lost with each cluster, shape (C, K).
-        bounds: The lowest and the highest possible value.
-        classes: For an average over classes, whether each cluster has items of each, shape (C, L).
-    """
-    has_classes = classes is not None
-    error = ErrorModel(classes=(lambda columns: ()) if has_classes else None, averaged=has_classes)
-    flags = np.zeros((len(table), 0), dtype=bool) if classes is None else classes
-    metric = Metric("", lambda columns: math.nan, value=value, range=bounds, error=error)
-    return estimate_of_sums(metric, total, lambda: [Chunk(table, flags)])
 
 
 def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
@@ -420,29 +337,28 @@ def share_free_of(name: str, measurement: str, about: str, **properties: Any) ->
     return Metric(name, free, about, **properties)
 
 
-def _share_of(outcome: Outcome, about: str, higher_is_better: bool | None) -> Metric:
+_SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
+    UNPARSED: ("share of replies from which no answer can be read", False),
+    ABSTAINED: ("share of replies that decline to answer", None),
+    EMPTY: ("share of replies without content", False),
+    INFERRED: ("share of replies that declare no answer, so that it is inferred from what they say", None),
+}
+
+
+def share_of(outcome: Outcome) -> Metric:
+    """Create the share (0 to 1) of items with an outcome of reading, under its name."""
+    about, higher_is_better = _SHARES[outcome]
     return Metric(outcome, lambda columns: columns["outcome"] == outcome, about, higher_is_better)
 
 
 def share_unparsed() -> Metric:
     """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
-    return _share_of(UNPARSED, "share of replies from which no answer can be read", False)
+    return share_of(UNPARSED)
 
 
-def share_abstained() -> Metric:
-    """Create `abstained`, the share (0 to 1) of items whose reply declines to answer."""
-    return _share_of(ABSTAINED, "share of replies that decline to answer", None)
-
-
-def share_inferred() -> Metric:
-    """Create `inferred`, the share (0 to 1) of items whose answer is inferred from a reply that declares none."""
-    about = "share of replies that declare no answer, so that it is inferred from what they say"
-    return _share_of(INFERRED, about, None)
-
-
-def share_empty() -> Metric:
-    """Create `empty`, the share (0 to 1) of items whose reply has no content, which counts as wrong."""
-    return _share_of(EMPTY, "share of replies without content", False)
+def outcome_shares(*, of_labels: bool) -> list[Metric]:
+    """Create the shares of replies that decline and are empty, and for labels of those that declare none."""
+    return [share_of(ABSTAINED), share_of(EMPTY), *([share_of(INFERRED)] if of_labels else [])]
 
 
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
@@ -463,6 +379,6 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         lambda columns: math.nan,
         higher_is_better=first.higher_is_better,
         range=first.range,
-        error=ErrorModel(interval=first.error.interval),
+        interval=first.interval,
         members=parts,
     )

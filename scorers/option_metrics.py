@@ -16,9 +16,10 @@ from halu_tasks.core.items import WORDING
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
-from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms
+from halu_tasks.scorers.metrics import Metric, Terms
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Sums
 
 # --- a model that reads replies ---------------------------------------------------------------------------
 
@@ -57,12 +58,11 @@ def with_reader(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     `reader_failed` the share that it gave no reading of, whose answer stays that of the rules.
     """
     headline = metrics[0]
-    classes = headline.error.classes
     by_reader = replace(
         headline,
         name=f"{headline.name}_reader",
         terms=lambda columns: headline.terms(_read_again(columns)),
-        error=replace(headline.error, classes=classes and (lambda columns: classes(_read_again(columns)))),
+        classes=lambda columns: headline.classes(_read_again(columns)),
         about=f"{headline.name}, where a model read the replies whose answer the rules infer or do not find",
     )
     return (
@@ -135,21 +135,17 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         return tuple(metrics)
     headline = metrics[0]
     parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
-    about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    spread = _deviation(headline, parts)
-    spread = replace(spread, name=SPREAD, about=about, higher_is_better=None, error=NO_ERROR)
-    return (*metrics, *([spread] if headline.has_sums else []), *parts)
-
-
-def _deviation(headline: Metric, parts: Sequence[Metric]) -> Metric:
-    """Create the standard deviation of a metric's values in W wordings."""
+    if not headline.has_sums:
+        return *metrics, *parts
 
     def terms(columns: Columns) -> Terms:
         sums = [part.sums_of_items(columns) for part in parts]
-        return tuple(column for part in sums if isinstance(part, ItemSums) for column in part.terms.T)
+        return tuple(column for part in sums if isinstance(part, Sums) for column in part.terms.T)
 
     def value(sums: Array) -> Array:
         figures = headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))
         return np.asarray(np.std(figures, axis=-1, ddof=1))
 
-    return replace(headline, terms=terms, value=value)
+    about = f"standard deviation of {headline.name} over the wordings of the prompt"
+    deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, interval=None)
+    return *metrics, deviation, *parts

@@ -25,8 +25,9 @@ import numpy.typing as npt
 from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
-from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.agreement import kappa_of_sums
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Column = npt.NDArray[np.float64]
@@ -248,10 +249,8 @@ def _corrected(rate: str, measurement: str, top: float) -> Metric:
         range=(0.0, top),
         value=lambda sums: np.clip(uncut(sums), 0.0, top),
         requires_option="reference",
-        error=ErrorModel(
-            lambda columns: [judged(columns) & (columns["labels"] > 0)],
-            supported=lambda total: bool(total[0] >= FEWEST) and _within(uncut, total, top),
-        ),
+        classes=lambda columns: [judged(columns) & (columns["labels"] > 0)],
+        supported=lambda total: bool(total[0] >= FEWEST) and _within(uncut, total, top),
     )
 
 
@@ -285,9 +284,8 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
         range=(0.0, top),
         value=lambda sums: np.clip(uncut(sums), 0.0, top),
         requires_option="assume",
-        error=ErrorModel(
-            lambda columns: [_known(columns, names[0])], supported=lambda total: _within(uncut, total, top)
-        ),
+        classes=lambda columns: [_known(columns, names[0])],
+        supported=lambda total: _within(uncut, total, top),
     )
 
 
@@ -317,22 +315,16 @@ def judge_specificity(
 
 def _kappa(sums: Array) -> Array:
     weight, positive, judge, both, _ = np.moveaxis(sums, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (weight - positive - judge + 2 * both) / weight
-        expected = (positive * judge + (weight - positive) * (weight - judge)) / weight**2
-        return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), math.nan))
-
-
-@of_columns
-def _both_classes(label_weight: Column, label_positive: Column) -> list[npt.ArrayLike]:
-    return [label_positive > 0, label_weight > label_positive]
+    agreed = weight - positive - judge + 2 * both
+    return kappa_of_sums(np.stack([weight, agreed, positive, judge, weight - positive, weight - judge], axis=-1))
 
 
 @metric(
     requires_option="reference",
     range=(-1.0, 1.0),
     value=_kappa,
-    error=ErrorModel(_both_classes, supported=lambda total: bool(total[4] >= FEWEST)),
+    classes=lambda label_weight, label_positive: [label_positive > 0, label_weight > label_positive],
+    supported=lambda total: bool(total[4] >= FEWEST),
 )
 def judge_kappa(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -21,8 +21,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
-from halu_tasks.scorers.benchmarks.judged import Cited, Papers, cited_sentences, summary_of
+from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
+from halu_tasks.scorers.citations import Cited, Paper
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import supported
@@ -231,7 +232,7 @@ def factored_verification(
 
 # --- revision of cited summaries ------------------------------------------------------------------
 
-Criticize = Callable[[Papers, str], Awaitable[tuple[str, dict[str, float]]]]
+Criticize = Callable[[Sequence[Paper], str], Awaitable[tuple[str, dict[str, float]]]]
 """Criticizes a draft about papers; returns the critique, empty if there is nothing to revise, and counts."""
 
 
@@ -260,7 +261,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         text = (strip_reasoning(reply) or "").partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
-    async def criticize(papers: Papers, draft: str) -> tuple[str, dict[str, float]]:
+    async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         claims = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
         checks = await gather(*(check(claim) for claim in claims))
         faults = [
@@ -290,7 +291,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     """
     feedback = method_prompt("fave_feedback", "fave", prompts)
 
-    async def criticize(papers: Papers, draft: str) -> tuple[str, dict[str, float]]:
+    async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
         reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()

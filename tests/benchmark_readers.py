@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import math
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -32,49 +34,7 @@ LIMIT = 20.0  # seconds after which a reading is broken off
 Read = Callable[[str], object]
 TEXT = "The moons of Jupiter are made of cheese. Light takes an hour to reach them.\nNone of them is larger than Earth."
 
-UNITS = {
-    "newline": "\n", "space": " ", "tab": "\t", "carriage return": "\r", "line separator": "\u2028",
-    "backticks": "```", "fenced json": "```json\n", "double quote": '"', "single quote": "'", "curly quotes": "“a” ",
-    "quoted": '"a b c d" ', "star": "*", "bold": "**a** ", "underscore": "_", "hash": "# ", "greater": "> ",
-    "Chinese": "的", "Chinese comma": "，", "Chinese stop": "。", "Chinese judged": "该回答不正确",
-    "letter": "a", "word": "a ", "capital": "A ", "digit": "1", "combining": "e\u0301\u0323", "mark": "\u200f",
-    "surrogate": "\ud800",
-    "prompt tag": "<prompt>", "prompt closed": "</prompt>", "think": "<think>", "think closed": "</think>",
-    "mask": "<mask> ", "mask arrow": "<mask> -> ", "tag": "<b>", "less": "<",
-    "open": "(", "close": ")", "bracket": "[", "brace": "{", "object": '{"verdict": "yes"} ', "object open": '{"a": ',
-    "box": "\\boxed{", "parentheses": "(a) ",
-    "comma": ", ", "semicolon": "; ", "colon": "a:", "colon space": "a: ", "colon line": "a:\n", "dash": "- ",
-    "dash item": "- a\n", "dash within": "a - ", "arrow": "a -> ", "table": "| a ", "bars": "|",
-    "number": "1. ", "number item": "1. a\n", "letter item": "A. a\n", "question": "a? ", "stop": "a. ", "stops": ".",
-    "not": "not ", "no": "no ", "yes": "yes ", "or": "a or ", "but": "but ", "because": "because ",
-    "although": "although a, ",
-    "cannot": "I cannot ", "unclear": "it is unclear ", "if": "if ",
-    "answer": "Answer: ", "the answer": "the answer is ", "verdict": "verdict: ", "final": "final answer ",
-    "claim": "Claim: ", "claims": "claims ", "supported": "Supported: ", "claim is": "claim is ",
-    "wrong entities": "Wrong Entities: x\n", "sentence is": 'the wrong sentence is "', "entity": "entity ",
-    "entity no": "entity: no ", "entity or": "entity or ", "factual": "factual ", "non-factual": "non-",
-    "hallucination": "no hallucination ", "Arabic": "لا يوجد خطأ ", "Turkish": "hata değil ", "Hindi": "त्रुटि नहीं ",
-    "cited": "Smith (2020) ", "reference": "[1] ", "true": "true false ", "correct": "B is correct ",
-    # fragments of what the readers look for
-    "better": "A > B ", "better line": "A > B\n", "option is": "Answer A is correct. ",
-    "option not": "Answer A is not ", "option wrong": "A is wrong, ", "table row": "| A | wrong |\n",
-    "less wrong": "B is less wrong than A, ", "more right": "A is more accurate ",
-    "first": "the first answer ", "both": "both answers are ",
-    "Chinese option": "选项A对，", "Chinese right": "正确答案是", "Chinese choice": "所以选A，",
-    "Chinese unlike": "除了A",
-    "wait": "Wait, ", "wait line": "Wait, no.\n", "condition": "If A, B; ", "if option": "if A is ",
-    "listed claim": "Claim 1: x - supported\n", "claim says": "claim 1 is supported, ", "yes no": "Yes, no, ",
-    "hallucinates": "hallucination ", "is": "is ", "the": "the ", "very": "very very ", "mark right": "✅ A ",
-    "chosen": "I choose ", "prefer": "I prefer A over B ", "mistake": "a mistake in Answer A ",
-    "so": "so A. ", "therefore": "Therefore, ", "final line": "Final answer: A\n", "own": "A's ", "seems": "seems but ",
-    "unlike sentences": "Answer A is right. Answer B is wrong.\n", "doubt": "I don't think A is ",
-    "verifiable": "cannot be verified ", "not mentioned": "is not mentioned in the document ", "adds": "it adds ",
-    "support": "not supported by the source. ", "fact": "1. Fact: x. Verdict: no.\n",
-    "question answered": "Is it? No. ",
-    "replaced": "a -> b, ", "replaced line": 'Replace "a" with "b".\n', "named entity": 'Entity: "a"\n',
-    "wrong is": "the wrong entity is a, ", "should": "a should be b, ", "instead": "a instead of b ",
-    "type": "relation error ", "types": "entity or relation, ", "score": "Score: 4/5\n", "rating": "rating 3 out of 5 ",
-}  # fmt: skip
+UNITS: dict[str, str] = json.loads((Path(__file__).parent / "shapes_of_replies.json").read_text(encoding="utf-8"))
 """What is repeated, by name."""
 
 

@@ -8,19 +8,21 @@ and of the rate with the judge's true errors assumed, and the mean width of the 
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, jackknife, ratio
+from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.reference import judge_error_metrics
-from halu_tasks.scorers.statistics.jackknife import Chunk
+from halu_tasks.scorers.statistics.jackknife import Sums
 
 SENSITIVITY, SPECIFICITY = 0.85, 0.92
 METRICS = {metric.name: metric for metric in judge_error_metrics("rate", "hallucinated")}
+RATIO = micro("rate", "part", "whole")
+CLASSED = {"ppi": METRICS["rate_ppi"], "assumed": METRICS["rate_assumed_low"]}
+RATES = {"raw": RATIO, "labels": RATIO, **CLASSED}
 
 
 class Design(NamedTuple):
@@ -81,13 +83,12 @@ def tables(sample: Sample) -> dict[str, Array]:
 def estimates(sample: Sample) -> dict[str, Estimate | None]:
     """Estimate the rate in each way."""
     sums = tables(sample)
-    values = {"raw": jackknife(ratio, sums["raw"].sum(axis=0), sums["raw"])}
-    for name, key in (("ppi", "rate_ppi"), ("assumed", "rate_assumed_low")):
-        chunk = Chunk(sums[name], sums[name][:, [0]] > 0)
-        values[name] = estimate_of_sums(METRICS[key], sums[name].sum(axis=0), partial(list, [chunk]))
-    labelled = sums["labels"][sums["labels"][:, 1] > 0]
-    values["labels"] = jackknife(ratio, labelled.sum(axis=0), labelled)
-    return values
+    sums["labels"] = sums["labels"][sums["labels"][:, 1] > 0]
+    # the raw rate and that of the labels are ratios without classes
+    return {
+        name: estimate_of_sums(RATES[name], Sums(table, table[:, [0]] > 0 if name in CLASSED else table[:, :0] > 0))
+        for name, table in sums.items()
+    }
 
 
 def row(design: Design, runs: int) -> str:

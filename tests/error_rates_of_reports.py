@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 from halu_tasks.scorers.metrics import mean, ratio
 from halu_tasks.scorers.statistics.differences import LEVEL, Contrast, adjusted_p_values, differences_of, influence
-from halu_tasks.scorers.statistics.jackknife import Chunk, LeftOut, leave_out
+from halu_tasks.scorers.statistics.jackknife import LeftOut, Sums, leave_out
 
 Floats = npt.NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def measures(rng: np.random.Generator, design: Design) -> Iterator[Measure]:
             table = np.zeros((len(every), 2))
             table[[every.index(name) for name in names[task]]] = np.column_stack([right[:, model], size])
             nothing = np.zeros((len(table), 0), dtype=bool)
-            parts[model].append(leave_out(ratio, table.sum(axis=0), Chunk(table, nothing)))
+            parts[model].append(leave_out(ratio, Sums(table, nothing)))
         yield Measure([own[-1] for own in parts], every, int(size.sum()))
     if design.tasks > 1:
         yield Measure([LeftOut.mean(own) for own in parts], every, int(sum(map(np.sum, sizes))))

@@ -24,7 +24,7 @@ from scipy.stats import binomtest
 
 from halu_tasks.scorers.metrics import mean, ratio
 from halu_tasks.scorers.statistics.differences import Difference, differences_of
-from halu_tasks.scorers.statistics.jackknife import Chunk, leave_out
+from halu_tasks.scorers.statistics.jackknife import Sums, leave_out
 from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, items_needed, needed
 
 Floats = npt.NDArray[np.float64]
@@ -73,7 +73,7 @@ def difference(replies: Floats, epochs: int, margin: float | None = None) -> Dif
     _, clusters, size = replies.shape
     tables = [np.column_stack([own.sum(axis=1), np.full(clusters, float(size * epochs))]) for own in replies[::-1]]
     nothing = np.zeros((clusters, 0), dtype=bool)
-    runs = [leave_out(ratio, table.sum(axis=0), Chunk(table, nothing)) for table in tables]
+    runs = [leave_out(ratio, Sums(table, nothing)) for table in tables]
     return differences_of(ACC, runs, clusters * size, margin)[0, 1]
 
 

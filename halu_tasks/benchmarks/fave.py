@@ -12,6 +12,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks import judged
+from halu_tasks.scorers.citations import Paper, references
 from halu_tasks.text.sentences import sentences
 
 PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}
@@ -38,7 +39,7 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     precision = options.assumption and options.assumption.precision
     for id, row in with_ids(rows, "query"):
         papers = [_paper(paper) for paper in row["papers"]]
-        for paper, reference in zip(papers, judged.references_of(papers), strict=True):
+        for paper, reference in zip(papers, references(papers), strict=True):
             paper["name"] = reference.key
         listed = "\n\n".join(
             f"Paper {number}: {paper['name']}\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}"
@@ -55,7 +56,7 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         yield Item(id, id, summary, fields={"query": query, "papers": listed}, gold=gold)
 
 
-def _paper(paper: dict[str, Any]) -> judged.GoldPaper:
+def _paper(paper: dict[str, Any]) -> Paper:
     return {
         "name": "",
         "title": " ".join(paper["title"].split()),

@@ -38,13 +38,15 @@ from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.results.readers.inspect import path_of, samples_of
 from halu_tasks.scorers.methods import COUNTED, cost_of, total
-from halu_tasks.scorers.metrics import Estimate, jackknife, ratio
+from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
+from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.solvers.asking import ask, model_in, named_role
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""
 OVERALL, KEPT = "overall", "kept"
 """Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
+_RATE = micro("rate", "passed", "drafts")
 _REFUSED_SHOWN = 500
 """Characters of a refused document that a log keeps."""
 
@@ -113,7 +115,8 @@ def pass_rates(checks: Sequence[str], counts: PassCounts) -> dict[str, Rate]:
     for name in (*checks, OVERALL, KEPT):
         table = np.array(counts.get(name, ()), dtype=np.float64).reshape(-1, 2)
         totals = table.sum(axis=0)
-        if len(table) and (share := jackknife(ratio, totals, table)):
+        sums = Sums(table, np.zeros((len(table), 0), dtype=bool))
+        if len(table) and (share := estimate_of_sums(_RATE, sums)):
             rates[name] = Rate(int(totals[0]), int(totals[1]), share)
     return rates
 

@@ -26,7 +26,7 @@ _COSTS = {
     "wall_seconds": "seconds",
 }
 """Headings of the columns of costs, by name of the cost."""
-_NEEDED = "without a pilot, state --share, --difference or --calls, and --correlation or --discordance"
+_NEEDED = "without a pilot, state --share, --difference or --calls, and --correlation"
 
 ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
 Number = Annotated[float, "X"]
@@ -151,7 +151,6 @@ def plan(
     power: Annotated[float, click.FloatRange(0.05, 1, min_open=True, max_open=True)] = 0.8,
     share: Number | None = None,
     correlation: Annotated[float | None, click.FloatRange(-1, 1, max_open=True), "X"] = None,
-    discordance: Number | None = None,
     within: Number | None = None,
     intraclass: Number | None = None,
     cluster_size: Annotated[float | None, click.FloatRange(0, min_open=True), "N"] = None,
@@ -168,7 +167,6 @@ def plan(
         power: the probability of detecting the difference
         share: the share of items that one model has right; the other has this plus --difference
         correlation: of the two models over items; 0 is the safe side
-        discordance: instead of --correlation, the share of items that only one of the models has right
         within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
         intraclass: the correlation of the difference between two items of a cluster (default: 0)
         cluster_size: the number of items in a cluster (default: 1)
@@ -179,7 +177,7 @@ def plan(
 
     if difference == 0:
         raise UsageError("--difference: expected a number other than 0, since no number of items detects 0")
-    given = {"discordance": discordance, "within": within, "intraclass": intraclass, "cluster_size": cluster_size}
+    given = {"within": within, "intraclass": intraclass, "cluster_size": cluster_size}
     assumptions = {name: value for name, value in {"share": share, **given}.items() if value is not None}
     pilot, variances = None, None
     if not results:
@@ -211,7 +209,7 @@ def _assumed(assumptions: Mapping[str, float], difference: float | None, correla
     """Return the variances that assumptions stand for."""
     from halu_tasks.scorers.statistics.planning import assumed
 
-    if "share" not in assumptions:
+    if "share" not in assumptions or correlation is None:
         raise UsageError(_NEEDED)
     try:
         return assumed(difference=difference or 0.0, correlation=correlation, **assumptions)

@@ -9,9 +9,10 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, metric
 
+from halu_tasks.scorers.answer import ABSTAINED
 from halu_tasks.scorers.classification import label_metric
 from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
-from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_abstained, share_unparsed
+from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
 from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
@@ -28,7 +29,7 @@ _OF_TEXTS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
     mean("mean_probability", FACT, higher_is_better=None),
     share_unparsed(),
-    share_abstained(),
+    share_of(ABSTAINED),
 )
 _OF_LABELLED_TEXTS = (
     mean("acc", "correct"),

@@ -37,7 +37,6 @@ from halu_tasks.replies.predictions import (
     with_target,
 )
 from halu_tasks.replies.scoring import outcome_of, scores_of
-from halu_tasks.scorers.tables import IdParts
 from halu_tasks.tasks import Evaluation, build
 
 BUCKETS = 128
@@ -169,7 +168,9 @@ class ScoredReplies:
     """
 
     def __init__(self, path: Path, evaluation: Evaluation, costs: Path, shards: Sequence[tuple[str, str]] = ()) -> None:
-        self._evaluation, self._costs, self._id_parts = evaluation, costs, IdParts(evaluation.all_metrics)
+        self._evaluation, self._costs = evaluation, costs
+        # metrics that relate several items need the endings of their ids
+        self._needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
         self._rows: list[tuple[Any, ...]] = []
         self._writer = parquet.ParquetWriter(
             path, SCHEMA.with_metadata({_SHARDS: json.dumps(shards)}), compression="zstd"
@@ -187,7 +188,7 @@ class ScoredReplies:
         pairs = [(with_target(stored.item, row.reply.target), row.reply) for stored, _, row in replies]
         scores = scores_of(self._evaluation, pairs, self._costs)
         for (stored, shard, row), score in zip(replies, scores, strict=True):
-            id, _ = self._id_parts.split(score.id)
+            id = "".join(score.id.rpartition("/")[1:]) if self._needs_ids else ""
             reason = "no prediction" if shard == NO_FILE else score.reason
             texts = [json.dumps(text) for text in (score.id, stored.item.cluster, reason)]
             outcome = outcome_of(row.reply.text, score, self._evaluation.options.scoring)

@@ -49,8 +49,7 @@ from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.exact import ExactSums
-from halu_tasks.scorers.tables import ClusteredScores, MetricTable, metric_table
+from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
 
 _MOST_PARTS = 64
@@ -270,7 +269,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) -> 
     references = evaluation.scoring.reference_replies
     metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in evaluation.all_metrics]
     metrics += [(reply, metric) for reply, own in references.items() for metric in own]
-    parts: list[list[MetricTable | Columns]] = [[] for _ in metrics]
+    parts: list[list[Sums | Columns]] = [[] for _ in metrics]
     counts, outcomes = Counter[str](), Counter[Outcome]()
     judged: list[Score] = []
     repeated: list[tuple[tuple[int, int], str]] = []
@@ -283,11 +282,11 @@ def _figures(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) -> 
         outcomes.update(records["outcome"].filter(pyarrow.array(shard != NO_FILE)).to_pylist())
         for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
             repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
-        clusters = _clusters(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
+        columns = _columns(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
         if evaluation.task.judged:
-            judged += [clusters.scores[kind] for kind in clusters.kind]
+            judged += columns["score"].tolist()
         for (_, metric), own in zip(metrics, parts, strict=True):
-            own.append(_part(metric, clusters))
+            own.append(_part(metric, columns))
     if repeated:
         raise DataError(min(repeated)[1])
 
@@ -335,26 +334,22 @@ def _without_reply(
                     yield stored, NO_FILE, PredictionRow(stored.item.id, epoch, Reply(""), 0)
 
 
-def _clusters(records: pyarrow.Table, *, needs_ids: bool) -> ClusteredScores:
-    """Return the scores of records that are ordered by cluster."""
+def _columns(records: pyarrow.Table, *, needs_ids: bool) -> Columns:
+    """Return the columns of the scores of records that are ordered by cluster."""
     scores = records["score"].combine_chunks()
     row = np.zeros(len(records), dtype=np.int64)
     if needs_ids:
         row = np.unique([json.loads(id).rpartition("/")[0] for id in records["id"].to_pylist()], return_inverse=True)[1]
-    cluster = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
-    return ClusteredScores(
-        [Score.from_json(json.loads(text)) for text in scores.dictionary.to_pylist()],
-        scores.indices.to_numpy().astype(np.int64),
-        row,
-        np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]]),
-    )
+    cluster = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+    different = [Score.from_json(json.loads(text)) for text in scores.dictionary.to_pylist()]
+    return Columns.of_kinds(different, scores.indices.to_numpy().astype(np.int64), cluster, row)
 
 
-def _part(metric: Metric, clusters: ClusteredScores) -> MetricTable | Columns:
+def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     """Return the sums of a metric over clusters, or the columns of one that compares items across clusters."""
-    if metric.has_sums:
-        return metric_table(metric, clusters)
-    columns = clusters.columns()
+    sums = metric.sums_of_items(columns)
+    if isinstance(sums, Sums):
+        return sums.by_cluster(columns.cluster, columns.clusters).different()
     known = {name: columns[name] for name in metric.columns}
     return Columns(known.__getitem__, columns.cluster, columns.clusters)
 
@@ -368,14 +363,10 @@ def _repeated(job: ScoreParts, first: Mapping[str, Any], second: Mapping[str, An
     return (second["shard"], second["line"]), f"{path}:{second['line']}: {what}"
 
 
-def _estimate(metric: Metric, parts: Sequence[MetricTable | Columns]) -> Estimate | None:
+def _estimate(metric: Metric, parts: Sequence[Sums | Columns]) -> Estimate | None:
     """Estimate a metric from its sums, or from its columns."""
-    tables = [part for part in parts if isinstance(part, MetricTable)]
-    if tables:
-        total = ExactSums([0] * len(tables[0].total.units))
-        for table in tables:
-            total.add(table.total)
-        return estimate_of_sums(metric, total.values(), lambda: (table.rows for table in tables))
+    if sums := [part for part in parts if isinstance(part, Sums)]:
+        return estimate_of_sums(metric, Sums(*(np.concatenate(each) for each in zip(*sums, strict=True))))
     columns = [part for part in parts if isinstance(part, Columns)]
     before = np.cumsum([0, *(part.clusters for part in columns)])
     cluster = np.concatenate([part.cluster + first for part, first in zip(columns, before, strict=False)])

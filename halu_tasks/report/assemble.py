@@ -27,8 +27,9 @@ from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.methods import total
-from halu_tasks.scorers.metrics import Estimate, ItemSums, Metric, by_cluster, estimates
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimates
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Sums
 
 TABLE = "items.parquet"
 _NAMED = 3
@@ -137,7 +138,7 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
 
 def _sum_of(metric: Metric, scores: Sequence[Score]) -> int:
     sums = metric.sums_of_items(by_cluster(scores))
-    assert isinstance(sums, ItemSums)
+    assert isinstance(sums, Sums)
     return round(float(sums.terms[:, 0].sum()))
 
 

@@ -330,15 +330,16 @@ def titles(prompts: Mapping[str, str]) -> dict[str, str]:
 def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
     item = next(iter(replies.values()))[0].item
     parts = {name: cut(getattr(item, name), limit) for name in ("prompt", "system", "target")}
-    gold = column.task.answer.gold_spans(item.gold)
-    gold = gold if gold and len(gold.text) <= _MAX_MARKED else None
-    text, left_out = cut(gold.text, limit) if gold else ("", 0)
-    whole = Text(gold.text) if gold else None
+    gold = column.task.answer.sample_fields(item)
+    gold = gold if gold and len(gold["text"]) <= _MAX_MARKED else {}
+    text, left_out = cut(gold["text"], limit) if gold else ("", 0)
+    whole = Text(gold["text"]) if gold else None
+    gold_spans = [(start, end) for start, end in gold.get("spans", ())]
     other_mode = OTHER_MODE[column.first.scoring]
     shown = []
     for entry, own in replies.items():
         for reply in own:
-            spans, unplaced = _marks(whole, gold.spans if gold else [], reply.score.answer)
+            spans, unplaced = _marks(whole, gold_spans, reply.score.answer)
             marks = {"spans": spans, "unplaced": _cut_all(unplaced, limit)}
             shown.append(_shown_reply(entry, reply, other_mode, limit) | marks)
     return {
@@ -346,7 +347,7 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
         "cut": sum(cut_off for _, cut_off in parts.values()),
         "tags": item.tags,
         "text": f"{text}{'…' * bool(left_out)}" if gold else None,
-        "gold": gold.spans if gold else [],
+        "gold": gold_spans,
         "replies": shown,
     }
 

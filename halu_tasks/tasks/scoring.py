@@ -185,6 +185,8 @@ class Scoring(Keys):
 
     def _reported(self, mode: str, scorer: TaskScorer) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
+        from halu_tasks.scorers.metrics import outcome_shares  # imports numpy, which listings avoid
+
         metrics = {metric.name: metric for metric in scorer.metrics}
         listed: list[Metric] = []
         splits: list[Metric] = []
@@ -200,7 +202,9 @@ class Scoring(Keys):
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:
             raise KeyFault("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_unparsed)")
-        shares = [metrics[UNPARSED], *(self.answer.outcome_metrics() if mode == "strict" else ())]
+        shares = [metrics[UNPARSED]]
+        if mode == "strict":
+            shares += outcome_shares(of_labels=isinstance(self.answer, Label))
         names = {metric.name for metric in listed}
         return (*listed, *(share for share in shares if share.name not in names), *splits)
 

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any
 
 import numpy.typing as npt
 from rapidfuzz import fuzz
@@ -20,9 +20,9 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.labels import ACC, RATE
-from halu_tasks.scorers.citations import Paper, Reference, cited, references
+from halu_tasks.scorers.citations import Cited, Paper, cited, references
 from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
-from halu_tasks.scorers.metrics import NO_ERROR, Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reference import judge_error_metrics
@@ -114,51 +114,9 @@ def open_scorer() -> TaskScorer:
 # --- summaries that cite papers ---------------------------------------------------------------------------
 
 
-class GoldPaper(TypedDict):
-    """A paper in an item's gold.
-
-    Attributes:
-        name: The name under which it is cited.
-        title: Its title.
-        abstract: Its abstract; may be empty.
-        authors: The names of its authors.
-        year: Its year; None if it is missing.
-    """
-
-    name: str
-    title: str
-    abstract: str
-    authors: list[str]
-    year: int | None
-
-
-Papers = Sequence[GoldPaper]
-"""The papers of an item."""
-
 _HEADING = re.compile(
     r"[#*_\s]{0,6}(?:corrected |revised |final )?summary[ \t]?[*_]{0,3}(?::[*_]{0,3}|[ \t]*\n)\s*", re.IGNORECASE
 )
-
-
-class Cited(NamedTuple):
-    """A sentence with citations.
-
-    Attributes:
-        sentence: The sentence.
-        papers: The papers of the list that it cites, each once.
-        unknown: The citations, as written, that match no paper of the list.
-        ambiguous: The citations that match several papers, all of which are among the `papers`.
-    """
-
-    sentence: str
-    papers: list[GoldPaper]
-    unknown: list[str]
-    ambiguous: list[str]
-
-
-def references_of(papers: Papers) -> list[Reference]:
-    """Return the reference of each paper, in order."""
-    return references(Paper(paper["title"], paper["authors"], paper["year"]) for paper in papers)
 
 
 def summary_of(reply: str) -> str | None:
@@ -168,19 +126,14 @@ def summary_of(reply: str) -> str | None:
     return text[begin.end() if begin else 0 :].strip() or None
 
 
-def cited_sentences(summary: str, papers: Papers) -> tuple[list[Cited], int]:
+def cited_sentences(summary: str, papers: Sequence[Paper]) -> tuple[list[Cited], int]:
     """Return the sentences of a summary that have citations, and the number of all its sentences."""
-    listed = references_of(papers)
-    every = sentences(summary)
-    of_each = [(sentence, cited(sentence, listed)) for sentence in every]
-    return [
-        Cited(sentence, [papers[index] for index in found.known], found.unknown, found.ambiguous)
-        for sentence, found in of_each
-        if found.known or found.unknown
-    ], len(every)
+    listed = references(papers)
+    every = [cited(sentence, listed) for sentence in sentences(summary)]
+    return [each for each in every if each.papers or each.unknown], len(every)
 
 
-def shown(papers: Papers) -> str:
+def shown(papers: Sequence[Paper]) -> str:
     """Format papers for a judge, critic or writer, between fences."""
     return fence(
         "\n\n".join(
@@ -270,7 +223,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 
 
 # it does not vary between summaries
-@metric(higher_is_better=None, requires_option="judge", error=NO_ERROR)
+@metric(higher_is_better=None, requires_option="judge", interval=None)
 def adjustment_factor(factor: Column) -> Terms:
     """Assumed precision, the share of reported hallucinations that are taken to be real."""
     return factor

@@ -15,7 +15,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.kinds import check_spans
-from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty, share_inferred
+from halu_tasks.scorers.metrics import Metric, outcome_shares
 from halu_tasks.scorers.reading.questions import NONE, TYPES
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
 from halu_tasks.scorers.score import Score, mark_empty
@@ -138,8 +138,7 @@ def metrics_of(name: str, arguments: Mapping[str, Any]) -> tuple[Metric, ...]:
     """
     metrics = _scorer(name, json.dumps(arguments)).metrics
     by_headline = sorted(metrics, key=lambda metric: metric.name != HEADLINES[name])
-    inferred = [share_inferred()] if name in _OF_LABELS else []
-    return (*by_headline, share_abstained(), share_empty(), *inferred)
+    return (*by_headline, *outcome_shares(of_labels=name in _OF_LABELS))
 
 
 @cache

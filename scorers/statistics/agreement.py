@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array, Columns
-from halu_tasks.scorers.metrics import ErrorModel, Estimate, Metric, estimate, ratio
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, ratio
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Labels = Sequence[str | None]
@@ -58,21 +58,19 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
         ValueError: There are no items, or the sequences differ in length.
     """
     counts = _counts([one, other], 2)
-    labels = sorted({label for label in (*one, *other) if label is not None})
     complete = counts.any(axis=1)
-    is_label = [
-        [np.array([given == label for given in rater]) & complete for label in labels] for rater in (one, other)
-    ]
+    labels = sorted({label for label in (*one, *other) if label is not None})
+    given = [np.array([mine == label for mine in rater]) & complete for label in labels for rater in (one, other)]
+    terms = [complete, (counts == 2).any(axis=1), *given]
+    return _estimate(terms, kappa_of_sums, clusters, (-1.0, 1.0), counts)
 
-    def kappa(sums: Array) -> Array:
-        n, agreed, *of_labels = np.moveaxis(sums, -1, 0)
-        firsts, seconds = np.array(of_labels).reshape(2, len(labels), *n.shape)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by_chance = (firsts * seconds).sum(axis=0) / n**2
-            return np.asarray(np.where(by_chance < 1 - 1e-12, (agreed / n - by_chance) / (1 - by_chance), np.nan))
 
-    agreed = (counts == 2).any(axis=1)
-    return _estimate([complete, agreed, *is_label[0], *is_label[1]], kappa, clusters, (-1.0, 1.0), counts)
+def kappa_of_sums(sums: Array) -> Array:
+    """Compute Cohen's kappa from numbers of items: all, those with agreement, and for each label each rater's."""
+    n, agreed, *of_labels = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_chance = sum(one * other for one, other in zip(of_labels[::2], of_labels[1::2], strict=True)) / n**2
+        return np.asarray(np.where(by_chance < 1 - 1e-12, (agreed / n - by_chance) / (1 - by_chance), np.nan))
 
 
 def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -120,15 +118,19 @@ def agreement(
     Raises:
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
+
+    def items(raters: Sequence[Labels], fewest: int) -> int:
+        return int(_counts(raters, fewest).any(axis=1).sum())
+
     everyone = list(raters.values())
     measures = {
-        "pairwise_agreement": (_number(everyone, len(everyone)), pairwise_agreement(everyone, clusters)),
-        "krippendorff_alpha": (_number(everyone, 2), krippendorff_alpha(everyone, clusters)),
+        "pairwise_agreement": (items(everyone, len(everyone)), pairwise_agreement(everyone, clusters)),
+        "krippendorff_alpha": (items(everyone, 2), krippendorff_alpha(everyone, clusters)),
     }
     for one, other in combinations(raters, 2):
         pair = (raters[one], raters[other])
-        measures[f"agreement ({one}, {other})"] = _number(pair, 2), pairwise_agreement(pair, clusters)
-        measures[f"cohen_kappa ({one}, {other})"] = _number(pair, 2), cohen_kappa(*pair, clusters)
+        measures[f"agreement ({one}, {other})"] = items(pair, 2), pairwise_agreement(pair, clusters)
+        measures[f"cohen_kappa ({one}, {other})"] = items(pair, 2), cohen_kappa(*pair, clusters)
     return measures
 
 
@@ -147,10 +149,6 @@ def _counts(raters: Sequence[Labels], fewest: int) -> Array:
         counts[:, names[None]] = 0
     counts[counts.sum(axis=1) < fewest] = 0
     return counts
-
-
-def _number(raters: Sequence[Labels], fewest: int) -> int:
-    return int(_counts(raters, fewest).any(axis=1).sum())
 
 
 def _estimate(
@@ -178,6 +176,12 @@ def _estimate(
     if counts is not None:
         common = int(counts.sum(axis=0).argmax())
         classes = [counts[:, common] > 0, counts.sum(axis=1) > counts[:, common]]
-    error = ErrorModel(classes=(lambda columns: classes) if classes else None, averaged=True)
-    metric = Metric("agreement", lambda columns: tuple(terms), range=bounds, value=value, error=error)
+    metric = Metric(
+        "agreement",
+        lambda columns: tuple(terms),
+        range=bounds,
+        value=value,
+        classes=lambda columns: classes,
+        averaged=True,
+    )
     return estimate(metric, Columns(lambda name: np.zeros(items), cluster.ravel(), len(names)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial, wraps
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import NO_ERROR, ErrorModel, Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio, summary_of
 from halu_tasks.scorers.score import Score
 
 # --- probabilities of tokens ------------------------------------------------------------------------------
@@ -106,8 +107,20 @@ _ROUNDING = 1e-12
 """Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
 
-def _of_probability(**properties: Any) -> Callable[[Callable[..., Terms]], Metric]:
-    return metric(requires_option="probability", **properties)
+def _of_label(**properties: Any) -> Callable[[Callable[..., Terms]], Callable[[str], Metric]]:
+    """Make a function of a label that creates a metric, of one whose further parameters name columns."""
+
+    def made(function: Callable[..., Terms]) -> Callable[[str], Metric]:
+        @wraps(function)
+        def create(label: str) -> Metric:
+            given = {name: partial(value, label) if name == "classes" else value for name, value in properties.items()}
+            about = summary_of(function).format(label=label)
+            create_metric = metric(name=function.__name__, about=about, requires_option="probability", **given)
+            return create_metric(partial(function, label))
+
+        return create
+
+    return made
 
 
 def probability_metrics(label: str) -> tuple[Metric, ...]:
@@ -116,77 +129,11 @@ def probability_metrics(label: str) -> tuple[Metric, ...]:
     These are `roc_auc`, `auprc`, `brier`, `ece`, `ece_by_chance`, `no_probability`, and those of a tuned threshold.
     """
     ranking = roc_auc(label), auprc(label)
-    return *ranking, brier(label), ece(label), ece_by_chance(label), no_probability(), *tuned_metrics(label)
+    return *ranking, brier(label), ece(label), ece_by_chance, no_probability, *tuned_metrics(label)
 
 
-def roc_auc(label: str) -> Metric:
-    """Create `roc_auc`, the area under the ROC curve of the probability of `label`.
-
-    It is the share of pairs of an item with the label and one without in which the former has the higher probability,
-    where ties count as half.
-    """
-    error = ErrorModel(of_columns(lambda target: [target == label, target != label]))
-
-    @_of_probability(about=f"area under the ROC curve of the probability of {label}", error=error)
-    def roc_auc(probability: Column, target: Column) -> Terms:
-        has, known = target == label, ~np.isnan(probability)
-        if not known.any():
-            return math.nan
-        lower = np.sort(probability[~has & known])
-        higher = probability[has & known]
-        won = (np.searchsorted(lower, higher, "left") + np.searchsorted(lower, higher, "right")).sum() / 2
-        pairs = has.sum() * (~has).sum()
-        ties = pairs - len(higher) * len(lower)
-        return (won + ties / 2) / pairs if pairs else math.nan
-
-    return roc_auc
-
-
-def auprc(label: str) -> Metric:
-    """Create the average precision of the probability of `label`, 0 to 1.
-
-    It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
-    a threshold. It estimates the area under the precision-recall curve without interpolation.
-    """
-    error = ErrorModel(of_columns(lambda target: [target == label, target != label]))
-
-    @_of_probability(about=f"average precision of the probability of {label}", error=error)
-    def auprc(probability: Column, target: Column) -> Terms:
-        has = target == label
-        order = np.argsort(-probability, kind="stable")[: np.count_nonzero(~np.isnan(probability))]  # NaN comes last
-        if not len(order) or not has.any():
-            return math.nan
-        ends = np.flatnonzero(np.append(np.diff(probability[order]) != 0, True))
-        hits = np.cumsum(has[order])[ends].astype(np.float64)
-        return (np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum() / has.sum()
-
-    return auprc
-
-
-def no_probability() -> Metric:
-    """Create the share of items without a probability, which is undefined unless the run asked for some."""
-
-    @_of_probability(about="share of items without a probability", higher_is_better=False, value=_if_any)
-    def no_probability(probability: Column, no_probability: Column) -> Terms:
-        missing = np.isnan(probability)
-        return missing, 1.0, ~missing | (no_probability == 1)
-
-    return no_probability
-
-
-def brier(label: str) -> Metric:
-    """Create the Brier score, 0 to 1: the mean squared difference between the probability and 1 or 0.
-
-    The difference is to 1 if the item has the label and to 0 if not. A constant probability of 0.5 scores 0.25.
-    """
-    about = f"mean squared difference between the probability of {label} and 1 if it is the target, else 0"
-
-    @_of_probability(about=about, higher_is_better=False, value=_if_any)
-    def brier(probability: Column, target: Column) -> Terms:
-        known = ~np.isnan(probability)
-        return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
-
-    return brier
+def _both_classes(label: str, target: Column) -> list[Column]:
+    return [target == label, target != label]
 
 
 def _if_any(sums: Array) -> Array:
@@ -194,51 +141,95 @@ def _if_any(sums: Array) -> Array:
     return np.asarray(np.where(sums[..., 2] > 0, ratio(sums), np.nan))
 
 
-def ece(label: str) -> Metric:
-    """Create the expected calibration error (Naeini et al. 2015), 0 to 1.
+@_of_label(classes=_both_classes)
+def roc_auc(label: str, probability: Column, target: Column) -> Terms:
+    """Area under the ROC curve of the probability of {label}.
 
-    It is the mean over ten bins of equal width, weighted by their items, of the absolute difference between the average
-    probability in the bin and the share of its items that have the label.
+    It is the share of pairs of an item with the label and one without in which the former has the higher probability,
+    where ties count as half.
+    """
+    has, known = target == label, ~np.isnan(probability)
+    if not known.any():
+        return math.nan
+    lower = np.sort(probability[~has & known])
+    higher = probability[has & known]
+    won = (np.searchsorted(lower, higher, "left") + np.searchsorted(lower, higher, "right")).sum() / 2
+    pairs = has.sum() * (~has).sum()
+    ties = pairs - len(higher) * len(lower)
+    return (won + ties / 2) / pairs if pairs else math.nan
+
+
+@_of_label(classes=_both_classes)
+def auprc(label: str, probability: Column, target: Column) -> Terms:
+    """Average precision of the probability of {label}.
+
+    It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
+    a threshold. It estimates the area under the precision-recall curve without interpolation.
+    """
+    has = target == label
+    order = np.argsort(-probability, kind="stable")[: np.count_nonzero(~np.isnan(probability))]  # NaN comes last
+    if not len(order) or not has.any():
+        return math.nan
+    ends = np.flatnonzero(np.append(np.diff(probability[order]) != 0, True))
+    hits = np.cumsum(has[order])[ends].astype(np.float64)
+    return (np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum() / has.sum()
+
+
+@metric(requires_option="probability", higher_is_better=False, value=_if_any)
+def no_probability(probability: Column, no_probability: Column) -> Terms:
+    """Share of items without a probability.
+
+    It is undefined unless the run asked for some.
+    """
+    missing = np.isnan(probability)
+    return missing, 1.0, ~missing | (no_probability == 1)
+
+
+@_of_label(higher_is_better=False, value=_if_any)
+def brier(label: str, probability: Column, target: Column) -> Terms:
+    """Mean squared difference between the probability of {label} and 1 if it is the target, else 0.
+
+    This is the Brier score. A constant probability of 0.5 scores 0.25.
+    """
+    known = ~np.isnan(probability)
+    return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
+
+
+@_of_label(higher_is_better=False, interval=None)
+def ece(label: str, probability: Column, target: Column) -> Terms:
+    """Expected calibration error of the probability of {label}, in 10 bins.
+
+    It is the mean over bins of equal width (Naeini et al. 2015), weighted by their items, of the absolute difference
+    between the average probability in the bin and the share of its items that have the label.
 
     Absolute differences do not cancel, so that calibrated probabilities have an error too, which falls only with the
     root of the number of items: `ece_by_chance` is that part. An interval around the error would leave out the true
     one, so it has none.
     """
-    about = f"expected calibration error of the probability of {label}, in {BINS} bins"
-
-    @_of_probability(about=about, higher_is_better=False, error=NO_ERROR)
-    def ece(probability: Column, target: Column) -> Terms:
-        if np.isnan(probability).all():
-            return math.nan
-        known, bins = _binned(probability)
-        gaps = np.abs(_sums(known - (target == label), bins))
-        return gaps.sum() / len(known)
-
-    return ece
+    if np.isnan(probability).all():
+        return math.nan
+    known, bins = _binned(probability)
+    gaps = np.abs(_sums(known - (target == label), bins))
+    return gaps.sum() / len(known)
 
 
-def ece_by_chance(label: str) -> Metric:
-    """Create the average `ece` of calibrated probabilities, 0 to 1, for the same probabilities and number of items.
+@metric(requires_option="probability", higher_is_better=None, interval=None)
+def ece_by_chance(probability: Column) -> Terms:
+    """Expected ece of calibrated probabilities, which is the part of ece that is due to chance.
 
     The items of a bin that have the label are taken for independent draws with the items' probabilities. Their number
     has about the binomial distribution with the same mean and variance, whose mean absolute deviation is
     2 (1 - p) k C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ with k = ⌊n p⌋ + 1 (de Moivre 1730).
     """
-    about = "expected ece of calibrated probabilities, which is the part of ece that is due to chance"
-
-    @_of_probability(about=about, higher_is_better=None, error=NO_ERROR)
-    def ece_by_chance(probability: Column) -> Terms:
-        if np.isnan(probability).all():
-            return math.nan
-        known, bins = _binned(probability)
-        items, expected, squares = np.bincount(bins, minlength=BINS), _sums(known, bins), _sums(known**2, bins)
-        # of the items with and without the label, the rarer ones are counted
-        rest = items - expected
-        of_rest = items - 2 * expected + squares
-        gaps = _mean_deviation(np.minimum(expected, rest), np.where(expected <= rest, squares, of_rest))
-        return gaps.sum() / len(known)
-
-    return ece_by_chance
+    if np.isnan(probability).all():
+        return math.nan
+    known, bins = _binned(probability)
+    items, expected, squares = np.bincount(bins, minlength=BINS), _sums(known, bins), _sums(known**2, bins)
+    # of the items with and without the label, the rarer ones are counted
+    rest = items - expected
+    of_rest = items - 2 * expected + squares
+    gaps = _mean_deviation(np.minimum(expected, rest), np.where(expected <= rest, squares, of_rest))
+    return gaps.sum() / len(known)
 
 
 def _binned(probability: Column) -> tuple[Array, npt.NDArray[np.int64]]:
@@ -289,14 +280,18 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
     and of others. Precision, recall and F1 are 0 if their denominator is. Their errors are given the threshold: in
     simulations, that of the threshold hardly adds to them (docs/decisions/0006-metrics-as-functions.md).
     """
-    about = f"probability of {label} above which items are predicted as {label}, tuned on the training part"
-
-    @_of_probability(about=about, higher_is_better=None, value=_middle)
-    def threshold(probability: Column, target: Column, tag_part: Column) -> Terms:
-        return _training(probability, target == label, tag_part)
-
     figures: tuple[Figure | Literal["acc"], ...] = ("acc", "precision", "recall", "f1")
-    return threshold, *(_at_threshold(figure, label) for figure in figures)
+    return threshold(label), *(_at_threshold(figure, label) for figure in figures)
+
+
+def _middle(sums: Array) -> Array:
+    return np.asarray(np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1).mean(axis=-1))
+
+
+@_of_label(higher_is_better=None, value=_middle)
+def threshold(label: str, probability: Column, target: Column, tag_part: Column) -> Terms:
+    """Probability of {label} above which items are predicted as {label}, tuned on the training part."""
+    return _training(probability, target == label, tag_part)
 
 
 def _training(probability: Column, has: Column, part: Column) -> tuple[Column, ...]:
@@ -305,16 +300,14 @@ def _training(probability: Column, has: Column, part: Column) -> tuple[Column, .
     return probability * (known & has), known & has, probability * (known & ~has), known & ~has
 
 
-def _middle(sums: Array) -> Array:
-    return np.asarray(np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1).mean(axis=-1))
-
-
 def _at_threshold(figure: Figure | Literal["acc"], label: str) -> Metric:
     of = "" if figure == "acc" else f" of {label}"
     about = f"{figure}{of} over the test items at the tuned threshold"
-    classes = of_columns(lambda target, tag_part: [(target == label) & (tag_part == TEST)]) if figure == "f1" else None
 
-    @_of_probability(name=f"{figure}_tuned", about=about, value=ratio_or_zero, error=ErrorModel(classes))
+    def classes(target: Column, tag_part: Column) -> list[Column]:
+        return [(target == label) & (tag_part == TEST)] if figure == "f1" else []
+
+    @metric(name=f"{figure}_tuned", about=about, value=ratio_or_zero, classes=classes, requires_option="probability")
     def tuned(probability: Column, target: Column, tag_part: Column) -> Terms:
         has, test = target == label, tag_part == TEST
         sums = [math.fsum(np.nan_to_num(column).tolist()) for column in _training(probability, has, tag_part)]

@@ -39,7 +39,7 @@ from halu_tasks.scorers.statistics.intervals import (
     unseen_share,
     unseen_weight,
 )
-from halu_tasks.scorers.statistics.jackknife import LeftOut, Spread
+from halu_tasks.scorers.statistics.jackknife import LeftOut
 
 # --- one difference ---------------------------------------------------------------------------------------
 
@@ -148,14 +148,13 @@ def differences_of(
         change = runs[i].minus(runs[j])
         if math.isnan(change.value):
             continue
-        clusters = int(change.contributes.sum())
         error = _error(metric, change)
         low, high = (error.interval(change.value) if error else None) or (None, None)
         p = p_equal = None
         if error and low is not None:
             p = min(2 * min(error.tail(change.value), error.tail(-change.value)), 1.0)
             p_equal = None if margin is None else error.outside(change.value, margin)
-        pairs[i, j] = Difference(change.value, low, high, p, error and error.stderr, items, clusters, p_equal)
+        pairs[i, j] = Difference(change.value, low, high, p, error and error.stderr, items, change.clusters, p_equal)
     return pairs
 
 
@@ -239,16 +238,14 @@ class DifferenceError(NamedTuple):
 
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
-    spread = Spread.of([change])
-    rests_on: int | None = spread.clusters
-    if metric.error.classes:
-        rests_on = support(spread.of_classes, averaged=metric.error.averaged)
-    if not (spread.moments and rests_on and change.supported and metric.error.interval):
+    moments, classes = change.moments, change.of_classes
+    rests_on = support(classes, averaged=metric.averaged) if len(classes) else change.clusters
+    if not (moments and rests_on and change.supported and metric.interval):
         return None
-    rests_on = min(rests_on, spread.clusters)
+    rests_on = min(rests_on, change.clusters)
     width = metric.range[1] - metric.range[0]
     unit = width if math.isfinite(width) else 1.0
-    moments = spread.moments.in_units(unit)
+    moments = moments.in_units(unit)
     varies = moments.second > NO_VARIANCE
     unseen = unseen_weight(moments, 1 / rests_on) if varies else 1.0
     return DifferenceError(

@@ -24,7 +24,7 @@ carry the variance, and is added to the other by the squares of the two distance
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,23 +54,25 @@ class Moments(NamedTuple):
         second: The sum of the squares, which is the squared standard error.
         third: The sum of the third powers.
         fourth: The sum of the fourth powers.
+        bias: The jackknife's estimate of the value's bias.
     """
 
     number: int
     second: float
     third: float
     fourth: float
+    bias: float = 0.0
 
     @classmethod
-    def of(cls, number: int, powers: Array) -> Moments:
+    def of(cls, number: int, powers: Sequence[float]) -> Moments:
         """Compute the moments of the deviations of clusters, whose squares sum up to the jackknife variance.
 
         Args:
             number: The number of clusters.
             powers: The sums of the values without each cluster minus any number close to them, and of the second, third
-                and fourth powers of that difference, shape (4,).
+                and fourth powers of that difference.
         """
-        mean, second, third, fourth = (float(power) / number for power in powers)
+        mean, second, third, fourth = (power / number for power in powers)
         scale = (number - 1) / number
         variance = scale * number * max(second - mean**2, 0.0)
         fourth_power = scale**2 * number * (fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4)
@@ -80,6 +82,7 @@ class Moments(NamedTuple):
             -(scale**1.5) * number * (third - 3 * mean * second + 2 * mean**3),
             # it is never lower, except by rounding
             max(fourth_power, variance**2 / number),
+            (number - 1) * powers[0] / number,
         )
 
     def in_units(self, unit: float) -> Moments:
@@ -98,7 +101,7 @@ def degrees_of_freedom(moments: Moments, slope: float = 0.0) -> float:
         slope: The derivative by the value of the logarithm of the variance that the value implies; 0 if it implies
             none.
     """
-    clusters, variance, third, fourth = moments
+    clusters, variance, third, fourth, _ = moments
     if variance <= NO_VARIANCE:
         return clusters - 1.0
     # the sum of the squares of each cluster's share of the variance, minus 1/C, minus slope times deviation
@@ -166,10 +169,6 @@ def exact_interval(
     above = unseen * (1 - v if is_bounded else max(v, 1.0))
     low, high = v - math.hypot(v - low, unseen * v), v + math.hypot(high - v, above)
     return bottom + width * max(low, 0.0), bottom + width * (min(high, 1.0) if is_bounded else high)
-
-
-default_interval: Interval = exact_interval
-"""The method of all metrics that name no other (`ErrorModel.interval`)."""
 
 
 def unseen_share(clusters: int, t: float) -> float:

@@ -1,21 +1,22 @@
 """The delete-one-cluster jackknife: the values of a metric without each cluster.
 
 The standard error is deterministic, equals s/√n for a mean of independent items, and needs no resampling. Metrics that
-are functions of sums are computed without a cluster by subtracting its part; any other is computed again. What is known
-of the values is kept as exact sums of their powers, so that it does not depend on the order of clusters, nor on how
-they are divided among processes.
+are functions of sums are computed without a cluster by subtracting its part; any other is computed again. All sums are
+exact until they are rounded once, so that they depend neither on the order of clusters, nor on how these are divided
+among processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array, Columns, Numbers
-from halu_tasks.scorers.statistics.exact import ExactSums
 from halu_tasks.scorers.statistics.intervals import Moments
 
 Value = Callable[[Array], Array]
@@ -27,18 +28,59 @@ _WORK = 2_000_000
 _FEWEST_GROUPS = 20
 
 
-class Chunk(NamedTuple):
-    """The sums of R clusters.
+class Sums(NamedTuple):
+    """What R items, or clusters of items, add to the sums of a metric.
 
     Attributes:
-        terms: Their part of the metric's sums, shape (R, K).
-        classes: Whether they have items of each class, shape (R, L).
-        times: How many clusters are like each of them, shape (R,); None if each is one cluster.
+        terms: What each adds, shape (R, K).
+        classes: Whether each is of each class, or has items of it, shape (R, L).
+        times: How often each counts, shape (R,); None if it is once.
     """
 
     terms: Array
     classes: Flags
     times: Numbers | None = None
+
+    @property
+    def total(self) -> Array:
+        """The sums, shape (K,)."""
+        return np.array([exact_sum(column, self.times) for column in self.terms.T])
+
+    def spread(self, kept: Flags) -> Sums:
+        """Return the sums of all items, of which only those that are kept add anything."""
+        terms = np.zeros((len(kept), self.terms.shape[1]))
+        classes = np.zeros((len(kept), self.classes.shape[1]), dtype=bool)
+        terms[kept], classes[kept] = self.terms, self.classes
+        return Sums(terms, classes)
+
+    def by_cluster(self, cluster: Numbers, clusters: int) -> Sums:
+        """Sum up the items of each cluster, each sum rounded once."""
+        sums = np.zeros((clusters, self.terms.shape[1]))
+        np.add.at(sums, cluster, self.terms)
+        # the sum of two numbers, or of integers, is only rounded once anyway
+        fractions = np.flatnonzero((self.terms != np.rint(self.terms)).any(axis=0))
+        sizes = np.bincount(cluster, minlength=clusters)
+        if len(fractions) and (sizes > 2).any():
+            order, ends = np.argsort(cluster, kind="stable"), np.cumsum(sizes)
+            for number in np.flatnonzero(sizes > 2):
+                own = self.terms[order[ends[number] - sizes[number] : ends[number]]]
+                sums[number, fractions] = [exact_sum(own[:, column]) for column in fractions]
+        return Sums(sums, any_of_cluster(self.classes, cluster, clusters))
+
+    def different(self) -> Sums:
+        """Return the different ones, with how often they occur."""
+        table = np.hstack([self.terms, self.classes])
+        order = np.lexsort(table.T)
+        table = table[order]
+        first = np.flatnonzero(np.append(True, (table[1:] != table[:-1]).any(axis=1)))
+        times = np.diff(first, append=len(table))
+        return Sums(self.terms[order[first]], self.classes[order[first]], times)
+
+
+def exact_sum(column: Array, times: Numbers | None = None) -> float:
+    """Sum up numbers, each as often as `times` says, and round only the sum."""
+    terms = column.tolist()
+    return math.fsum(terms if times is None else chain.from_iterable(map(repeat, terms, times.tolist())))
 
 
 class LeftOut(NamedTuple):
@@ -59,6 +101,28 @@ class LeftOut(NamedTuple):
     classes: Flags
     times: Numbers | None = None
     supported: bool = True
+
+    @property
+    def clusters(self) -> int:
+        """The number of clusters that contribute."""
+        return int(self._counts(self.contributes))
+
+    @property
+    def of_classes(self) -> Numbers:
+        """The number of clusters that contribute to each class, shape (L,)."""
+        return self._counts(self.classes)
+
+    @property
+    def moments(self) -> Moments | None:
+        """The moments of the clusters' deviations; None if there are fewer than two, or a value is undefined."""
+        by = self.without[self.contributes] - self.value
+        if self.clusters < 2 or not np.isfinite(by).all():
+            return None
+        times = None if self.times is None else self.times[self.contributes]
+        return Moments.of(self.clusters, [exact_sum(by**power, times) for power in (1, 2, 3, 4)])
+
+    def _counts(self, flags: Flags) -> Numbers:
+        return np.asarray(flags.sum(axis=0) if self.times is None else self.times @ flags.astype(np.int64))
 
     @classmethod
     def of_value(cls, value: float) -> LeftOut:
@@ -91,19 +155,20 @@ class LeftOut(NamedTuple):
         )
 
 
-def leave_out(value: Value, total: Array, chunk: Chunk) -> LeftOut:
+def leave_out(value: Value, sums: Sums, supported: Callable[[Array], bool] = lambda total: True) -> LeftOut:
     """Compute a function of sums without each cluster.
 
     Args:
         value: The function.
-        total: The sums over all clusters, shape (K,).
-        chunk: The part of them that is lost with each of some clusters.
+        sums: What the clusters add to the sums.
+        supported: Whether the sums over all clusters, shape (K,), are enough for an error.
     """
-    contributes = (chunk.terms != 0).any(axis=1)
+    total, contributes = sums.total, (sums.terms != 0).any(axis=1)
     # with all clusters first: a value may depend on which classes occur in any row
-    values = value(np.concatenate([total[None], total - chunk.terms]))
+    values = value(np.concatenate([total[None], total - sums.terms]))
     without = np.where(contributes, values[1:], values[0])
-    return LeftOut(float(values[0]), without, contributes, chunk.classes & contributes[:, None], chunk.times)
+    classes = sums.classes & contributes[:, None]
+    return LeftOut(float(values[0]), without, contributes, classes, sums.times, supported(total))
 
 
 def leave_out_items(value: float, compute: Callable[[Columns], float], columns: Columns, classes: Flags) -> LeftOut:
@@ -133,38 +198,3 @@ def any_of_cluster(flags: Flags, cluster: Numbers, clusters: int) -> Flags:
     for column, flag in enumerate(flags.T):
         result[cluster[flag], column] = True
     return result
-
-
-class Spread(NamedTuple):
-    """How much a metric changes without each of the clusters that contribute to it.
-
-    Attributes:
-        clusters: The number of these clusters.
-        of_classes: The number of them with items of each class, shape (L,).
-        bias: The jackknife's estimate of the metric's bias; 0 if there are no moments.
-        moments: The moments of their deviations; None if the value is undefined without one of them, such as the only
-            one with items of a class, or if there are fewer than two.
-    """
-
-    clusters: int
-    of_classes: Numbers
-    bias: float
-    moments: Moments | None
-
-    @classmethod
-    def of(cls, parts: Iterable[LeftOut]) -> Spread:
-        """Compute the spread from the values without each cluster, in any division and order."""
-        sums, classes = ExactSums([0] * 6), np.zeros(0, dtype=np.int64)
-        for value, without, contributes, of_classes, times, *_ in parts:
-            undefined = contributes & ~np.isfinite(without)
-            by = np.where(contributes & ~undefined, without - value, 0.0)
-            sums.add(ExactSums.of(np.stack([contributes, undefined, by, by**2, by**3, by**4], axis=1), times))
-            counted = np.ones(len(by), dtype=np.int64) if times is None else times
-            here = counted @ of_classes.astype(np.int64)
-            classes = here + classes if len(classes) else here
-        contributing, undefined_clusters, *powers = sums.values()
-        clusters = round(contributing)
-        if clusters < 2 or undefined_clusters:
-            return cls(clusters, classes, 0.0, None)
-        bias = (clusters - 1) * float(powers[0]) / clusters
-        return cls(clusters, classes, bias, Moments.of(clusters, np.array(powers)))

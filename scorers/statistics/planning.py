@@ -39,54 +39,34 @@ LEVEL = 0.05
 """The significance level of the test."""
 
 
-def power_reached(variance: float, clusters: int, difference: float, level: float = LEVEL) -> float:
+def power_reached(errors: float, clusters: int) -> float:
     """Compute the probability that a two-sided t-test over clusters detects a difference, in its direction.
 
     Args:
-        variance: The variance of the difference, times the number of clusters.
+        errors: The true difference, in standard errors.
         clusters: The number of clusters, 2 or more.
-        difference: The true difference.
-        level: The significance level of the test.
     """
-    t = float(stdtrit(clusters - 1, 1 - level / 2))
+    t = float(stdtrit(clusters - 1, 1 - LEVEL / 2))
     # far from the critical value, nctdtr has no result
-    centre = min(abs(difference) / math.sqrt(variance / clusters), 30.0)
-    return 1 - float(nctdtr(clusters - 1, centre, t))
+    return 1 - float(nctdtr(clusters - 1, min(errors, 30.0), t))
 
 
-def clusters_needed(variance: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:
+def clusters_needed(variance: float, difference: float, power: float = POWER) -> int:
     """Compute the least number of clusters with which a two-sided t-test detects a difference with a given power.
 
     Args:
         variance: The variance of the difference, times the number of clusters, above 0.
         difference: The true difference, other than 0.
         power: The power.
-        level: The significance level of the test.
     """
+
+    def reached(clusters: int) -> float:
+        return power_reached(abs(difference) / math.sqrt(variance / clusters), clusters)
+
     most = 2
-    while power_reached(variance, most, difference, level) < power:
+    while reached(most) < power:
         most *= 2
-    return bisect_left(range(2, most), power, key=lambda n: power_reached(variance, n, difference, level)) + 2
-
-
-def detectable(variance: float, clusters: int, power: float = POWER, level: float = LEVEL) -> float | None:
-    """Compute the smallest difference that a two-sided t-test over clusters detects with a given power.
-
-    Args:
-        variance: The variance of the difference, times the number of clusters, above 0.
-        clusters: The number of clusters, 2 or more.
-        power: The power.
-        level: The significance level of the test.
-
-    Returns:
-        The difference; None if so few clusters have this power only for differences beyond all reason.
-    """
-    stderr = math.sqrt(variance / clusters)
-    t = float(stdtrit(clusters - 1, 1 - level / 2))
-    most = min(2 * t + 5, 30.0)
-    if power_reached(variance, clusters, most * stderr, level) < power:
-        return None
-    return stderr * float(brentq(lambda z: power_reached(variance, clusters, z * stderr, level) - power, 0.0, most))
+    return bisect_left(range(2, most), power, key=reached) + 2
 
 
 class Variances(NamedTuple):
@@ -131,9 +111,7 @@ class Design(NamedTuple):
         return self.items * self.epochs
 
 
-def needed(
-    variances: Variances, difference: float, epochs: int, power: float = POWER, level: float = LEVEL
-) -> Design | None:
+def needed(variances: Variances, difference: float, epochs: int, power: float = POWER) -> Design | None:
     """Compute the smallest run that detects a difference; None if the figures do not vary.
 
     Args:
@@ -141,28 +119,30 @@ def needed(
         difference: The true difference, other than 0.
         epochs: How many times each item is answered.
         power: The power.
-        level: The significance level of the test.
     """
     per_item = variances.per_item(epochs)
     if not per_item > 0:
         return None
-    clusters = clusters_needed(per_item / variances.cluster_size, difference, power, level)
+    clusters = clusters_needed(per_item / variances.cluster_size, difference, power)
     return Design(math.ceil(clusters * variances.cluster_size), clusters, epochs)
 
 
-def smallest(variances: Variances, design: Design, power: float = POWER, level: float = LEVEL) -> float | None:
-    """Compute the smallest difference that a run detects; None if it has too few clusters or nothing varies.
+def smallest(variances: Variances, design: Design, power: float = POWER) -> float | None:
+    """Compute the smallest difference that a run detects.
 
     Args:
         variances: The variance of the difference.
         design: The run.
         power: The power.
-        level: The significance level of the test.
+
+    Returns:
+        The difference; None if nothing varies, or if the run has so few clusters that it has this power only for
+        differences beyond all reason.
     """
-    per_item = variances.per_item(design.epochs)
-    if design.clusters < 2 or not per_item > 0:
+    stderr, clusters = variances.stderr(design.items, design.epochs), design.clusters
+    if clusters < 2 or not stderr > 0 or power_reached(math.inf, clusters) < power:
         return None
-    return detectable(per_item * design.clusters / design.items, design.clusters, power, level)
+    return stderr * float(brentq(lambda errors: power_reached(errors, clusters) - power, 0.0, 30.0))
 
 
 def affordable(variances: Variances, calls: int, available: int | None = None) -> list[Design]:
@@ -191,8 +171,7 @@ def assumed(
     share: float,
     difference: float,
     *,
-    correlation: float | None = None,
-    discordance: float | None = None,
+    correlation: float,
     within: float | None = None,
     cluster_size: float = 1.0,
     intraclass: float = 0.0,
@@ -203,7 +182,6 @@ def assumed(
         share: The share of items that one model has right.
         difference: By how much the other has more right.
         correlation: The correlation over items between the models' being right in one reply each.
-        discordance: Instead of it, the share of items that only one of them has right in one reply each.
         within: The mean variance of one model's replies to the same item, from 0 (always the same) to `share` times one
             minus `share` (all items alike); None if it is not known.
         cluster_size: The number of items in a cluster.
@@ -215,17 +193,11 @@ def assumed(
     other = share + difference
     if not (0 < share < 1 and 0 < other < 1):
         raise ValueError(f"shares must be between 0 and 1, got {share:g} and {other:g}")
-    if (correlation is None) == (discordance is None):
-        raise ValueError("expected either a correlation or a discordance")
-    if discordance is None:
-        assert correlation is not None
-        both = share * other + correlation * math.sqrt(share * (1 - share) * (other * (1 - other)))
-        if not max(share + other - 1, 0) - 1e-9 <= both <= min(share, other) + 1e-9:
-            raise ValueError(f"shares {share:g} and {other:g} cannot have the correlation {correlation:g}")
-        discordance = share + other - 2 * both
-    if not abs(difference) - 1e-9 <= discordance <= min(share + other, 2 - share - other) + 1e-9:
-        raise ValueError(f"shares {share:g} and {other:g} cannot have the discordance {discordance:g}")
-    total = discordance - difference**2
+    both = share * other + correlation * math.sqrt(share * (1 - share) * (other * (1 - other)))
+    if not max(share + other - 1, 0) - 1e-9 <= both <= min(share, other) + 1e-9:
+        raise ValueError(f"shares {share:g} and {other:g} cannot have the correlation {correlation:g}")
+    # the variance of the difference, which is 1 or -1 where only one of them is right
+    total = share + other - 2 * both - difference**2
     if within is not None and not 0 <= 2 * within <= total:
         raise ValueError(
             f"the variance within items must be from 0 to {total / 2:.4g}, half the variance of the difference of "
@@ -311,7 +283,7 @@ class ItemsNeeded(NamedTuple):
     high: int | None
 
 
-def items_needed(difference: Difference, power: float = POWER, level: float = LEVEL) -> ItemsNeeded | None:
+def items_needed(difference: Difference, power: float = POWER) -> ItemsNeeded | None:
     """Compute how many items a paired two-sided test would need to detect a difference as large as the observed one.
 
     The items are of the same composition: in clusters of the same sizes with the same correlation, each answered the
@@ -325,7 +297,6 @@ def items_needed(difference: Difference, power: float = POWER, level: float = LE
     Args:
         difference: The observed difference.
         power: The probability with which the difference is to be detected.
-        level: The significance level of the test.
 
     Returns:
         The numbers; None for the reasons of `not_estimated`.
@@ -335,12 +306,12 @@ def items_needed(difference: Difference, power: float = POWER, level: float = LE
     assert difference.stderr is not None and difference.low is not None and difference.high is not None
     variance = difference.clusters * difference.stderr**2
     clusters, least = (
-        clusters_needed(variance, size, power, level)
+        clusters_needed(variance, size, power)
         for size in (difference.value, max(abs(difference.low), abs(difference.high)))
     )
     most = None
     if difference.low > 0 or difference.high < 0:
-        most = clusters_needed(variance, min(abs(difference.low), abs(difference.high)), power, level)
+        most = clusters_needed(variance, min(abs(difference.low), abs(difference.high)), power)
     each = difference.items / difference.clusters
     items, low = math.ceil(clusters * each), math.ceil(least * each)
     return ItemsNeeded(items, clusters, low, None if most is None else math.ceil(most * each))

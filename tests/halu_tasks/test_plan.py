@@ -47,7 +47,7 @@ def pilots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_a_plan_from_assumptions_is_that_of_a_t_test(printed: Printed) -> None:
-    found = printed("plan", "--share", "0.7", "--difference", "0.05", "--discordance", "0.2")
+    found = printed("plan", "--share", "0.7", "--difference", "0.05", "--correlation", "0.5039526307")
     (needed,) = found["plan"]["needed"]
     known = TTestPower().solve_power(0.05 / 0.1975**0.5, alpha=0.05, power=0.8)
     assert needed["items"] == needed["calls"] == pytest.approx(known, abs=1) and found["pilot"] is None
@@ -93,7 +93,7 @@ def test_a_report_with_a_margin(pilots: list[str], tmp_path: Path) -> None:
     [
         ((), "without a pilot, state --share, --difference or --calls"),
         (("--share", "0.7", "--difference", "0"), "no number of items detects 0"),
-        (("--share", "0.7", "--difference", "0.1"), "expected either a correlation or a discordance"),
+        (("--share", "0.7", "--difference", "0.1"), "state --share, --difference or --calls, and --correlation"),
         (("--share", "0.7", "--calls", "9", "--metric", "acc"), "--metric is the metric of a pilot"),
         (("--share", "0.7", "--difference", "0.1", "--correlation", "1"), "is not in the range -1<=x<1"),
         (("absent.json", "--share", "0.7"), "--share is an assumption, which a pilot replaces"),

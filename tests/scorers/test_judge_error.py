@@ -93,13 +93,6 @@ def test_errors_of_the_judge_are_its_confusions_with_people() -> None:
     assert all(values[name].low is not None for name in ("judge_sensitivity", "judge_specificity", "judge_kappa"))
 
 
-def test_the_interval_is_narrower_than_that_of_the_labels_alone() -> None:
-    rows = drawn(1000, 150)
-    with_judge, alone = (figures(r)["hallucination_rate_ppi"] for r in (rows, rows[:150]))
-    widths = [e.high - e.low for e in (with_judge, alone) if e.low is not None and e.high is not None]
-    assert widths[0] < 0.85 * widths[1]
-
-
 def test_fewer_than_thirty_labels_give_no_interval() -> None:
     assert figures(drawn(500, 29))["hallucination_rate_ppi"].low is None
     assert figures(drawn(500, 30))["hallucination_rate_ppi"].low is not None

@@ -19,7 +19,6 @@ from halu_tasks.scorers.statistics.planning import (
     affordable,
     assumed,
     clusters_needed,
-    detectable,
     items_needed,
     needed,
     not_estimated,
@@ -49,24 +48,25 @@ def test_power_is_that_of_statsmodels(clusters: int, difference: float) -> None:
     known = TTestPower().power(difference, clusters, 0.05, alternative="two-sided")
     # statsmodels also counts significant differences in the wrong direction
     wrong = TTestPower().power(-difference, clusters, 0.05, alternative="larger") if difference < 0.1 else 0.0
-    assert power_reached(1.0, clusters, difference) == pytest.approx(known - wrong / 2, abs=0.02)
-    assert power_reached(1.0, clusters, -difference) == power_reached(1.0, clusters, difference)
+    assert power_reached(difference * math.sqrt(clusters), clusters) == pytest.approx(known - wrong / 2, abs=0.02)
 
 
 def test_the_number_needed_is_the_least_with_that_power() -> None:
     for variance, size in ((1.0, 0.3), (0.2, 0.01), (1e-6, 0.5), (100.0, 0.5)):
         clusters = clusters_needed(variance, size)
-        assert power_reached(variance, clusters, size) >= 0.8
-        assert clusters == 2 or power_reached(variance, clusters - 1, size) < 0.8
-        detected = detectable(variance, clusters)
+        assert clusters_needed(variance, -size) == clusters
+        powers = [power_reached(size / math.sqrt(variance / number), number) for number in (clusters - 1, clusters)]
+        assert powers[1] >= 0.8 and (clusters == 2 or powers[0] < 0.8)
+        detected = smallest(Variances(variance, 0.0, 1.0), Design(clusters, clusters, 1))
         assert detected is not None
         assert detected <= abs(size) * (1 + 1e-6) or clusters == 2
 
 
 def test_assumptions_by_hand() -> None:
     """0.7 and 0.75 with 20% discordance: variance 0.2 - 0.05²; 0.06 of it for the replies of both models."""
-    assert assumed(0.7, 0.05, discordance=0.2) == pytest.approx(Variances(0.1975, None, 1.0))
-    found = assumed(0.7, 0.05, discordance=0.2, within=0.03, cluster_size=4, intraclass=0.2)
+    correlation = (0.625 - 0.7 * 0.75) / math.sqrt(0.7 * 0.3 * 0.75 * 0.25)
+    assert assumed(0.7, 0.05, correlation=correlation) == pytest.approx(Variances(0.1975, None, 1.0))
+    found = assumed(0.7, 0.05, correlation=correlation, within=0.03, cluster_size=4, intraclass=0.2)
     assert found == pytest.approx(Variances((0.1975 - 0.06) * 1.6, 0.06, 4.0))
     assert found.stderr(100, 2) == pytest.approx(math.sqrt((0.22 + 0.03) / 100))
     assert assumed(0.5, 0.0, correlation=0.5).between == pytest.approx(0.25)
@@ -77,11 +77,9 @@ def test_assumptions_by_hand() -> None:
     ("share", "difference", "assumptions", "reason"),
     [
         (0.98, 0.05, {"correlation": 0.0}, "shares must be between 0 and 1, got 0.98 and 1.03"),
-        (0.5, 0.1, {}, "expected either a correlation or a discordance"),
-        (0.5, 0.1, {"discordance": 0.05}, "cannot have the discordance 0.05"),
         (0.5, 0.3, {"correlation": 0.9}, "cannot have the correlation 0.9"),
-        (0.7, 0.0, {"discordance": 0.1, "within": 0.2}, "must be from 0 to 0.05"),
-        (0.7, 0.0, {"discordance": 0.1, "cluster_size": 4, "intraclass": -0.5}, "clusters of 4 items cannot have"),
+        (0.7, 0.0, {"correlation": 0.8, "within": 0.2}, "must be from 0 to 0.042"),
+        (0.7, 0.0, {"correlation": 0.8, "cluster_size": 4, "intraclass": -0.5}, "clusters of 4 items cannot have"),
     ],
 )
 def test_assumptions_that_contradict_each_other(

@@ -20,7 +20,7 @@ from halu_tasks.scorers.statistics.calibration import (
 )
 
 YES_NO = ("Yes", "No")
-AUC, MISSING = roc_auc("Yes"), no_probability()
+AUC, MISSING = roc_auc("Yes"), no_probability
 
 
 def token(text: str, **logprobs: float) -> TokenProbabilities:
@@ -95,41 +95,5 @@ def test_the_area_and_its_error_are_those_of_their_definitions(
         assert found.low is not None and found.high is not None and found.low <= found.value <= found.high
 
 
-def test_items_without_a_probability_are_counted_and_tie() -> None:
-    own = by_cluster(scores([(True, 0.9), (False, 0.2), (True, None), (False, None)]))
-    area, missing = estimate(AUC, own), estimate(MISSING, own)
-    assert area and area.value == pytest.approx((1 + 0.5 * 3) / 4)
-    assert missing and missing.value == 0.5
-
-
-def test_without_any_probability_there_is_no_area() -> None:
-    own = by_cluster(scores([(True, None), (False, None)]))
-    assert estimate(AUC, own) is None and estimate(MISSING, own) is None
-
-
 def test_one_class_alone_has_no_area() -> None:
     assert estimate(AUC, by_cluster(scores([(True, 0.9), (True, 0.2)]))) is None
-
-
-def test_the_area_of_a_part_is_the_area_of_its_items() -> None:
-    rows = [(True, 0.9), (False, 0.2), (True, 0.1), (False, 0.8)]
-    tagged = [
-        Score(s.id, s.cluster, s.answer, s.target, s.measurements, {"language": "en" if i < 2 else "tr"})
-        for i, s in enumerate(scores(rows))
-    ]
-    by_language = [AUC.only("language", language, "roc_auc") for language in ("en", "tr")]
-    found = [estimate(metric, by_cluster(tagged)) for metric in by_language]
-    assert [e and e.value for e in found] == [1.0, 0.0]
-
-
-def test_the_interval_of_an_area_covers_it() -> None:
-    rng = np.random.default_rng(5)
-    covered = 0
-    for _ in range(400):
-        positive = rng.normal(1.0, 1.0, 60)
-        negative = rng.normal(0.0, 1.0, 60)
-        rows = [(True, float(x)) for x in positive] + [(False, float(x)) for x in negative]
-        found = estimate(AUC, by_cluster(scores(rows)))
-        assert found and found.low is not None and found.high is not None
-        covered += found.low <= 0.7602 <= found.high  # the area of two unit normals a unit apart
-    assert covered / 400 == pytest.approx(0.95, abs=0.03)

@@ -14,12 +14,10 @@ from statsmodels.stats.multitest import multipletests
 
 from halu_tasks.scorers.metrics import Metric, mean, mean_of
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import roc_auc
 from halu_tasks.scorers.statistics.differences import (
     Contrast,
     Influence,
     adjusted_p_values,
-    differences_of,
     holm,
     influence,
     rank_ranges,
@@ -158,16 +156,6 @@ def test_influences_are_what_a_figure_loses_without_a_cluster() -> None:
     assert own.values == pytest.approx([2 / 4 - 4 / 6, 3 / 4 - 4 / 6, 3 / 4 - 4 / 6])
 
 
-def test_a_metric_that_compares_items_has_influences_too() -> None:
-    auc = roc_auc("Yes")
-    scores = [
-        Score(str(i), str(i), "x", "Yes" if i % 2 else "No", {"probability": p})
-        for i, p in enumerate(RNG.random(20).tolist())
-    ]
-    own = influenced(auc, scores, "a")
-    assert len(own.values) == 20 and np.abs(own.values).max() > 0
-
-
 def test_a_mean_depends_on_its_members() -> None:
     """The mean of two tasks on the same documents, and one of the tasks: 0.71 or more correlated."""
     tasks = {name: RNG.random((2, 60)) < 0.6 for name in ("s", "t")}
@@ -181,56 +169,7 @@ def test_a_mean_depends_on_its_members() -> None:
     assert adjusted[0] is not None and 0.01 < adjusted[0] < 1 - 0.99**2
 
 
-def claimed(rng: np.random.Generator, skills: list[float], tasks: int, items: int) -> set[tuple[int, int, int]]:
-    """The claims of a report: task, better and worse model."""
-    contrasts, places = [], []
-    for task in range(tasks):
-        hard = rng.normal(size=items)
-        runs = [run(hard + rng.normal(size=items) < skill, str(task), items) for skill in skills]
-        influences = [influenced(ACC, own, "a") for own in runs]
-        for (i, j), pair in differences_of(ACC, [without_clusters(ACC, own) for own in runs], items).items():
-            contrasts.append(Contrast(pair.value, pair.p, influences[i], influences[j]))
-            places.append((task, i, j) if pair.value > 0 else (task, j, i))
-    p_values = adjusted_p_values(contrasts, draws=500)
-    return {place for place, p in zip(places, p_values, strict=True) if p is not None and p < 0.05}
-
-
-@pytest.mark.slow
-def test_equal_models_are_rarely_called_different_and_unequal_ones_are() -> None:
-    rng = np.random.default_rng(11)
-    false = sum(bool(claimed(rng, [0.8] * 5, 2, 60)) for _ in range(80))
-    # at most 5%: eleven or more of eighty would occur once in 700 times
-    assert false <= 10
-    every = {(task, i, j) for task in (0, 1) for i, j in combinations(range(3), 2)}
-    assert claimed(rng, [2.5, 0.8, -1.0], 2, 200) == every
-
-
 # --- equality -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_better_and_equal_together_make_few_false_claims() -> None:
-    """Five figures: two equal to the first, one at the margin, one better by far more; claims of both kinds."""
-    rng = np.random.default_rng(14)
-    margin, truth = 3.0, np.array([0.0, 0.0, 0.0, 3.0, 10.0])
-    false = claimed = 0
-    for _ in range(400):
-        errors = rng.normal(size=5) / np.sqrt(2)
-        values = truth + errors
-        pairs = [
-            (values[i] - values[j], figure(ORTHOGONAL[i]), figure(ORTHOGONAL[j])) for i, j in combinations(range(5), 2)
-        ]
-        contrasts = [Contrast(value, 2 * norm.sf(abs(value)), *of_pair) for value, *of_pair in pairs]
-        equal = holm([max(norm.sf(value + margin), norm.sf(margin - value)) for value, *_ in pairs])
-        p_values = adjusted_p_values(contrasts, draws=300)
-        wrong = False
-        for (i, j), contrast, p, p_equal in zip(combinations(range(5), 2), contrasts, p_values, equal, strict=True):
-            difference = truth[i] - truth[j]
-            wrong |= p is not None and p < 0.05 and not contrast.value * difference > 0
-            wrong |= p_equal is not None and p_equal < 0.05 and abs(difference) >= margin
-            claimed += p_equal is not None and p_equal < 0.05
-        false += wrong
-    assert false / 400 < 0.08 and claimed > 20
 
 
 # --- Holm's correction --------------------------------------------------------------------------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,36 +155,3 @@ def test_what_hangs_on_one_cluster_has_no_error() -> None:
     assert e["acc_tuned"] == Estimate(1.0, None, None, None)
     only_one_predicted: list[Row] = [*TRAINING * 3, ("test", True, 0.7), ("test", True, 0.1), ("test", False, 0.1)]
     assert found(only_one_predicted)["precision_tuned"] == Estimate(1.0, None, None, None)
-
-
-def drawn(rng: np.random.Generator, training: int, test: int) -> list[Score]:
-    """Documents with a right and a hallucinated summary each, whose probabilities are correlated."""
-    drawn: list[Score] = []
-    for part, documents in (("train", training), ("test", test)):
-        shared = rng.normal(0, 0.5, documents)
-        for target, centre in (("Yes", 0.3), ("No", -1.5)):
-            p = 1 / (1 + np.exp(-(centre + shared + rng.normal(0, 1, documents))))
-            drawn += [
-                Score(f"{part}{i}{target}", f"{part}{i}", None, target, {"probability": float(x)}, {"part": part})
-                for i, x in enumerate(p)
-            ]
-    return drawn
-
-
-@pytest.mark.slow
-def test_errors_are_the_spread_of_simulated_runs_and_intervals_cover_the_figures_of_a_population() -> None:
-    rng = np.random.default_rng(7)
-    truth = {name: e.value for name, e in estimates(METRICS, drawn(rng, 30_000, 30_000)).items()}
-    runs = [estimates(METRICS, drawn(rng, 60, 120)) for _ in range(500)]
-    for name in NAMES:
-        own = [run[name] for run in runs]
-        assert np.mean([e.stderr for e in own]) == pytest.approx(np.std([e.value for e in own]), rel=0.1)  # type: ignore[misc]
-        covered = sum(e.low <= truth[name] <= e.high for e in own)  # type: ignore[operator]
-        assert covered / len(own) == pytest.approx(0.95, abs=0.03)
-
-
-def test_thousands_of_clusters_take_no_time() -> None:
-    own = drawn(np.random.default_rng(9), 1_250, 1_250)
-    begin = time.process_time()
-    assert list(estimates(METRICS, own)) == NAMES
-    assert time.process_time() - begin < 1  # 0.06 s
