@@ -68,7 +68,7 @@ class ExecutorOptions:
         Raises:
             UsageError: It is not installed, or a setting is unknown or invalid.
         """
-        from halu_tasks.executors.settings import executor_named
+        from halu_tasks.executors import executor_named
 
         return executor_named(self.executor, self.executor_tasks, self.executor_config)
 

@@ -142,7 +142,7 @@ def run(
     for each in job.runs:
         each.prepare()
     try:
-        executor.create().run(job, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
+        executor.create()(job, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
     return _finish(runs, left_out, folder, json=json)

@@ -105,9 +105,7 @@ def test_a_model_without_files_is_one_error(tried: Tried, tmp_path: Path, monkey
 def test_a_model_that_would_be_loaded_is_not_asked(
     tried: Tried, tmp_path: Path, installed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from halu_tasks.core import extras
-
-    monkeypatch.setattr(extras, "find_spec", lambda module: module if installed else None)
+    monkeypatch.setattr("halu_tasks.core.errors.find_spec", lambda module: module if installed else None)
     told = tried(f"hf/{tmp_path}", *TASK, status=0 if installed else 2)
     assert ("lm_eval run --model hf " if installed else 'pip install "halu-tasks[hf]"') in told
 
