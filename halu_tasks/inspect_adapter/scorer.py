@@ -11,13 +11,12 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import anyio
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
 from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scorer
 from inspect_ai.scorer import Score as InspectScore
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import TaskState
 
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
@@ -30,7 +29,6 @@ from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
     RequestInfo,
     logger,
-    no_judge,
     outcome_of,
     revision_warnings,
     task_failure_warnings,
@@ -254,35 +252,6 @@ def check_addresses(options: Options) -> None:
                 f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "
                 "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
             )
-
-
-@solver
-def judge_ready(**judge_options: Any) -> Solver:
-    """Check that the judge of a judged task answers, before the task generates anything.
-
-    Only a judge in the role `grader` is asked: one that is named as an option was asked when the task was made.
-    Without a judge a warning is logged.
-
-    Args:
-        **judge_options: Those of `JUDGE_OPTIONS` that are not at their default.
-    """
-    options = Options(**judge_options)
-    lock = anyio.Lock()
-    asked: set[str] = set()
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        task = SampleMetadata.required_of(state).benchmark_task
-        async with lock:
-            if task.judged and task.name not in asked:
-                judge = judge_of_run(task.judged, options)
-                if judge and model_roles().get("grader"):
-                    await judge.reach()
-                elif not judge:
-                    logger.warning(no_judge(task))
-                asked.add(task.name)
-        return state
-
-    return solve
 
 
 # --- warnings -------------------------------------------------------------------------------------

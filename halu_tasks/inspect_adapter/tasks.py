@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -17,10 +17,10 @@ from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
+from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.figures import RECORD
-from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score, judge_ready
+from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
 from halu_tasks.judging.reaching import describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
@@ -180,18 +180,17 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         version: The version of the task or group.
     """
     first = members[0]
-    judged = [evaluation for evaluation in members if evaluation.task.judged]
     check_addresses(first.options)
     reach_active()
-    for evaluation in judged:
+    roles = model_roles()
+    # an error of one line is only possible while the task is created
+    for evaluation in (evaluation for evaluation in members if evaluation.task.judged):
         check_reference(evaluation)
-        if evaluation.options.judge and not model_roles().get("grader"):
-            # an error of one line is only possible while the task is created
+        if "grader" not in roles:
             prepare_judge(evaluation)
-    if (read := next((evaluation for evaluation in members if evaluation.reader), None)) and not model_roles().get(
-        "reader"
-    ):
-        prepare_judge(read)
+    reading = [evaluation for evaluation in members if evaluation.reader]
+    if reading and "reader" not in roles:
+        prepare_judge(reading[0])
     changed = first.options.changed()
     structured = [evaluation for evaluation in members if evaluation.options.structured]
     schemas = {
@@ -199,9 +198,8 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     }
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
-        setup=judge_ready(**_among(changed, JUDGE_OPTIONS)) if judged else None,
         solver=generate_structured(schemas) if schemas else generate(),
-        scorer=halu_score(**_among(changed, SCORING_OPTIONS)),
+        scorer=halu_score(**{name: value for name, value in changed.items() if name in SCORING_OPTIONS}),
         config=_config(members),
         name=name,
         version="-".join([f"{version}-A", *_version_tags(members)]),
@@ -209,10 +207,6 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         # before the first sample is scored
         metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
-
-
-def _among(options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name in names}
 
 
 def _version_tags(members: Sequence[Evaluation]) -> list[str]:
