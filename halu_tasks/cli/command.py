@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options, OptionSpec, ValueType
+from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec, ValueType
 
 if TYPE_CHECKING:
     from halu_tasks.executors import Executor
@@ -33,8 +33,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def _of_items(spec: OptionSpec) -> bool:
-    of_replies = spec.name.startswith(("judge", "reader", "reference", "assume"))
-    return not (spec.of_harnesses or of_replies or spec.name in ("scoring", "fewshot"))
+    return not (spec.of_harnesses or spec.name in (*SCORING_OPTIONS, "fewshot"))
 
 
 def _of_replies(spec: OptionSpec) -> bool:

@@ -115,19 +115,19 @@ async def _score_sample(
         score = with_known_error(score, judged, labels_of(task), options.assumption)
     if reader and score.outcome in UNSURE:
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
-    record = with_method_output(score, method)
-    score = _with_token_probability(record.score, task, state, sample.weighed)
+    score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
     acc = next(
         (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
     )
     acc = None if acc is None or math.isnan(acc) else acc
-    record = replace(
-        record,
+    record = ScoreRecord(
         score=score,
         acc=acc,
         cost=cost,
         task=sample.reference,
         scoring=mode,
+        method=method.method,
+        counts=sorted(method.counts or ()),
         draft=None if method.draft is None else await score_reply(Reply(method.draft)),
         opinions=method.opinions,
         group=sample.group,
@@ -184,17 +184,14 @@ def _share(task: Task, mode: str, score: Score, acc: float | None) -> float | No
     return figure if headline.higher_is_better else 1 - figure
 
 
-def with_method_output(score: Score, method: MethodRecord) -> ScoreRecord:
-    """Return a score with what the method that answered reported about its output."""
-    counts = method.counts or {}
-    score = replace(score, measurements={**score.measurements, **counts})
-    if method.reason:
-        # the method, not a server, left the reply without content
-        outcome: Outcome = "unparsed" if score.outcome == "empty" else score.outcome
-        score = replace(score, reason=method.reason, outcome=outcome)
-    if method.method is None:
-        return ScoreRecord(score=score)
-    return ScoreRecord(score=score, method=method.method, counts=tuple(sorted(counts)))
+def with_method_output(score: Score, method: MethodRecord) -> Score:
+    """Return a score with what the method that answered counted, and why it gave no answer."""
+    score = replace(score, measurements={**score.measurements, **(method.counts or {})})
+    if not method.reason:
+        return score
+    # the method, not a server, left the reply without content
+    outcome: Outcome = "unparsed" if score.outcome == "empty" else score.outcome
+    return replace(score, reason=method.reason, outcome=outcome)
 
 
 def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
