@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
@@ -155,6 +155,7 @@ class OptionSpec:
         choices: The values to choose from; empty if there are no others than those of the type.
         metavar: The placeholder for a value in the help of commands.
         of_harnesses: Whether the option only has an effect when a harness asks the model.
+        tagged: Whether versions show the option wherever a task has a use for it.
     """
 
     name: str
@@ -164,6 +165,7 @@ class OptionSpec:
     choices: tuple[Any, ...] = ()
     metavar: str = ""
     of_harnesses: bool = False
+    tagged: bool = False
 
     @property
     def flag(self) -> str:
@@ -197,13 +199,20 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
         choices, metavar = facts.get("choices", ()), facts.get("metavar") or (kind.metavar if kind else "VALUE")
         if kind and choices:
             kind = replace(kind, description=" or ".join(choices), valid=choices.__contains__)
-        about, of_harnesses = facts["about"], facts.get("of_harnesses", False)
-        specs[declared.name] = OptionSpec(declared.name, declared.default, about, kind, choices, metavar, of_harnesses)
+        switches = {name: facts.get(name, False) for name in ("of_harnesses", "tagged")}
+        about, default = facts["about"], declared.default
+        specs[declared.name] = OptionSpec(declared.name, default, about, kind, choices, metavar, **switches)
     return specs
 
 
 def option(
-    default: Any, about: str, choices: tuple[str, ...] = (), *, metavar: str = "", of_harnesses: bool = False
+    default: Any,
+    about: str,
+    choices: tuple[str, ...] = (),
+    *,
+    metavar: str = "",
+    of_harnesses: bool = False,
+    tagged: bool = False,
 ) -> Any:
     """Declare an option.
 
@@ -213,8 +222,9 @@ def option(
         choices: The values to choose from, if only some are valid.
         metavar: The placeholder for a value in the help of commands; by default it follows from the type.
         of_harnesses: The option only has an effect when a harness asks the model, so commands do not offer it.
+        tagged: Versions show the option, since it changes what is asked, or the verdicts of a judge.
     """
-    metadata = {"about": about, "choices": choices, "metavar": metavar, "of_harnesses": of_harnesses}
+    metadata = {"about": about, "choices": choices, "metavar": metavar, "of_harnesses": of_harnesses, "tagged": tagged}
     return field(default=default, metadata=metadata)
 
 
@@ -302,9 +312,11 @@ class AskingOptions:
         metavar="FILE,…",
     )
     fewshot: Count = option(0, "number of worked examples before the question")
-    cot: bool = option(False, "ask for reasoning before the answer")
+    cot: bool = option(False, "ask for reasoning before the answer", tagged=True)
     structured: bool = option(
-        False, "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"
+        False,
+        "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt",
+        tagged=True,
     )
 
 
@@ -379,6 +391,7 @@ class BenchmarkOptions:
 
 
 DATA_OPTIONS, JUDGE_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(JudgeOptions))
+ASKING_OPTIONS = tuple(option_specs(AskingOptions))
 SCORING_OPTIONS = (*option_specs(ScoringOptions), *JUDGE_OPTIONS)
 """The options that say how replies are scored, with the judge."""
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
@@ -428,18 +441,15 @@ class Options(BenchmarkOptions, JudgeOptions, ScoringOptions, AskingOptions, Dat
         """Return these options with the default for those of `JUDGE_COST_OPTIONS`."""
         return replace(self, judge_max_cost=None, judge_price=None)
 
-    def version_tags(self, names: Iterable[str]) -> list[str]:
-        """Return how a version shows those of some options of some tasks that are not at their default.
+    def version_tags(self, names: Collection[str]) -> list[str]:
+        """Return how a version shows options that are not at their default: those that are tagged, and of some tasks.
 
         Args:
-            names: The options to show, such as the `task_options` of a task.
+            names: The options that the task has a use for; its `task_options` are shown first.
         """
         changed = self.changed()
-        return [
-            spec.version_tag(changed[name])
-            for name, spec in self.of_some_tasks().items()
-            if name in names and name in changed
-        ]
+        specs = {**self.of_some_tasks(), **{name: spec for name, spec in self.specs().items() if spec.tagged}}
+        return [spec.version_tag(changed[name]) for name, spec in specs.items() if name in names and name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""

@@ -127,11 +127,6 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
     assert "-M do_sample=false" in command(f"hf/{chat}", "inspect")
 
 
-def test_a_credential_in_an_address_is_refused() -> None:
-    with pytest.raises(UsageError, match="--base-url: contains a credential"):
-        command("openai/x", None, "http://a:b@host/v1")
-
-
 # --- the models file ------------------------------------------------------------------------------
 
 

@@ -13,7 +13,6 @@ from shared_runs import ChatReplayLM, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import BaselineLM
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.asking import worked_examples
 
@@ -96,20 +95,6 @@ def test_no_examples_can_be_asked_for_where_a_task_has_four(
     assert [[message.role for message in sample.input] for sample in log.samples] == [["system", "user"]] * 2
 
 
-def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
-    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
-) -> None:
-    task = "halluverse25_tr"
-    results = run_lm_eval([task], BaselineLM(), {"halu_with_zero": True})["results"][task]
-    log = run_inspect(task, "halu/baseline", {"with_zero": True})
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
-    assert in_inspect["acc_none"] == 0.0 and in_inspect["rate_none_as_entity"] == 1.0
-    for name, value in in_inspect.items():
-        if not name.endswith(("_low", "_high")):
-            assert in_lm_eval[name] == value, name
-
-
 def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -149,15 +134,3 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
         str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
         for sample in log.samples
     }
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_items_prints_what_the_harnesses_send(task: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["items", task, "--data", "sample", "--json"]) == 0
-    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    evaluation = build(task, Options(data="sample", fewshot=registry()[0][task].prompts.shots))
-    examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
-    assert printed == [
-        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in evaluation.items
-    ]
