@@ -10,9 +10,9 @@ prompts, scoring and metrics are defined in `task_configs/fave/`, the reading of
     inspect eval halu_tasks/factored_verification -T input=my.jsonl --model openai/gpt-4o-mini
     inspect eval halu_tasks/halueval_factored --model openai/gpt-4o-mini
 
-Arguments of `fave` are the options of judged tasks (docs/options.md). A judge in the model role `grader` takes the place
-of the option `judge`. `assume=precision:0.7` is the share of reported hallucinations that are real, for adjusted figures
-(2/3 by default).
+Arguments of `fave` are the options of judged tasks (docs/options.md). A judge in the model role `grader` takes the
+place of the option `judge`. `assume=precision:0.7` is the share of reported hallucinations that are real, for adjusted
+figures (2/3 by default).
 """
 
 from typing import Any

@@ -31,6 +31,24 @@ class Keeper(ChatReplayLM):
         return super().generate_until(requests, disable_tqdm)
 
 
+def check_figures(scored: dict[str, Any], in_lm_eval: dict[str, Any], log: Any) -> None:
+    """Assert that both harnesses report what `score` does: values, intervals and errors."""
+    assert log.status == "success" and len(set(scored["metrics"].values())) > 1
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    for name, value in scored["metrics"].items():
+        assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
+        if name in scored["intervals"]:
+            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
+            assert in_lm_eval[f"{name}_stderr,none"] == in_inspect[f"{name}_stderr"]
+
+
+def turns_in(log: Any) -> dict[str, list[dict[str, str]]]:
+    return {
+        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
+        for sample in log.samples
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
@@ -52,32 +70,16 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     assert scored["n"] == len(evaluation.items)
     # a new benchmark may have no worked examples
     fewshot = min(2, len(worked_examples(evaluation.task, evaluation.options, evaluation.prompt)))
-    assert len(set(scored["metrics"].values())) > 1
-
     keeper = Keeper(predictions)
     chat = {"num_fewshot": fewshot, "apply_chat_template": True, "fewshot_as_multiturn": True}
     run = run_lm_eval([task], keeper, {"halu_scoring": "paper"}, **chat)
-    results = run["results"][task]
-    in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
-    for name, value in scored["metrics"].items():
-        assert in_lm_eval[name] == value, name
-
     options = {"scoring": "paper", "fewshot": fewshot}
     log = run_inspect(task, "halu/replay", options, model_args={"predictions": str(predictions)})
-    assert log.status == "success"
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    for name, value in scored["metrics"].items():
-        assert in_inspect[name] == value, name
-        if name in scored["intervals"]:
-            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
-            assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
+    check_figures(scored, run["results"][task], log)
     accs = set(check_items(evaluation.task, log, run, "paper"))
     assert accs == {None} if evaluation.task.judged else {0, 1} <= accs
 
-    turns = {
-        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
-        for sample in log.samples
-    }
+    turns = turns_in(log)
     assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items()} == turns
     assert all(len(own) >= 1 + 2 * fewshot for own in turns.values())
 
@@ -117,20 +119,12 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
     scored = json.loads(here("score", task, predictions, "--data", "sample", "--json").stdout)
     assert scored["missing"] > 0 or scored["n"] < 8
     log, rows = shared_runs.log(task), shared_runs.samples(task)
-    in_lm_eval = shared_runs.results()["results"][task]
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    assert log.status == "success" and scored["n"] == len(rows) == len(log.samples)
-    assert len(set(scored["metrics"].values())) > 1
-    for name, value in scored["metrics"].items():
-        assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
-        if name in scored["intervals"]:
-            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
-            assert in_lm_eval[f"{name}_stderr,none"] == in_inspect[f"{name}_stderr"]
+    results = shared_runs.results()
+    assert results["versions"][task] == f"{float(TASKS[task].version)}-sample"
+    assert scored["n"] == len(rows) == len(log.samples)
+    check_figures(scored, results["results"][task], log)
     judged = TASKS[task].judged
     accs = set(check_items(TASKS[task], log, {"samples": {task: rows}}))
     assert accs == {None} if judged else {0, 1} <= accs
     asked = {row["doc"]["id"]: row["arguments"]["gen_args_0"]["arg_0"].partition("\n")[0] for row in rows}
-    assert {id: json.loads(turns) for id, turns in asked.items()} == {
-        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
-        for sample in log.samples
-    }
+    assert {id: json.loads(turns) for id, turns in asked.items()} == turns_in(log)
