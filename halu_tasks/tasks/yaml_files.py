@@ -179,7 +179,7 @@ def comparable(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {key: comparable(each) for key, each in value.items()}
-    if type(value) in (list, tuple):  # not an object that is a named tuple
+    if isinstance(value, list | tuple):
         return [comparable(each) for each in value]
     try:
         return load_object(value)

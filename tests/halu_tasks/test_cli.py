@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -234,12 +233,6 @@ def test_items_under_options(run: Run, tmp_path: Path) -> None:
 # --- what is refused ------------------------------------------------------------------------------
 
 
-def port_of_nobody() -> int:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        return int(closed.getsockname()[1])
-
-
 def one_line(shown: subprocess.CompletedProcess[str]) -> str:
     assert shown.returncode == 2, shown
     assert shown.stdout == "" and "Traceback" not in shown.stderr
@@ -287,25 +280,6 @@ def test_what_is_refused_is_one_line(arguments: tuple[str, ...], reason: str, he
     message = one_line(here(*(word.replace("{folder}", str(tmp_path)) for word in arguments), *data))
     assert message.startswith(f"halu-tasks: {reason.replace('{folder}', str(tmp_path))}")
     assert {entry.name for entry in tmp_path.iterdir()} == {"sub", "empty.jsonl"}
-
-
-@pytest.mark.slow
-def test_missing_data_without_a_network(cli: Cli) -> None:
-    shown = cli("items", "cfaith_tf", env={"HTTPS_PROXY": f"http://127.0.0.1:{port_of_nobody()}"})
-    message = one_line(shown)
-    assert "C-FAITH: cannot download https://" in message and "Connection refused" in message
-    assert "--data PATH" in message and "the word sample" in message
-
-
-def test_a_cached_file_with_another_checksum(here: Cli) -> None:
-    path = cached_path(SOURCES["refact"], "refact_multi_error.jsonl")
-    path.parent.mkdir(parents=True)
-    path.write_text((SAMPLE / "refact" / path.name).read_text())
-    message = one_line(here("items", COMPARATIVE))
-    assert (
-        f"{path}: sha256 is " in message
-        and f"expected the published {SOURCES['refact'].file(path.name).sha256}" in message
-    )
 
 
 def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path) -> None:
