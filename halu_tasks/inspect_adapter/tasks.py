@@ -67,38 +67,33 @@ def inspect_config(config: str, **options: Any) -> Task:
     return _task_of(_build(task.name, task, options))
 
 
-def inspect_group(name: str, **options: Any) -> Task:
+def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
     """Create one Inspect task of a group.
 
     It has the items of all members, each metric under `member.metric`, and the group's means. The token limit is the
     largest of the members'.
-    """
-    group = group_named(name)
-    members = [_build(name, task_named(member), options) for member in group.members]
-    columns = [_samples(evaluation, group=name) for evaluation in members]
-    # interleaved, so that a limited run has items of every member
-    samples = [sample for row in zip_longest(*columns) for sample in row if sample]
-    return _create(name, members, samples, group.version)
-
-
-def inspect_languages(name: str, lang: str | None = None, **options: Any) -> Task:
-    """Create the Inspect task of a group with a member `<name>_<language>` for each language.
 
     Args:
         name: The name of the group.
-        lang: The language; all of them if None.
+        lang: Of a group whose members are `<name>_<language>`, the language of the one to run; None for all.
         **options: As in `inspect_task`.
 
     Raises:
         UsageError: The group does not have the language or an option.
     """
-    members = {member.removeprefix(f"{name}_"): member for member in group_named(name).members}
-    _check_options(name, task_named(next(iter(members.values()))), options, "lang")
-    if lang is None:
-        return inspect_group(name, **options)
-    if lang not in members:
-        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(members)}")
-    return inspect_task(members[lang], **options)
+    group = group_named(name)
+    suffixes = {member.removeprefix(f"{name}_"): member for member in group.members}
+    languages = suffixes if all(len(suffix) == 2 for suffix in suffixes) else {}
+    _check_options(name, task_named(group.members[0]), options, *(["lang"] if languages else []))
+    if lang in languages:
+        return inspect_task(languages[lang], **options)
+    if lang is not None:
+        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(languages) or 'a task of the group'}")
+    members = [_build(name, task_named(member), options) for member in group.members]
+    columns = [_samples(evaluation, group=name) for evaluation in members]
+    # interleaved, so that a limited run has items of every member
+    samples = [sample for row in zip_longest(*columns) for sample in row if sample]
+    return _create(name, members, samples, group.version)
 
 
 def named(function: Callable[..., Task]) -> Callable[..., Task]:
@@ -119,9 +114,7 @@ def register_tasks(declared: Container[str]) -> None:
     for name in (name for name in tasks if name not in declared):
         register_task(name, partial(inspect_task, name), tasks[name].about)
     for name in (name for name in groups if name not in declared):
-        of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in groups[name].members)
-        create = partial(inspect_languages if of_languages else inspect_group, name)
-        register_task(name, create, groups[name].about)
+        register_task(name, partial(inspect_group, name), groups[name].about)
 
 
 def register_task(name: str, create: Callable[..., Task], about: str) -> None:
