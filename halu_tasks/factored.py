@@ -10,14 +10,9 @@ prompts, scoring and metrics are defined in `task_configs/fave/`, the reading of
     inspect eval halu_tasks/factored_verification -T input=my.jsonl --model openai/gpt-4o-mini
     inspect eval halu_tasks/halueval_factored --model openai/gpt-4o-mini
 
-Arguments of `fave`:
-    data: A file, a folder, or `sample`; by default, the pinned source.
-    fewshot, prompts: As for every task.
-    judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
-    judge_max_cost, judge_price: What the judge may cost, and its price.
-    reference: A table of better labels of judged replies, by which the rate is corrected.
-    assume: `precision:0.7`, the share of reported hallucinations that are real, for adjusted figures (2/3 by default);
-        or, without labels, the judge's errors, such as `sensitivity:0.8-0.9,specificity:0.95`.
+Arguments of `fave` are the options of judged tasks (docs/options.md). A judge in the model role `grader` takes the
+place of the option `judge`. `assume=precision:0.7` is the share of reported hallucinations that are real, for adjusted
+figures (2/3 by default).
 """
 
 from typing import Any

@@ -32,16 +32,16 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import inspect_languages, named
+from halu_tasks.inspect_adapter.tasks import inspect_group, named
 
 
 @task
 def halluverse25(lang: str | None = None, **options: Any) -> Task:
     """Ask which type of error an edited sentence has, in all three languages or the one in `lang`."""
-    return inspect_languages("halluverse25", lang, **options)
+    return inspect_group("halluverse25", lang, **options)
 
 
 @named
 def halluverse(lang: str | None = None, **options: Any) -> Task:
     """Run `halluverse25` under the name of this file."""
-    return inspect_languages("halluverse25", lang, **options)
+    return inspect_group("halluverse25", lang, **options)

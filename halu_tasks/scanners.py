@@ -13,8 +13,8 @@ require_extra("scout", "scanning logs")
 
 import json
 from asyncio import AbstractEventLoop, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant
@@ -45,6 +45,8 @@ from halu_tasks.text.spans import Text, merge
 
 __all__ = ["citations", "factored_verification", "spans"]
 
+Before = Sequence[ChatMessage]
+"""The messages before a reply."""
 SPANS_TASK = "halueval_general_localization"
 """The task in whose words `spans` asks."""
 
@@ -83,9 +85,9 @@ def factored_verification(
     """
     verifier = FactoredVerifier(how, samples, temperature, knowledge, top, prompts, cache)
 
-    async def scan(transcript: Transcript, reply: TranscriptReply) -> Result:
-        text = "" if knowledge is not None else _source_of(transcript, reply, source)
-        return _verification_result(await verifier.verify(reply.text, text), threshold)
+    async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
+        text = "" if knowledge is not None else _source_of(transcript, before, source)
+        return _verification_result(await verifier.verify(reply, text), threshold)
 
     return _of_replies(scan)
 
@@ -118,9 +120,9 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
         support: Whether a model is asked if the cited papers support each sentence.
     """
 
-    async def scan(transcript: Transcript, reply: TranscriptReply) -> Result:
+    async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         item = _item(transcript, papers)
-        verdicts = await _judge().of_reply(item, reply.text) if support else None
+        verdicts = await _judge().of_reply(item, reply) if support else None
         return _citations_result(item, reply, verdicts)
 
     return _of_replies(scan)
@@ -174,10 +176,10 @@ def _paper(paper: Any, number: int, name: str) -> Paper:
     }
 
 
-def _citations_result(item: Item, reply: TranscriptReply, verdicts: list[Verdict] | None) -> Result:
+def _citations_result(item: Item, reply: str, verdicts: list[Verdict] | None) -> Result:
     labels = None if verdicts is None else [verdict.label for verdict in verdicts]
-    measurements = score_summary(item, reply.text, labels).measurements
-    cited = cited_sentences(summary_of(reply.text) or "", item.gold["papers"])[0]
+    measurements = score_summary(item, reply, labels).measurements
+    cited = cited_sentences(summary_of(reply) or "", item.gold["papers"])[0]
     unknown = [{"sentence": each.sentence, "citation": written} for each in cited for written in each.unknown]
     unsupported = [verdict for verdict in verdicts or [] if verdict.label == UNSUPPORTED]
     failed = sum(label == FAILED for label in labels or [])
@@ -217,10 +219,10 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
     prompt = task.prompts.wordings[0].prompt
     most_tokens = task.decoding.max_tokens
 
-    async def scan(transcript: Transcript, reply: TranscriptReply) -> Result:
-        messages = chat_messages(turns(*texts(prompt, {"query": _written(reply, "user"), "response": reply.text})))
+    async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
+        messages = chat_messages(turns(*texts(prompt, {"query": _written(before, "user"), "response": reply})))
         output = await ask(messages, "grader", cache=cache, temperature=0.0, max_tokens=most_tokens)
-        return located(reply.text, quotations(output.completion, reply.text, "passage"))
+        return located(reply, quotations(output.completion, reply, "passage"))
 
     return _of_replies(scan)
 
@@ -257,27 +259,19 @@ def located(reply: str, answer: Answer[list[str]]) -> Result:
 # --- transcripts ----------------------------------------------------------------------------------
 
 
-class TranscriptReply(NamedTuple):
-    """The reply of a transcript: the last message of the model that has text.
+def _of_replies(scan: Callable[[Transcript, str, Before], Awaitable[Result]]) -> Scanner[Transcript]:
+    """Create a scanner of the reply: the last message of the model that has text; without one, there is no value.
 
-    Attributes:
-        text: The text.
-        before: The messages before it.
+    Args:
+        scan: Scans a transcript, its reply and the messages before that.
     """
-
-    text: str
-    before: list[ChatMessage]
-
-
-def _of_replies(scan: Callable[[Transcript, TranscriptReply], Awaitable[Result]]) -> Scanner[Transcript]:
-    """Create a scanner of the last message of the model that has text; without one, the result has no value."""
 
     async def scan_transcript(transcript: Transcript) -> Result:
         messages = transcript.messages
         for number in range(len(messages) - 1, -1, -1):
             message = messages[number]
             if isinstance(message, ChatMessageAssistant) and (text := message.text.strip()):
-                result = await scan(transcript, TranscriptReply(text, messages[:number]))
+                result = await scan(transcript, text, messages[:number])
                 references = [Reference(type="message", id=message.id)] if message.id else []
                 return result.model_copy(update={"references": references})
         return Result(value=None, explanation="the transcript has no reply")
@@ -285,12 +279,12 @@ def _of_replies(scan: Callable[[Transcript, TranscriptReply], Awaitable[Result]]
     return scan_transcript
 
 
-def _source_of(transcript: Transcript, reply: TranscriptReply, name: str | None) -> str:
+def _source_of(transcript: Transcript, before: Before, name: str | None) -> str:
     """Return the source that a reply is checked against.
 
     Args:
         transcript: The transcript.
-        reply: Its reply.
+        before: The messages before its reply.
         name: The name of a field of the sample's metadata; None for all that the user and tools wrote before the reply.
 
     Raises:
@@ -299,7 +293,7 @@ def _source_of(transcript: Transcript, reply: TranscriptReply, name: str | None)
     if name is not None:
         value = _field_of(transcript, name)
         return "\n\n".join(map(_as_text, value if isinstance(value, list) else [value]))
-    if source := _written(reply, "user", "tool"):
+    if source := _written(before, "user", "tool"):
         return source
     raise DataError(f"{_name_of(transcript)}: no message of the user or a tool precedes the reply; name a source")
 
@@ -324,9 +318,9 @@ def _field_of(transcript: Transcript, name: str) -> Any:
     return value
 
 
-def _written(reply: TranscriptReply, *roles: str) -> str:
+def _written(before: Before, *roles: str) -> str:
     """Return what was written before the reply in these roles."""
-    return "\n\n".join(text for message in reply.before if message.role in roles and (text := message.text.strip()))
+    return "\n\n".join(text for message in before if message.role in roles and (text := message.text.strip()))
 
 
 def _as_text(value: Any) -> str:

@@ -60,6 +60,10 @@ class JudgeSpec:
     measurement: str = ""
     precision: float | None = None
 
+    def __deepcopy__(self, memo: object) -> JudgeSpec:
+        """Return itself: lm-eval copies task files, and a copy of the reader would differ from it."""
+        return self
+
 
 def verdict_schema(reader: VerdictReader) -> dict[str, Any]:
     """Return the JSON Schema of the object that a judge is asked for: first the reason, then the verdict."""

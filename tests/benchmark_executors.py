@@ -35,7 +35,7 @@ from contextlib import ExitStack, contextmanager
 from http.server import ThreadingHTTPServer
 from multiprocessing import Process, Queue
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import benchmark_score
 from benchmark_build import Handler, answer, write_documents
@@ -96,22 +96,6 @@ def server() -> Iterator[int]:
         yield ports.get()
     finally:
         process.terminate()
-
-
-class Work(Protocol):
-    """A command whose result does not depend on kills."""
-
-    def command(self, out: Path) -> list[str | Path]:
-        """The arguments of `halu-tasks`; what it prints goes to `OUT.out`."""
-
-    def done(self, out: Path) -> int:
-        """How much is done, as a number that grows."""
-
-    def result(self, out: Path) -> dict[str, bytes]:
-        """What must be the same."""
-
-    def repeated(self, out: Path) -> str:
-        """What was done twice, in words."""
 
 
 class Build:
@@ -213,6 +197,11 @@ class Sweep:
     def repeated(self, out: Path) -> str:
         starts = sum(path.read_text().count("\n$ ") + 1 for path in out.glob("*/output.txt"))
         return f"{starts} harness commands"
+
+
+Work = Build | Score | Sweep
+"""A command whose result does not depend on kills: its arguments, how much is done, what must be the same, and what was
+done twice."""
 
 
 def start(work: Work, out: Path, *more: str | Path) -> subprocess.Popen[bytes]:

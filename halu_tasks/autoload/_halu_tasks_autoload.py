@@ -94,7 +94,7 @@ def _log(what):
 
 files: dict[str, str] = {}
 """The file that each task was loaded from, for errors that name it."""
-unread = {}
+unread: dict[str, Exception] = {}
 """The files that could not be read, with the error."""
 
 _ACTIONS = {

@@ -88,9 +88,9 @@ def build(
         job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config}, cache)
         if gate and not _is_past_gate(folder):
             if gate.samples and folder.plan.samples:
-                executor.run(replace(job, name="gate"), report)
+                executor(replace(job, name="gate"), report)
             pass_gate(folder, gate, report)
-        executor.run(job, report)
+        executor(job, report)
         unfinished = [number for number in folder.numbers if not finished_log(folder, number)]
         if unfinished and not partial:
             logs = logs_of(folder, unfinished[0])

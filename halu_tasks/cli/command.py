@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options, OptionSpec
+from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec
 
 if TYPE_CHECKING:
     from halu_tasks.executors import Executor
@@ -33,8 +33,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def _of_items(spec: OptionSpec) -> bool:
-    of_replies = spec.name.startswith(("judge", "reader", "reference", "assume"))
-    return not (spec.of_harnesses or of_replies or spec.name in ("scoring", "fewshot"))
+    return not (spec.of_harnesses or spec.name in (*SCORING_OPTIONS, "fewshot"))
 
 
 def _of_replies(spec: OptionSpec) -> bool:
@@ -68,7 +67,7 @@ class ExecutorOptions:
         Raises:
             UsageError: It is not installed, or a setting is unknown or invalid.
         """
-        from halu_tasks.executors.settings import executor_named
+        from halu_tasks.executors import executor_named
 
         return executor_named(self.executor, self.executor_tasks, self.executor_config)
 

@@ -6,12 +6,9 @@ import json
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halu_tasks.text.figures import NONE, format_interval
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.text.figures import NONE
 
 EXIT_PARTIAL = 3
 """The exit status of a command that finished without a part of its input, which a message names."""
@@ -88,18 +85,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def estimates_table(heading: str, estimates: Mapping[str, Estimate]) -> str:
-    """Format figures with their 95% intervals.
-
-    Args:
-        heading: The heading of the column of names.
-        estimates: The figures by name.
-    """
-    return table(
-        [
-            {heading: name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
-            for name, e in estimates.items()
-        ]
-    )

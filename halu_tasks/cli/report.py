@@ -26,7 +26,6 @@ _COSTS = {
     "wall_seconds": "seconds",
 }
 """Headings of the columns of costs, by name of the cost."""
-_NEEDED = "without a pilot, state --share, --difference or --calls, and --correlation"
 
 ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
 Number = Annotated[float, "X"]
@@ -177,40 +176,34 @@ def plan(
 
     if difference == 0:
         raise UsageError("--difference: expected a number other than 0, since no number of items detects 0")
-    given = {"within": within, "intraclass": intraclass, "cluster_size": cluster_size}
-    assumptions = {name: value for name, value in {"share": share, **given}.items() if value is not None}
-    pilot, variances = None, None
-    if not results:
-        if metric:
-            raise UsageError("--metric is the metric of a pilot; name a result")
-        if difference is None and calls is None:
-            raise UsageError(_NEEDED)
-        variances = _assumed(assumptions, difference, correlation)
-    elif assumptions:
+    given = {"share": share, "within": within, "intraclass": intraclass, "cluster_size": cluster_size}
+    assumptions = {name: value for name, value in given.items() if value is not None}
+    if results and assumptions:
         flag = f"--{next(iter(assumptions)).replace('_', '-')}"
         raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
+    if metric and not results:
+        raise UsageError("--metric is the metric of a pilot; name a result")
+    pilot, variances = None, None
+    if not results:
+        variances = _assumed(assumptions, difference, calls, correlation)
     else:
         pilot, own, available = read_pilot(results, metric, warn)
         if difference or calls:
             variances = of_pilot(own, len(pilot["sources"]), correlation)
             items = items or available
     planned = plan_of(variances, power, difference=difference, calls=calls, available=items) if variances else None
-    print_record(
-        {
-            "pilot": pilot,
-            "assumptions": {**assumptions, "correlation": correlation},
-            "plan": planned,
-        },
-        as_json=json,
-    )
+    record = {"pilot": pilot, "assumptions": {**assumptions, "correlation": correlation}, "plan": planned}
+    print_record(record, as_json=json)
 
 
-def _assumed(assumptions: Mapping[str, float], difference: float | None, correlation: float | None) -> Variances:
+def _assumed(
+    assumptions: Mapping[str, float], difference: float | None, calls: int | None, correlation: float | None
+) -> Variances:
     """Return the variances that assumptions stand for."""
     from halu_tasks.scorers.statistics.planning import assumed
 
-    if "share" not in assumptions or correlation is None:
-        raise UsageError(_NEEDED)
+    if "share" not in assumptions or correlation is None or (difference is None and calls is None):
+        raise UsageError("without a pilot, state --share, --difference or --calls, and --correlation")
     try:
         return assumed(difference=difference or 0.0, correlation=correlation, **assumptions)
     except ValueError as error:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from halu_tasks.cli.command import Count, ExecutorOptions, Output, RunOptions, key_values
+from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output, RunOptions, key_values
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, table, warn
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
@@ -18,7 +17,6 @@ from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
-    from halu_tasks.report.records import Report
     from halu_tasks.runs.models import HarnessModel
     from halu_tasks.runs.run import ModelRun
     from halu_tasks.tasks import Task
@@ -27,50 +25,11 @@ PLAIN = "plain"
 """The method that sends the tasks' own prompts."""
 REPORT = "report"
 """The folder of the report, in that of the runs."""
-_TASK_OPTIONS = ("-T", "--task-config", "--metadata")
-"""The harnesses' options that give options to tasks."""
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 """Separates the arguments of a method, whose values can contain commas."""
 
 TaskNames = Annotated[str, "A,B"]
 Methods = Sequence[tuple[str, Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions:
-    """How the models of a command line are reached.
-
-    Attributes:
-        harness: the harness (default: lm_eval for hf/…, else inspect)
-        base_url: the address of a server that is already running, such as http://localhost:8000/v1
-        model_arg: an argument of the model
-        chat_template: whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)
-    """
-
-    harness: Literal["inspect", "lm_eval"] | None = None
-    base_url: Annotated[str | None, "--base-url", "--model-base-url", "URL"] = None
-    model_arg: Annotated[Mapping[str, Any], "-M"] = field(default_factory=dict)
-    chat_template: bool | None = None
-
-    def models(self, names: Sequence[str]) -> list[HarnessModel]:
-        """Return models by their names, or those of models files.
-
-        Raises:
-            HaluTasksError: A model or a models file is invalid, or a model is named twice.
-        """
-        from halu_tasks.runs.models import named_model, read_models
-
-        models: list[HarnessModel] = []
-        for name in names:
-            if not name.endswith((".yaml", ".yml")):
-                models.append(named_model(name, self.harness, self.base_url, self.model_arg, self.chat_template))
-            elif self != ModelOptions():
-                raise UsageError(f"{name}: says how its models are reached; leave out the options about it")
-            else:
-                models += read_models(Path(name))
-        if twice := next((name for name, n in Counter(model.name for model in models).items() if n > 1), None):
-            raise UsageError(f"model {twice} is named twice")
-        return models
 
 
 def run(
@@ -80,7 +39,10 @@ def run(
     method: Annotated[Sequence[str], "METHOD"] = (),
     limit: Count | None = None,
     output: Output = Path("halu-runs"),
-    model: ModelOptions,
+    harness: Literal["inspect", "lm_eval"] | None = None,
+    base_url: Annotated[str | None, "--base-url", "--model-base-url", "URL"] = None,
+    model_arg: Annotated[Mapping[str, Any], "-M"] = NOTHING,
+    chat_template: bool | None = None,
     no_check: bool = False,
     dry_run: bool = False,
     options: RunOptions,
@@ -101,7 +63,10 @@ def run(
         method: plain, or a method in Inspect as NAME or NAME:ARGUMENT=VALUE,… (default: plain)
         limit: only the first N items of each task
         output: where each model has a folder, beside a report on all; the same command continues there
-        model: how models are reached
+        harness: the harness (default: lm_eval for hf/…, else inspect)
+        base_url: the address of a server that is already running, such as http://localhost:8000/v1
+        model_arg: an argument of the model
+        chat_template: whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)
         no_check: do not ask judge and models a short question first: for servers that only machines of a cluster reach
         dry_run: check data, judge and models, and print the commands of the harnesses instead of running them
         options: the options of the tasks
@@ -110,7 +75,7 @@ def run(
         further: further arguments of the harness's command
     """
     from halu_tasks.replies.scoring import no_judge
-    from halu_tasks.runs.command import shown
+    from halu_tasks.runs.models import models_named
     from halu_tasks.runs.run import Runs, in_folders
 
     selected = _tasks(tasks)
@@ -119,33 +84,39 @@ def run(
     folder = output.expanduser()
     if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
         raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
-    planned = _planned(folder, model.models(models), _methods(method), selected, options, further)
-    runs = list(in_folders((replace(run, limit=limit) for run in planned), progress))
-    if alone := len(runs) == 1 and not json and executor == ExecutorOptions():
-        runs = [replace(runs[0], shown=True)]
+    named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
+    planned = _planned(folder, named, _methods(method), selected, options, limit, further)
+    runs = list(in_folders(planned, progress))
+    alone = len(runs) == 1 and not json and executor == ExecutorOptions()
+    runs = [replace(run, shown=alone) for run in runs]
     pending = [run for run in runs if run.missing()]
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
-    if left_out and len(pending) == len(runs) and all(run.model.name in left_out for run in runs):
+    if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
     if not options.judge and (dry_run or not alone):
         # otherwise the harness says so on the terminal
-        for task in (task for task, _ in selected if task.judged):
-            warn(no_judge(task))
+        for judged in (task for task, _ in selected if task.judged):
+            warn(no_judge(judged))
     if dry_run:
-        for name, error in left_out.items():
-            warn(f"{name}: {error}")
-        for each in job.runs:
-            for command in each.commands(each.missing()):
-                print(shown(command, each.variables))
-        return EXIT_PARTIAL if left_out else 0
-    for each in job.runs:
-        each.prepare()
+        return _show(job.runs, left_out)
     try:
-        executor.create().run(job, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
+        executor.create()(job, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
+        return _finish(runs, left_out, folder, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
-    return _finish(runs, left_out, folder, json=json)
+
+
+def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> int:
+    """Print the commands of runs, and why models cannot be run; return the exit status."""
+    from halu_tasks.runs.command import shown
+
+    for name, error in left_out.items():
+        warn(f"{name}: {error}")
+    for run in runs:
+        for command in run.commands(run.missing()):
+            print(shown(command, run.variables))
+    return EXIT_PARTIAL if left_out else 0
 
 
 def _tasks(names: str) -> list[tuple[Task, Path | None]]:
@@ -197,6 +168,7 @@ def _planned(
     methods: Methods,
     selected: Sequence[tuple[Task, Path | None]],
     options: Options,
+    limit: int | None,
     further: Sequence[str],
 ) -> Iterator[ModelRun]:
     """Return the runs of models with methods, each in the folder that has its name.
@@ -209,9 +181,7 @@ def _planned(
     from halu_tasks.runs.run import ModelRun, checksum_of
 
     changed = {k: list(v) if isinstance(v, tuple) else v for k, v in options.changed().items()}
-    # options of tasks after -- may name other data, which only the harness reads
-    elsewhere = any(word.startswith(_TASK_OPTIONS) for word in further)
-    data = {} if elsewhere else {task.name: checksum_of(task, file, options) for task, file in selected}
+    data = {task.name: checksum_of(task, file, options) for task, file in selected}
     for model in models:
         for method, arguments in methods:
             if method and model.harness != "inspect":
@@ -226,6 +196,7 @@ def _planned(
                 method=method,
                 method_arguments=arguments,
                 options={name: value for name, value in changed.items() if name not in JUDGE_COST_OPTIONS},
+                limit=limit,
                 further=tuple(further),
                 environment=budget_variables(changed, folder),
             )
@@ -258,6 +229,8 @@ def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Op
 
 def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, *, json: bool) -> int:
     """Write the report, and print what is done; return the exit status."""
+    from halu_tasks.report.write import write_report
+
     done: dict[str, dict[str, Any]] = {}
     for run in runs:
         missing, error = run.missing(), left_out.get(run.model.name)
@@ -270,29 +243,19 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
             warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; the same command continues")
     written = None
     if any(row["done"] for row in done.values()):
-        written = _report(folder, runs[0].folder if len(runs) == 1 else None)
+        sys.stdout.flush()
+        progress("Writing the report …")
+        of_one = runs[0].folder if len(runs) == 1 else None
+        target = folder / REPORT
+        written = write_report([str(folder)], target, "Runs", warn, warn_about=of_one, warn_unfinished=False)
     if json:
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:
         if len(done) > 1:
             counts = ("done", "missing")
-            print(table([{"model": name, **{k: str(len(row[k])) for k in counts}} for name, row in done.items()]))
+            print(table([{"model": name, **{k: row[k] for k in counts}} for name, row in done.items()]))
         print(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
-
-
-def _report(folder: Path, warn_about: Path | None) -> Report:
-    """Write the report on all results in a folder."""
-    from halu_tasks.report.write import write_report
-
-    sys.stdout.flush()
-    progress("Writing the report …")
-    try:
-        return write_report([str(folder)], folder / REPORT, "Runs", warn, warn_about=warn_about, warn_unfinished=False)
-    except KeyboardInterrupt:
-        raise RunInterrupted(
-            f"interrupted; all replies are kept, write the report with: halu-tasks report {folder} -o {folder / REPORT}"
-        ) from None
 
 
 def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
-from halu_tasks.cli.output import EXIT_PARTIAL, estimates_table, pluralize, print_json, print_record, progress, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
+from halu_tasks.text.figures import NONE, format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile, ScoreRequest
@@ -86,7 +87,11 @@ def _print_figures(scored: ScoredFile) -> None:
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
     mode, data = evaluation.options.scoring, evaluation.located.kind
     print(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
-    print(f"\n{estimates_table('metric', scored.estimates)}")
+    rows = [
+        {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
+        for name, e in scored.estimates.items()
+    ]
+    print(f"\n{table(rows)}")
     for reply, figures in scored.references.items():
         for metric, value in figures.items():
             print(f"for comparison, {metric} of {reply}: {value:.4f}")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 
 
 def create_folder(path: Path, what: str = "", *, exist_ok: bool = True) -> None:
@@ -125,3 +125,23 @@ def json_line(value: Any, *, allow_nan: bool = True) -> str:
         ValueError: The value contains NaN or infinity, and must not.
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan).translate(_LINE_SEPARATORS)
+
+
+def read_yaml(path: Path, *, as_written: bool = False) -> Any:
+    """Read a YAML file of settings.
+
+    Args:
+        path: The file.
+        as_written: Whether values stay the strings that they are written as.
+
+    Raises:
+        UsageError: It cannot be read, or is not YAML.
+    """
+    import yaml
+
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None

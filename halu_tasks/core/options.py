@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
@@ -92,6 +92,7 @@ class OptionSpec:
         choices: The values to choose from; empty if there are no others than those of the type.
         metavar: The placeholder for a value in the help of commands.
         of_harnesses: Whether the option only has an effect when a harness asks the model.
+        tagged: Whether versions show the option wherever a task has a use for it.
     """
 
     name: str
@@ -104,6 +105,7 @@ class OptionSpec:
     choices: tuple[str, ...]
     metavar: str
     of_harnesses: bool
+    tagged: bool
 
     @property
     def flag(self) -> str:
@@ -157,6 +159,7 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
             choices=choices,
             metavar=each.metadata.get("metavar") or metavar,
             of_harnesses=each.metadata.get("of_harnesses", False),
+            tagged=each.metadata.get("tagged", False),
         )
     return specs
 
@@ -168,7 +171,7 @@ def option(default: Any, about: str, choices: tuple[str, ...] = (), **facts: Any
         default: The default.
         about: What the option does.
         choices: The values to choose from, if only some are valid.
-        **facts: Any of `expected`, `valid`, `metavar` and `of_harnesses`, as in `OptionSpec`.
+        **facts: Any of `expected`, `valid`, `metavar`, `of_harnesses` and `tagged`, as in `OptionSpec`.
     """
     return field(default=default, metadata={"about": about, "choices": choices, **facts})
 
@@ -259,9 +262,11 @@ class AskingOptions:
     fewshot: int = option(
         0, "number of worked examples before the question", expected="an integer, 0 or more", valid=lambda n: n >= 0
     )
-    cot: bool = option(False, "ask for reasoning before the answer")
+    cot: bool = option(False, "ask for reasoning before the answer", tagged=True)
     structured: bool = option(
-        False, "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"
+        False,
+        "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt",
+        tagged=True,
     )
 
 
@@ -323,6 +328,7 @@ class ScoringOptions:
 
 
 DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(ScoringOptions))
+ASKING_OPTIONS = tuple(option_specs(AskingOptions))
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
@@ -391,13 +397,15 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         """These options with the reader in place of the judge, for what asks judges."""
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
 
-    def version_tags(self, names: Iterable[str]) -> list[str]:
-        """Return how a version shows those of some options of some tasks that are not at their default.
+    def version_tags(self, names: Collection[str]) -> list[str]:
+        """Return how a version shows options that are not at their default: those that are tagged, and of some tasks.
 
         Args:
-            names: The options to show, such as the `task_options` of a task.
+            names: The options that the task has a use for; its `task_options` are shown first.
         """
-        return [self.specs()[name].version_tag(value) for name, value in self._changed_of_some() if name in names]
+        changed = self.changed()
+        specs = {**self.of_some_tasks(), **{name: spec for name, spec in self.specs().items() if spec.tagged}}
+        return [spec.version_tag(changed[name]) for name, spec in specs.items() if name in names and name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""

@@ -12,11 +12,13 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
 from halu_tasks.core import errors
-from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError, did_you_mean
+from halu_tasks.core.files import read_yaml
 
 ATTEMPTS = 4
 """How often a task is started if its process is killed."""
@@ -57,52 +59,59 @@ class Job(Protocol):
         """
 
 
-class Executor(Protocol):
-    """Runs the tasks of jobs."""
+Executor = Callable[[Job, Report], None]
+"""Runs the tasks of a job that are not finished, waits for them, and reports the progress.
 
-    @property
-    def tasks(self) -> int:
-        """The number of tasks that a job is divided into."""
-
-    def run(self, job: Job, report: Report) -> None:
-        """Run the tasks of a job that are not finished, and wait for them.
-
-        A task whose process was killed or interrupted is started again, a few times. One that raises an error is not.
-
-        Args:
-            job: The job.
-            report: Called with lines about the progress.
-
-        Raises:
-            HaluTasksError: What a task has raised, after the others have ended; or a task was killed too often.
-            RunInterrupted: The run was interrupted from the keyboard.
-        """
+A task whose process was killed or interrupted is started again, a few times. One that raises an error is not. The error
+is raised after the other tasks have ended: what the task has raised if it was killed too often, or
+RunInterrupted if the run was interrupted from the keyboard.
+"""
+Failure = tuple[str, str]
+"""What a task has raised, in a form that other processes can read: the name of its class, and its message; for an error
+that users cannot fix, its traceback."""
 
 
-class TaskFailure(NamedTuple):
-    """The error that a task has raised, in a form that other processes can read.
+def executor_named(name: str, tasks: int, config: Path | None = None) -> Executor:
+    """Return an executor.
 
-    Attributes:
-        kind: The name of its class.
-        message: Its message; the traceback of an error that users cannot fix.
+    Args:
+        name: `local`, `slurm` or `ray`.
+        tasks: The number of tasks that a job is divided into.
+        config: A YAML file of its settings: `attempts`; for Slurm, also `setup` and options of `sbatch`; for Ray only
+            options of `ray.init` and of its tasks.
+
+    Raises:
+        UsageError: It is not installed, the file cannot be read, or a setting is unknown or invalid.
     """
+    # Slurm's times stay as they are written: YAML would read 12:00:00 as a number
+    settings: Any = read_yaml(config, as_written=name == "slurm") if config else {}
+    if not isinstance(settings, dict):
+        raise UsageError(f"{config}: expected a mapping of settings")
+    if name == "ray":
+        from halu_tasks.executors.ray import check_options, run_on_ray
 
-    kind: str
-    message: str
+        check_options(settings, str(config or "--executor-config"))
+        return partial(run_on_ray, tasks=tasks, options=settings)
+    attempts = str(settings.pop("attempts", ATTEMPTS))
+    if not attempts.isdecimal() or int(attempts) < 1:
+        raise UsageError(f"{config}: attempts: expected an integer greater than 0, got {attempts!r}")
+    if name == "local":
+        from halu_tasks.executors.local import run_here
 
-    @classmethod
-    def of(cls, error: BaseException) -> Self:
-        """Describe an error."""
-        known = isinstance(error, HaluTasksError)
-        return cls(type(error).__name__, str(error) if known else "".join(traceback.format_exception(error)))
+        if unknown := next(iter(settings), None):
+            raise UsageError(f"{config}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
+        return partial(run_here, tasks=tasks, attempts=int(attempts))
+    from halu_tasks.executors.slurm import SlurmExecutor, require_slurm
 
-    def error(self) -> Exception:
-        """Return an error of the same class; a RuntimeError if it is not one of this package."""
-        kind = getattr(errors, self.kind, RuntimeError)
-        return kind(self.message) if issubclass(kind, Exception) else RuntimeError(self.message)
+    setup = settings.pop("setup", [])
+    for key, value, form in (("setup", setup, list), *((key, value, str) for key, value in settings.items())):
+        if not isinstance(value, form):
+            raise UsageError(f"{config}: {key}: expected {'a list' if form is list else 'one value'}, got {value!r}")
+    require_slurm()
+    return SlurmExecutor(tasks, settings, setup, int(attempts)).run
 
 
-def raise_first(failures: Sequence[TaskFailure], lost: Sequence[str]) -> None:
+def raise_first(failures: Sequence[Failure], lost: Sequence[str]) -> None:
     """Raise the first error of the tasks of a job, or say which task was lost.
 
     Args:
@@ -113,7 +122,8 @@ def raise_first(failures: Sequence[TaskFailure], lost: Sequence[str]) -> None:
         HaluTasksError: A task has raised it, or was lost.
     """
     if failures:
-        raise failures[0].error()
+        name, message = failures[0]
+        raise getattr(errors, name, RuntimeError)(message)
     if lost:
         raise HaluTasksError(f"{lost[0]}; what is finished is kept, and the same command continues from there")
 
@@ -123,7 +133,7 @@ def unfinished(job: Job, tasks: int) -> list[int]:
     return [rank for rank in range(tasks) if not job.finished(rank, tasks)]
 
 
-def attempt(job: Job, rank: int, tasks: int) -> TaskFailure | None:
+def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     """Run a task in a process that an executor has started for it; return the error that it raised, if any.
 
     Raises:
@@ -138,5 +148,6 @@ def attempt(job: Job, rank: int, tasks: int) -> TaskFailure | None:
     except (KeyboardInterrupt, RunInterrupted):
         raise SystemExit(RunInterrupted.exit_status) from None
     except Exception as error:
-        return TaskFailure.of(error)
+        known = isinstance(error, HaluTasksError)
+        return type(error).__name__, str(error) if known else "".join(traceback.format_exception(error))
     return None

@@ -9,12 +9,11 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from halu_tasks.core.errors import RunInterrupted
-from halu_tasks.executors import ATTEMPTS, Job, Report, TaskFailure, attempt, raise_first, unfinished
+from halu_tasks.executors import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _GRACE = 10
 """Seconds that a task has to write what is finished, after its run was interrupted or killed."""
@@ -23,60 +22,59 @@ Processes = dict[int, tuple[SpawnProcess, Connection]]
 """The process of each task that runs, and where it sends the error that it raised, or None."""
 
 
-@dataclass(frozen=True)
-class LocalExecutor:
-    """Runs tasks on this machine: one in this process, several in processes of their own.
+def run_here(job: Job, report: Report, *, tasks: int = 1, attempts: int = ATTEMPTS) -> None:
+    """Run the tasks of a job that are not finished: one in this process, several in processes of their own.
 
-    Attributes:
+    Args:
+        job: The job.
+        report: Called with lines about the progress.
         tasks: The number of tasks, which run at the same time.
         attempts: How often a task is started if its process is killed.
+
+    Raises:
+        HaluTasksError: What a task has raised, after the others have ended; or a task was killed too often.
+        RunInterrupted: The run was interrupted from the keyboard.
     """
+    if tasks == 1:
+        job.work(0, 1, report)
+        return
+    running: Processes = {}
+    try:
+        for rank in unfinished(job, tasks):
+            running[rank] = _start(job, rank, tasks)
+        _wait(job, running, report, tasks, attempts)
+    except KeyboardInterrupt:
+        _interrupt(running)
+        raise RunInterrupted(f"interrupted; {job.name}: the same command continues from there") from None
+    finally:
+        for process, _ in running.values():
+            _kill_group(process)
 
-    tasks: int = 1
-    attempts: int = ATTEMPTS
 
-    def run(self, job: Job, report: Report) -> None:
-        """Run the tasks of a job that are not finished, as `Executor.run` says."""
-        if self.tasks == 1:
-            job.work(0, 1, report)
-            return
-        running: Processes = {}
-        try:
-            for rank in unfinished(job, self.tasks):
-                running[rank] = _start(job, rank, self.tasks)
-            self._wait(job, running, report)
-        except KeyboardInterrupt:
-            _interrupt(running)
-            raise RunInterrupted(f"interrupted; {job.name}: the same command continues from there") from None
-        finally:
-            for process, _ in running.values():
-                _kill_group(process)
+def _wait(job: Job, running: Processes, report: Report, tasks: int, attempts: int) -> None:
+    """Wait for all tasks, and start those again whose process was killed.
 
-    def _wait(self, job: Job, running: Processes, report: Report) -> None:
-        """Wait for all tasks, and start those again whose process was killed.
-
-        Raises:
-            HaluTasksError: The first error of a task.
-            HaluTasksError: A task was killed too often.
-        """
-        started, failures, lost = Counter(running.keys()), list[TaskFailure](), list[str]()
-        while running:
-            ended = wait([process.sentinel for process, _ in running.values()])
-            for rank in [rank for rank, (process, _) in running.items() if process.sentinel in ended]:
-                process, receiver = running.pop(rank)
-                _kill_group(process)
-                process.join()
-                try:
-                    failures += filter(None, [receiver.recv()])
-                except EOFError:
-                    how = f"task {rank + 1} of {self.tasks} was killed (exit status {process.exitcode})"
-                    if started[rank] == self.attempts:
-                        lost.append(f"{how}, {self.attempts} times")
-                        continue
-                    report(f"{how}, and is started again")
-                    started[rank] += 1
-                    running[rank] = _start(job, rank, self.tasks)
-        raise_first(failures, lost)
+    Raises:
+        HaluTasksError: The first error of a task, or a task was killed too often.
+    """
+    started, failures, lost = Counter(running.keys()), list[Failure](), list[str]()
+    while running:
+        ended = wait([process.sentinel for process, _ in running.values()])
+        for rank in [rank for rank, (process, _) in running.items() if process.sentinel in ended]:
+            process, receiver = running.pop(rank)
+            _kill_group(process)
+            process.join()
+            try:
+                failures += filter(None, [receiver.recv()])
+            except EOFError:
+                how = f"task {rank + 1} of {tasks} was killed (exit status {process.exitcode})"
+                if started[rank] == attempts:
+                    lost.append(f"{how}, {attempts} times")
+                    continue
+                report(f"{how}, and is started again")
+                started[rank] += 1
+                running[rank] = _start(job, rank, tasks)
+    raise_first(failures, lost)
 
 
 def _start(job: Job, rank: int, tasks: int) -> tuple[SpawnProcess, Connection]:

@@ -27,7 +27,7 @@ from pydantic import TypeAdapter
 from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors import ATTEMPTS, Job, Report, TaskFailure, attempt, raise_first, unfinished
+from halu_tasks.executors import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _JOB, _ARRAYS = "job.json", "slurm.json"
 _PATIENCE = 20
@@ -53,7 +53,7 @@ class SlurmExecutor:
     patience: float = _PATIENCE
 
     def run(self, job: Job, report: Report) -> None:
-        """Run the tasks of a job that are not finished, as `Executor.run` says.
+        """Run the tasks of a job that are not finished.
 
         Tasks that an earlier command has submitted are waited for.
         """
@@ -126,15 +126,14 @@ class SlurmExecutor:
             HaluTasksError: The first error of a task.
             HaluTasksError: A task was killed too often.
         """
-        failures, lost, gone = list[TaskFailure](), list[int](), dict[int, float]()
+        failures, lost, gone = list[Failure](), list[int](), dict[int, float]()
         total, began = len(waiting), time.monotonic()
         while waiting:
             # first who is in the queue: what has left it has written its file
             queued = _queued(arrays, report)
             ended = [rank for rank in waiting if _ended(folder, rank).is_file()]
             for rank in ended:
-                failure = read_json_object(_ended(folder, rank))["failure"]
-                failures += [TaskFailure(*failure)] if failure else []
+                failures += filter(None, [read_json_object(_ended(folder, rank))["failure"]])
             waiting -= set(ended)
             if ended:
                 report(f"{job.name}: {total - len(waiting)} of {total} tasks ended")
@@ -199,7 +198,7 @@ def main() -> None:
     job, tasks = _read_job(path)
     failure = attempt(job, rank, tasks)
     if failure:
-        print(failure.message, file=sys.stderr)
+        print(failure[1], file=sys.stderr)
     atomic_write_text(_ended(path.parent, rank), json.dumps({"failure": failure}) + "\n")
 
 

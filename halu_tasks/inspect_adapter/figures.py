@@ -71,13 +71,13 @@ class ScoreRecord:
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any] | None) -> ScoreRecord | None:
         """Restore a record from the metadata of a score; None if another package's scorer made it."""
-        record = (metadata or {}).get(RECORD)
-        if not isinstance(record, dict):
+        metadata = metadata or {}
+        if not isinstance(record := metadata.get(RECORD), dict):
             return None
         plain = ("cost", "scoring", "method", "counts", "opinions", "group")
         return cls(
             score=Score.from_json(record["score"]),
-            acc=(metadata or {}).get(ACC),
+            acc=metadata.get(ACC),
             task=TaskReference.from_json(record) if "task" in record else None,
             draft=Score.from_json(record["draft"]) if "draft" in record else None,
             **{name: record[name] for name in plain if name in record},
@@ -85,16 +85,14 @@ class ScoreRecord:
 
     def as_metadata(self) -> dict[str, Any]:
         """Convert to the metadata of a score; entries without a value are left out, except for the cost."""
-        record: dict[str, Any] = {"method": self.method, "counts": list(self.counts)} if self.method else {}
+        record: dict[str, Any] = {"score": self.score.as_json(), "cost": self.cost}
         if self.task:
             record |= {**self.task.as_json(), "scoring": self.scoring}
-        record |= {"score": self.score.as_json(), "cost": self.cost}
-        if self.draft:
-            record["draft"] = self.draft.as_json()
-        if self.opinions is not None:
-            record["opinions"] = self.opinions
-        if self.group:
-            record["group"] = self.group
+        if self.method:
+            record |= {"method": self.method, "counts": list(self.counts)}
+        draft = self.draft.as_json() if self.draft else None
+        optional = {"draft": draft, "opinions": self.opinions, "group": self.group}
+        record |= {key: value for key, value in optional.items() if value is not None}
         return {RECORD: record} if self.acc is None else {ACC: self.acc, RECORD: record}
 
     @property

@@ -11,13 +11,12 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import anyio
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
 from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scorer
 from inspect_ai.scorer import Score as InspectScore
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import TaskState
 
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
@@ -30,7 +29,6 @@ from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
     RequestInfo,
     logger,
-    no_judge,
     outcome_of,
     revision_warnings,
     task_failure_warnings,
@@ -117,19 +115,19 @@ async def _score_sample(
         score = with_known_error(score, judged, labels_of(task), options.assumption)
     if reader and score.outcome in UNSURE:
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
-    record = with_method_output(score, method)
-    score = _with_token_probability(record.score, task, state, sample.weighed)
+    score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
     acc = next(
         (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
     )
     acc = None if acc is None or math.isnan(acc) else acc
-    record = replace(
-        record,
+    record = ScoreRecord(
         score=score,
         acc=acc,
         cost=cost,
         task=sample.reference,
         scoring=mode,
+        method=method.method,
+        counts=sorted(method.counts or ()),
         draft=None if method.draft is None else await score_reply(Reply(method.draft)),
         opinions=method.opinions,
         group=sample.group,
@@ -186,17 +184,14 @@ def _share(task: Task, mode: str, score: Score, acc: float | None) -> float | No
     return figure if headline.higher_is_better else 1 - figure
 
 
-def with_method_output(score: Score, method: MethodRecord) -> ScoreRecord:
-    """Return a score with what the method that answered reported about its output."""
-    counts = method.counts or {}
-    score = replace(score, measurements={**score.measurements, **counts})
-    if method.reason:
-        # the method, not a server, left the reply without content
-        outcome: Outcome = UNPARSED if score.outcome == EMPTY else score.outcome
-        score = replace(score, reason=method.reason, outcome=outcome)
-    if method.method is None:
-        return ScoreRecord(score=score)
-    return ScoreRecord(score=score, method=method.method, counts=tuple(sorted(counts)))
+def with_method_output(score: Score, method: MethodRecord) -> Score:
+    """Return a score with what the method that answered counted, and why it gave no answer."""
+    score = replace(score, measurements={**score.measurements, **(method.counts or {})})
+    if not method.reason:
+        return score
+    # the method, not a server, left the reply without content
+    outcome: Outcome = UNPARSED if score.outcome == EMPTY else score.outcome
+    return replace(score, reason=method.reason, outcome=outcome)
 
 
 def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
@@ -254,35 +249,6 @@ def check_addresses(options: Options) -> None:
                 f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "
                 "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
             )
-
-
-@solver
-def judge_ready(**judge_options: Any) -> Solver:
-    """Check that the judge of a judged task answers, before the task generates anything.
-
-    Only a judge in the role `grader` is asked: one that is named as an option was asked when the task was made.
-    Without a judge a warning is logged.
-
-    Args:
-        **judge_options: Those of `JUDGE_OPTIONS` that are not at their default.
-    """
-    options = Options(**judge_options)
-    lock = anyio.Lock()
-    asked: set[str] = set()
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        task = SampleMetadata.required_of(state).benchmark_task
-        async with lock:
-            if task.judged and task.name not in asked:
-                judge = judge_of_run(task.judged, options)
-                if judge and model_roles().get("grader"):
-                    await judge.reach()
-                elif not judge:
-                    logger.warning(no_judge(task))
-                asked.add(task.name)
-        return state
-
-    return solve
 
 
 # --- warnings -------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -17,10 +17,10 @@ from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
+from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.figures import RECORD
-from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score, judge_ready
+from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
 from halu_tasks.judging.reaching import describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
@@ -67,38 +67,33 @@ def inspect_config(config: str, **options: Any) -> Task:
     return _task_of(_build(task.name, task, options))
 
 
-def inspect_group(name: str, **options: Any) -> Task:
+def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
     """Create one Inspect task of a group.
 
     It has the items of all members, each metric under `member.metric`, and the group's means. The token limit is the
     largest of the members'.
-    """
-    group = group_named(name)
-    members = [_build(name, task_named(member), options) for member in group.members]
-    columns = [_samples(evaluation, group=name) for evaluation in members]
-    # interleaved, so that a limited run has items of every member
-    samples = [sample for row in zip_longest(*columns) for sample in row if sample]
-    return _create(name, members, samples, group.version)
-
-
-def inspect_languages(name: str, lang: str | None = None, **options: Any) -> Task:
-    """Create the Inspect task of a group with a member `<name>_<language>` for each language.
 
     Args:
         name: The name of the group.
-        lang: The language; all of them if None.
+        lang: Of a group whose members are `<name>_<language>`, the language of the one to run; None for all.
         **options: As in `inspect_task`.
 
     Raises:
         UsageError: The group does not have the language or an option.
     """
-    members = {member.removeprefix(f"{name}_"): member for member in group_named(name).members}
-    _check_options(name, task_named(next(iter(members.values()))), options, "lang")
-    if lang is None:
-        return inspect_group(name, **options)
-    if lang not in members:
-        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(members)}")
-    return inspect_task(members[lang], **options)
+    group = group_named(name)
+    suffixes = {member.removeprefix(f"{name}_"): member for member in group.members}
+    languages = suffixes if all(len(suffix) == 2 for suffix in suffixes) else {}
+    _check_options(name, task_named(group.members[0]), options, *(["lang"] if languages else []))
+    if lang in languages:
+        return inspect_task(languages[lang], **options)
+    if lang is not None:
+        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(languages) or 'a task of the group'}")
+    members = [_build(name, task_named(member), options) for member in group.members]
+    columns = [_samples(evaluation, group=name) for evaluation in members]
+    # interleaved, so that a limited run has items of every member
+    samples = [sample for row in zip_longest(*columns) for sample in row if sample]
+    return _create(name, members, samples, group.version)
 
 
 def named(function: Callable[..., Task]) -> Callable[..., Task]:
@@ -119,9 +114,7 @@ def register_tasks(declared: Container[str]) -> None:
     for name in (name for name in tasks if name not in declared):
         register_task(name, partial(inspect_task, name), tasks[name].about)
     for name in (name for name in groups if name not in declared):
-        of_languages = all(len(member.removeprefix(f"{name}_")) == 2 for member in groups[name].members)
-        create = partial(inspect_languages if of_languages else inspect_group, name)
-        register_task(name, create, groups[name].about)
+        register_task(name, partial(inspect_group, name), groups[name].about)
 
 
 def register_task(name: str, create: Callable[..., Task], about: str) -> None:
@@ -180,18 +173,17 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         version: The version of the task or group.
     """
     first = members[0]
-    judged = [evaluation for evaluation in members if evaluation.task.judged]
     check_addresses(first.options)
     reach_active()
-    for evaluation in judged:
+    roles = model_roles()
+    # an error of one line is only possible while the task is created
+    for evaluation in (evaluation for evaluation in members if evaluation.task.judged):
         check_reference(evaluation)
-        if evaluation.options.judge and not model_roles().get("grader"):
-            # an error of one line is only possible while the task is created
+        if "grader" not in roles:
             prepare_judge(evaluation)
-    if (read := next((evaluation for evaluation in members if evaluation.reader), None)) and not model_roles().get(
-        "reader"
-    ):
-        prepare_judge(read)
+    reading = [evaluation for evaluation in members if evaluation.reader]
+    if reading and "reader" not in roles:
+        prepare_judge(reading[0])
     changed = first.options.changed()
     structured = [evaluation for evaluation in members if evaluation.options.structured]
     schemas = {
@@ -199,9 +191,8 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     }
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
-        setup=judge_ready(**_among(changed, JUDGE_OPTIONS)) if judged else None,
         solver=generate_structured(schemas) if schemas else generate(),
-        scorer=halu_score(**_among(changed, SCORING_OPTIONS)),
+        scorer=halu_score(**{name: value for name, value in changed.items() if name in SCORING_OPTIONS}),
         config=_config(members),
         name=name,
         version="-".join([f"{version}-A", *_version_tags(members)]),
@@ -209,10 +200,6 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         # before the first sample is scored
         metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
-
-
-def _among(options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name in names}
 
 
 def _version_tags(members: Sequence[Evaluation]) -> list[str]:

@@ -15,7 +15,7 @@ from inspect_ai.solver import Solver, TaskState
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
-from halu_tasks.inspect_adapter.figures import figures
+from halu_tasks.inspect_adapter.figures import ScoreRecord, figures
 from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.methods import cost_of
@@ -80,10 +80,9 @@ def text_score() -> Scorer:
         measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         scored = replace(scored, measurements={**measurements, **(scored.measurements if target.text else {})})
         method = MethodRecord.from_metadata(state.output.metadata)
-        record = with_method_output(scored, method)
-        scored = with_probability(record.score, method.probability)
-        acc = scored.measurements.get("correct")
-        record = replace(record, score=scored, acc=acc, cost=cost_of(transcript().events))
+        scored = with_probability(with_method_output(scored, method), method.probability)
+        acc, cost = scored.measurements.get("correct"), cost_of(transcript().events)
+        record = ScoreRecord(score=scored, acc=acc, cost=cost, method=method.method, counts=sorted(method.counts or ()))
         return inspect_score(scored, graded(acc), record.as_metadata())
 
     return score

@@ -106,7 +106,7 @@ def _copy(model: Model) -> Model | None:
 
 
 def reach_active() -> None:
-    """Check that the models of the current eval answer, except the judge; does nothing outside of an eval.
+    """Check that the models of the current eval answer; does nothing outside of an eval.
 
     Raises:
         ModelError: A model does not answer.
@@ -122,7 +122,7 @@ def reach_active() -> None:
     except Exception:
         # no model is named, which Inspect reports
         return
-    roles = [models for role, models in model_roles().items() if role != "grader"]
+    roles = model_roles().values()
     reach([active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))])
 
 

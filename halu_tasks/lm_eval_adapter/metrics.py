@@ -87,31 +87,16 @@ def _shortened(label: str | list[str]) -> str:
     return label if isinstance(label, str) and len(label) < LONGEST_LABEL else "text"
 
 
-class Aggregation:
-    """Computes a metric of all items, or its standard error.
-
-    Args:
-        metric: The metric.
-        part: The part of the estimate that is returned.
-    """
-
-    def __init__(self, metric: Metric, part: Part) -> None:
-        self._metric, self._part = metric, part
-
-    def __call__(self, values: Iterable[ItemValue | ItemLabels]) -> Any:
-        """Return the part of the estimate over the items with these values."""
-        return aggregate(self._metric, self._part, (value.score for value in values))
-
-    def __repr__(self) -> str:
-        return f"halu_tasks:{self._metric.name}:{self._part}"
-
-
-def aggregate(metric: Metric, part: Part, scores: Iterable[Score]) -> Any:
-    """Return a part of a metric's estimate, with lm-eval's word for a missing standard error.
+def aggregate(metric: Metric, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
+    """Return a part of a metric's estimate over the items with these values.
 
     It is NaN where it is not defined, so that the mean of a group is not defined either, instead of a mean of fewer
-    tasks.
+    tasks; a missing standard error is lm-eval's word for it.
     """
+    return _estimated(metric, part, (value.score for value in values))
+
+
+def _estimated(metric: Metric, part: Part, scores: Iterable[Score]) -> Any:
     over_items = estimate(metric, by_cluster(scores))
     figure = getattr(over_items, part) if over_items else math.nan
     return "N/A" if figure is None else figure
@@ -180,7 +165,7 @@ def halu_mean(values: Sequence[Any]) -> Any:
     # a document without a cluster is one
     scores = [value.score for value in values]
     clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]
-    return aggregate(metric, part, clustered)
+    return _estimated(metric, part, clustered)
 
 
 def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:

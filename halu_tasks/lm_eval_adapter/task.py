@@ -25,7 +25,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import LM_EVAL, JudgeError, UsageError, install_excepthook
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.lm_eval_adapter.metrics import Aggregation, item_value
+from halu_tasks.lm_eval_adapter.metrics import aggregate, item_value
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.reference import label_warnings
@@ -99,8 +99,8 @@ class HaluTask(ConfigurableTask):
         self._aggregation_list = {}
         for metric in metrics:
             # a standard error must follow its metric: lm-eval then shows it in the column Stderr
-            self._aggregation_list[metric.name] = Aggregation(metric, "value")
-            self._aggregation_list[f"{metric.name}_stderr"] = Aggregation(metric, "stderr")
+            self._aggregation_list[metric.name] = partial(aggregate, metric, "value")
+            self._aggregation_list[f"{metric.name}_stderr"] = partial(aggregate, metric, "stderr")
         self._higher_is_better = {metric.name: metric.higher_is_better for metric in metrics}
         self.config.metric_list = [
             {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in metrics

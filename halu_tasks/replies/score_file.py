@@ -30,7 +30,7 @@ from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors import Executor, Report
-from halu_tasks.executors.local import LocalExecutor
+from halu_tasks.executors.local import run_here
 from halu_tasks.replies.parts import (
     BUCKETS,
     NO_FILE,
@@ -56,7 +56,6 @@ _MOST_PARTS = 64
 """The number of parts that files are divided into, at most."""
 _TABLE = 100_000
 """The number of replies that are summed up at a time."""
-ONE_PROCESS = LocalExecutor()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +163,7 @@ def score_file(
     options: Options,
     request: ScoreRequest,
     *,
-    executor: Executor = ONE_PROCESS,
+    executor: Executor = run_here,
     folder: Path | None = None,
     report: Report = lambda line: None,
 ) -> ScoredFile:
@@ -209,7 +208,7 @@ def score_file(
     try:
         prepare_judge(evaluation, job.costs)
         write_items(evaluation, job.items)
-        executor.run(job, report)
+        executor(job, report)
         return _figures(job, evaluation, request)
     finally:
         forget()

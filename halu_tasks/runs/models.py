@@ -6,16 +6,18 @@ import json
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, StrictStr, ValidationError
 
 from halu_tasks.core.credentials import in_address, is_secret
-from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, did_you_mean, require_extra
+from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, require_extra
+from halu_tasks.core.files import read_yaml
+from halu_tasks.tasks.yaml_files import Keys, reason_of
 
 Harness = Literal["inspect", "lm_eval"]
 
@@ -38,8 +40,6 @@ _ELSEWHERE = "contains a credential; set it in the environment instead"
 
 _TOKENIZER = "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
-_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
-"""Names of models on the Hub, unlike paths such as `./model`."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,29 @@ class HarnessModel:
         if self.harness == "inspect" and address and not os.environ.get(f"{prefix}_API_KEY"):
             return {f"{prefix}_API_KEY": "none"}
         return {}
+
+
+def models_named(names: Sequence[str], **reached: Any) -> list[HarnessModel]:
+    """Return models by their names, or those of models files.
+
+    Args:
+        names: Names of models, or models files.
+        **reached: How the models that are named are reached, as in `named_model`.
+
+    Raises:
+        HaluTasksError: A model or a models file is invalid, or a model is named twice.
+    """
+    models: list[HarnessModel] = []
+    for name in names:
+        if not name.endswith((".yaml", ".yml")):
+            models.append(named_model(name, **reached))
+        elif any(value not in (None, {}) for value in reached.values()):
+            raise UsageError(f"{name}: says how its models are reached; leave out the options about it")
+        else:
+            models += read_models(Path(name))
+    if twice := next((name for name, n in Counter(model.name for model in models).items() if n > 1), None):
+        raise UsageError(f"model {twice} is named twice")
+    return models
 
 
 def named_model(
@@ -188,9 +211,6 @@ def _files(model: HarnessModel) -> Path:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
-    if folder.exists() or not _HUB_NAME.fullmatch(name):
-        what = "is not a folder" if folder.exists() else "the folder does not exist"
-        raise ModelError(f"model {name}: {what}; correct the path, or name a model of the Hub as hf/OWNER/NAME")
     from huggingface_hub import snapshot_download
 
     try:
@@ -203,8 +223,8 @@ def _files(model: HarnessModel) -> Path:
             return folder
         why = "they are not in the cache"
     raise ModelError(
-        f"model {name}: its files cannot be read from the Hub ({why}); check the name, the network and HF_TOKEN, or "
-        "name a local folder as hf/PATH"
+        f"model {name}: there is no such folder, and its files cannot be read from the Hub ({why}); check the name, "
+        "the network and HF_TOKEN"
     )
 
 
@@ -256,16 +276,14 @@ def _ask_in_lm_eval(model: HarnessModel) -> None:
             raise model_error(str(model.arguments.get("model")), address, error, int(created.timeout), key) from None
 
 
-class ModelEntry(BaseModel):
+class ModelKeys(Keys):
     """A model of a models file: its keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    model: str = Field(min_length=1)
+    model: Annotated[StrictStr, Field(min_length=1)]
     harness: Harness = "inspect"
-    base_url: str | None = Field(default=None, min_length=1)
-    arguments: dict[str, Any] = {}
-    options: dict[str, Any] = {}
+    base_url: Annotated[StrictStr, Field(min_length=1)] | None = None
+    arguments: dict[StrictStr, Any] = Field(default_factory=dict)
+    options: dict[StrictStr, Any] = Field(default_factory=dict)
 
 
 def read_models(path: Path) -> list[HarnessModel]:
@@ -275,36 +293,29 @@ def read_models(path: Path) -> list[HarnessModel]:
         UsageError: The file cannot be read, a key is unknown or missing, a value has the wrong type, a name is not a
             plain file name, or there is a credential.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
+    content = read_yaml(path)
     models = content.get("models") if isinstance(content, dict) else None
     if not isinstance(models, dict) or not models or len(content) > 1:
         raise UsageError(f"{path}: expected a mapping of names to models under the key 'models'")
     read = []
     for name, value in models.items():
         try:
-            read.append(_read_model(str(name), value))
+            read.append(_read_model(str(name), ModelKeys.model_validate(value)))
         except ValidationError as error:
-            raise UsageError(f"{path}: {name}: {_first_fault(error, value)}") from None
+            raise UsageError(f"{path}: {name}: {reason_of(error)}") from None
         except HaluTasksError as error:
             raise UsageError(f"{path}: {name}: {str(error).replace('--base-url', 'base_url')}") from None
     return read
 
 
-def _read_model(name: str, value: Any) -> HarnessModel:
-    """Read a model.
+def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
+    """Return the model of an entry.
 
     Raises:
-        ValidationError: A key or the type of a value is wrong.
         HaluTasksError: A value is invalid.
     """
     if not _FOLDER.fullmatch(name):
         raise UsageError("expected a name of letters, digits, '.', '_' and '-', which names its folder")
-    entry = ModelEntry.model_validate(value)
     for key, argument in entry.arguments.items():
         if is_secret(key) or in_address(argument):
             raise UsageError(f"arguments: {key}: {_ELSEWHERE}")
@@ -322,13 +333,3 @@ def _read_model(name: str, value: Any) -> HarnessModel:
     applied = None if template is None else bool(template)
     model = named_model(entry.model, entry.harness, entry.base_url, entry.arguments, applied)
     return replace(model, name=name, options={**model.options, **options})
-
-
-def _first_fault(error: ValidationError, value: Any) -> str:
-    fault = error.errors()[0]
-    key = str(fault["loc"][0]) if fault["loc"] else ""
-    if fault["type"] == "extra_forbidden":
-        return f"unknown key {key!r}{did_you_mean(key, ModelEntry.model_fields)}"
-    if not key:
-        return f"expected a mapping with {', '.join(ModelEntry.model_fields)}, got {value!r}"
-    return f"{key}: {fault['msg'][0].lower()}{fault['msg'][1:]}, got {value.get(key)!r}"

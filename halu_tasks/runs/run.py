@@ -143,6 +143,7 @@ class ModelRun:
         missing = self.missing()
         if not missing:
             return
+        self.prepare()
         (self.folder / _COMMAND).unlink(missing_ok=True)
         self._run(missing, report)
         if self.model.harness == "inspect" or len(missing) == 1:

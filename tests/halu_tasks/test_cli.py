@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -213,16 +212,6 @@ def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     ]
 
 
-def test_items_as_text_and_a_limit(run: Run) -> None:
-    shown = run("items", "refact_correction", "--data", "sample", "--limit", "2")
-    first, second = items("refact_correction")[:2]
-    assert [line for line in shown.splitlines() if line.startswith("--- id: ")] == [
-        f"--- id: {first.id}",
-        f"--- id: {second.id}",
-    ]
-    assert all(text in shown for item in (first, second) for text in (item.target, item.system, item.prompt))
-
-
 def test_items_under_options(run: Run, tmp_path: Path) -> None:
     def ids(*arguments: str | Path) -> list[str]:
         lines = run("items", COMPARATIVE, "--data", "sample", "--json", *arguments).splitlines()
@@ -235,16 +224,13 @@ def test_items_under_options(run: Run, tmp_path: Path) -> None:
     prompts = tmp_path / "p.yaml"
     prompts.write_text(f"{COMPARATIVE}: {{user: 'mine {{answer_a}}'}}")
     assert "\nmine " in run("items", COMPARATIVE, "--data", "sample", "--prompts", prompts, "--limit", "1")
-    assert "step by step" in run("items", COMPARATIVE, "--data", "sample", "--cot", "--limit", "1")
+    shown = run("items", COMPARATIVE, "--data", "sample", "--cot", "--limit", "1")
+    first = items(COMPARATIVE)[0]
+    assert "step by step" in shown and [shown.count(f"--- id: {own}") for own in (first.id, "")] == [1, 1]
+    assert first.target in shown and first.prompt in shown
 
 
 # --- what is refused ------------------------------------------------------------------------------
-
-
-def port_of_nobody() -> int:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        return int(closed.getsockname()[1])
 
 
 def one_line(shown: subprocess.CompletedProcess[str]) -> str:
@@ -294,25 +280,6 @@ def test_what_is_refused_is_one_line(arguments: tuple[str, ...], reason: str, he
     message = one_line(here(*(word.replace("{folder}", str(tmp_path)) for word in arguments), *data))
     assert message.startswith(f"halu-tasks: {reason.replace('{folder}', str(tmp_path))}")
     assert {entry.name for entry in tmp_path.iterdir()} == {"sub", "empty.jsonl"}
-
-
-@pytest.mark.slow
-def test_missing_data_without_a_network(cli: Cli) -> None:
-    shown = cli("items", "cfaith_tf", env={"HTTPS_PROXY": f"http://127.0.0.1:{port_of_nobody()}"})
-    message = one_line(shown)
-    assert "C-FAITH: cannot download https://" in message and "Connection refused" in message
-    assert "--data PATH" in message and "the word sample" in message
-
-
-def test_a_cached_file_with_another_checksum(here: Cli) -> None:
-    path = cached_path(SOURCES["refact"], "refact_multi_error.jsonl")
-    path.parent.mkdir(parents=True)
-    path.write_text((SAMPLE / "refact" / path.name).read_text())
-    message = one_line(here("items", COMPARATIVE))
-    assert (
-        f"{path}: sha256 is " in message
-        and f"expected the published {SOURCES['refact'].file(path.name).sha256}" in message
-    )
 
 
 def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path) -> None:
@@ -383,13 +350,6 @@ def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path)
     assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0, "abstained": 0.0, "empty": 0.0}
 
 
-@pytest.mark.slow
-def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("")
-    assert f"cannot write {file}" in one_line(cli("items", COMPARATIVE, env={"HALU_TASKS_CACHE": str(file)}))
-
-
 # --- output that nobody takes ---------------------------------------------------------------------
 
 
@@ -438,7 +398,8 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
     replies.popitem()
     path = predictions(tmp_path / "p.jsonl", replies)
     shown = here("score", COMPARATIVE, path, "--data", "sample")
-    assert shown.returncode == 3 and "1 of 32 items have no prediction" in shown.stderr
+    assert shown.returncode == 3 and "--partial" in shown.stderr
+    assert shown.stderr.startswith(f"halu-tasks: 1 of 32 items have no prediction in {path} ")
     head, _, columns, *rows = shown.stdout.splitlines()
     assert head == f"{COMPARATIVE} 1-sample  scoring: strict  data: sample  32 items, 1 without a prediction"
     assert columns.split() == ["metric", "value", "95%", "interval"]
@@ -492,16 +453,6 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
     found = score(INDEPENDENT, replies, "--partial", "--details", out)
     assert (found["n"], found["missing"], found["metrics"]["acc"]) == (5, 0, 1.0)
     assert [row["id"] for row in details(out)] == list(replies)
-
-
-def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -> None:
-    path = predictions(tmp_path / "p.jsonl", dict(list(oracle(COMPARATIVE).items())[:3]))
-    shown = here("score", COMPARATIVE, path, "--data", "sample", "--json")
-    told, *_ = shown.stderr.splitlines()
-    assert shown.returncode == 3 and json.loads(shown.stdout)["missing"] == 29
-    assert told.startswith(f"halu-tasks: 29 of 32 items have no prediction in {path} ") and "--partial" in told
-    partial = here("score", COMPARATIVE, path, "--data", "sample", "--partial")
-    assert partial.returncode == 0 and "no prediction in" not in partial.stderr
 
 
 def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: Cli, tmp_path: Path) -> None:
@@ -559,17 +510,6 @@ def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
     assert shown.returncode == 2 and shown.stderr.count("\n") == 1
     assert shown.stderr.startswith("halu-tasks: ")
     assert shown.stderr.endswith(f"{message}; see halu-tasks{command} --help\n")
-
-
-def test_the_order_of_the_predictions_changes_nothing(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    replies = {item.id: text for item, text in zip(items(COMPARATIVE), "ABAB" * 8, strict=True)}
-    outs = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
-    found = [
-        score(COMPARATIVE, order, "--details", out)
-        for order, out in zip((replies, dict(reversed(replies.items()))), outs, strict=True)
-    ]
-    assert [{**own, "run": {}} for own in found] == [{**found[0], "run": {}}] * 2
-    assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
 def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:

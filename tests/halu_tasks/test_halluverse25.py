@@ -210,7 +210,7 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     ],
 )
 def test_an_unknown_language_is_named(group: str, lang: str, languages: str) -> None:
-    from halu_tasks.inspect_adapter.tasks import inspect_languages
+    from halu_tasks.inspect_adapter.tasks import inspect_group
 
     with pytest.raises(UsageError, match=f"option lang='{lang}' is unknown; choose {languages}"):
-        inspect_languages(group, lang=lang, data="sample")
+        inspect_group(group, lang=lang, data="sample")

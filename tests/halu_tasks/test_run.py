@@ -127,11 +127,6 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
     assert "-M do_sample=false" in command(f"hf/{chat}", "inspect")
 
 
-def test_a_credential_in_an_address_is_refused() -> None:
-    with pytest.raises(UsageError, match="--base-url: contains a credential"):
-        command("openai/x", None, "http://a:b@host/v1")
-
-
 # --- the models file ------------------------------------------------------------------------------
 
 
@@ -142,16 +137,16 @@ def test_a_credential_in_an_address_is_refused() -> None:
         ("models: {}", "expected a mapping of names to models under the key 'models'"),
         ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
         ("models: {a/b: {model: x}}", "a/b: expected a name of letters"),
-        ("models: {a: openai/gpt-4o}", "a: expected a mapping with model, harness, base_url, arguments, options"),
+        ("models: {a: openai/gpt-4o}", "a: expected a mapping"),
         ("models: {a: {model: x, modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
-        ("models: {a: {model: x, harness: helm}}", "a: harness: input should be 'inspect' or 'lm_eval', got 'helm'"),
-        ("models: {a: {model: 4}}", "a: model: input should be a valid string, got 4"),
-        ("models: {a: {model: x, arguments: [1]}}", "a: arguments: input should be a valid dictionary, got [1]"),
+        ("models: {a: {model: x, harness: helm}}", "a: harness: expected 'inspect' or 'lm_eval', got 'helm'"),
+        ("models: {a: {model: 4}}", "a: model: expected a string, got 4"),
+        ("models: {a: {model: x, arguments: [1]}}", "a: arguments: expected a mapping, got [1]"),
         ("models: {a: {model: x, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
         ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the run"),
         ("models: {a: [", "is not YAML"),
         ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
-        ("models: {a: {model: x/y, base_url: 8000}}", "a: base_url: input should be a valid string, got 8000"),
+        ("models: {a: {model: x/y, base_url: 8000}}", "a: base_url: expected a string, got 8000"),
         ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
         (
             "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.executors.local import LocalExecutor
+from halu_tasks.executors.local import run_here
 from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
 from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, score_file
@@ -121,7 +122,7 @@ def test_parquet_shards_in_subfolders_and_two_processes(tmp_path: Path) -> None:
     (folder / "_SUCCESS").touch()
     for number in range(3):
         parquet.write_table(pyarrow.Table.from_pylist(rows[number::3]), folder / f"{number}.parquet")
-    assert bits(scored(INDEPENDENT, folder.parent, executor=LocalExecutor(2))) == bits(whole)
+    assert bits(scored(INDEPENDENT, folder.parent, executor=partial(run_here, tasks=2))) == bits(whole)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_a_file_without_replies_is_named(suffix: str, workers: int, tmp_path: Pa
         columns = pyarrow.schema([("id", pyarrow.string()), ("output", pyarrow.string())])
         parquet.write_table(columns.empty_table(), empty)
     with pytest.raises(DataError) as raised:
-        scored(INDEPENDENT, folder, executor=LocalExecutor(workers))
+        scored(INDEPENDENT, folder, executor=partial(run_here, tasks=workers))
     assert str(raised.value) == f"{empty}: contains no predictions"
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ import pytest
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
-from halu_tasks.executors import Executor
-from halu_tasks.executors.local import LocalExecutor
-from halu_tasks.executors.ray import RayExecutor
-from halu_tasks.executors.settings import executor_named
+from halu_tasks.executors import Executor, executor_named
+from halu_tasks.executors.local import run_here
+from halu_tasks.executors.ray import run_on_ray
 from halu_tasks.executors.slurm import SlurmExecutor
 
 # what stands for a cluster: it starts each task of an array in the background, and lists those that are alive
@@ -62,15 +62,15 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Executor]:
     """`executor(tasks)` is each executor in turn."""
     if request.param == "local":
-        return lambda tasks: LocalExecutor(tasks, attempts=3)
+        return lambda tasks: partial(run_here, tasks=tasks, attempts=3)
     if request.param == "ray":
         pytest.importorskip("ray")
         # it would write a token into the home folder
         monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
         monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-        return lambda tasks: RayExecutor(tasks, {"address": "local", "max_retries": 2})
+        return lambda tasks: partial(run_on_ray, tasks=tasks, options={"address": "local", "max_retries": 2})
     request.getfixturevalue("cluster")
-    return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5)
+    return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5).run
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -87,7 +87,7 @@ def test_tasks_that_are_killed_are_started_again_and_finished_ones_are_not(
 ) -> None:
     lines: list[str] = []
     (tmp_path / "1").write_text("from before")
-    executor(3).run(Writing(tmp_path, killed=(2, 2)), lines.append)
+    executor(3)(Writing(tmp_path, killed=(2, 2)), lines.append)
     assert written(tmp_path) == {"0": "0 of 3", "1": "from before", "2": "2 of 3"}
     assert starts(tmp_path, 0) == 1 and starts(tmp_path, 2) == 3 and not (tmp_path / "started-1").exists()
 
@@ -97,14 +97,14 @@ def test_an_error_is_raised_as_it_is_after_the_others_have_ended(
     executor: Callable[[int], Executor], tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=r"^task 0 has no data$"):
-        executor(2).run(Writing(tmp_path, fails=0, waits=0.5), lambda line: None)
+        executor(2)(Writing(tmp_path, fails=0, waits=0.5), lambda line: None)
     assert written(tmp_path) == {"1": "1 of 2"} and starts(tmp_path, 0) == 1
 
 
 @pytest.mark.slow
 def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Executor], tmp_path: Path) -> None:
     with pytest.raises(HaluTasksError, match="task 2 of 2"):
-        executor(2).run(Writing(tmp_path, killed=(1,) * 9), lambda line: None)
+        executor(2)(Writing(tmp_path, killed=(1,) * 9), lambda line: None)
     assert written(tmp_path) == {"0": "0 of 2"} and starts(tmp_path, 1) == 3
 
 
@@ -114,8 +114,8 @@ def start_local(folder: Path) -> subprocess.Popen[bytes]:
         "import signal, sys; from pathlib import Path; from executor_jobs import Writing\n"
         # a shell in the background starts its commands without it
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from halu_tasks.executors.local import LocalExecutor\n"
-        f"if __name__ == '__main__': LocalExecutor(2).run(Writing(Path({str(folder)!r}), held=True), print)"
+        "from halu_tasks.executors.local import run_here\n"
+        f"if __name__ == '__main__': run_here(Writing(Path({str(folder)!r}), held=True), print, tasks=2)"
     )
     (folder / "program.py").write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
@@ -150,9 +150,9 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     executor = executor_named("slurm", 2, config)
     # an earlier command was killed after it had submitted the tasks
     command = (
-        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors.settings import executor_named\n"
+        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors import executor_named\n"
         f"executor = executor_named('slurm', 2, pathlib.Path({str(config)!r}))\n"
-        f"executor.run(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
+        f"executor(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
     )
     earlier = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.DEVNULL)
     while not (tmp_path / "executor" / "writing" / "slurm.json").exists():
@@ -162,13 +162,13 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     earlier.wait()
     lines: list[str] = []
     with pytest.raises(DataError, match="still works on 2 tasks; wait for it with --executor-tasks 2"):
-        executor_named("slurm", 3, config).run(job, lines.append)
+        executor_named("slurm", 3, config)(job, lines.append)
 
     def report(line: str) -> None:
         lines.append(line)
         (tmp_path / "go").touch()
 
-    executor.run(job, report)
+    executor(job, report)
     assert written(tmp_path) == {"0": "0 of 2", "1": "1 of 2"}
     assert [starts(tmp_path, rank) for rank in (0, 1)] == [1, 1]
     assert lines[0] == "writing: waits for array 1, which was submitted before"
@@ -182,7 +182,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     [
         ("local", "attemps: 2", "unknown key 'attemps' (did you mean 'attempts'?)"),
         ("local", "attempts: 0", "attempts: expected an integer greater than 0, got '0'"),
-        ("slurm", "setup: module load cuda", "setup: expected a list of strings"),
+        ("slurm", "setup: module load cuda", "setup: expected a list, got 'module load cuda'"),
         ("slurm", "- partition", "expected a mapping of settings"),
     ],
 )
@@ -217,7 +217,7 @@ def test_what_ray_prints_is_not_on_standard_output(
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     job = Writing(tmp_path, killed=(0,), waits=3, prints="a line of a worker")
-    RayExecutor(2, {"address": "local", "max_retries": 2}).run(job, lambda line: None)
+    run_on_ray(job, lambda line: None, tasks=2, options={"address": "local", "max_retries": 2})
     out, err = capfd.readouterr()
     assert out == "" and "a line of a worker" in err and "A worker died" in err
 

@@ -39,26 +39,6 @@ def figures(log: Any) -> dict[str, float]:
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
-@pytest.mark.slow
-def test_the_literal_command_runs_every_task_of_its_files_once(tmp_path: Path) -> None:
-    """The README's command, with all files of tasks in one start, and few items: all of them are run below."""
-    files = ("refact", "cfaith", "factchd", "halueval")
-    run = inspect(
-        "eval", *(f"halu_tasks/{file}.py" for file in files), "--model", "halu/oracle", "-T", "data=sample",
-        "--limit", "4", "--log-dir", str(tmp_path), cwd=ROOT,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
-    logs = [read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval")]
-    for file in files:
-        own = [log.eval.task.split("/")[-1] for log in logs if Path(log.eval.task_file).stem == file]
-        assert sorted(own) == sorted(name for name in TASKS if file in name)
-    for log in logs:
-        assert log.status == "success" and len(log.samples) == 4
-        # factchd_4shot has its four examples, and says nothing of them
-        assert log.eval.task_version == f"{TASKS[log.eval.task.split('/')[-1]].version}-A-sample"
-        assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
-
-
 @pytest.mark.parametrize(
     "task", [pytest.param(task, marks=() if task == "factchd" else pytest.mark.slow) for task in TASKS]
 )

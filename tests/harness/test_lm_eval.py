@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selections import one_of_each
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -69,7 +68,7 @@ def test_the_literal_command_prints_the_tasks_and_says_what_they_ran_on(literal_
 
 
 @pytest.mark.slow
-def test_the_results_file_holds_figures_errors_and_provenance(literal_run: Any) -> None:
+def test_results_hold_figures_errors_provenance_and_samples(literal_run: Any) -> None:
     _, output = literal_run
     (path,) = output.rglob("results_*.json")
     results = json.loads(path.read_text())
@@ -78,11 +77,7 @@ def test_the_results_file_holds_figures_errors_and_provenance(literal_run: Any) 
     told = results["configs"]["refact_judgment_independent"]["metadata"]["halu_tasks"]
     assert told["data"] == "sample" and told["scoring"] == "strict" and len(told["data_sha256"]) == 64
     assert math.isnan(results["results"]["cfaith_gen"]["hallucination_rate,none"])
-
-
-@pytest.mark.slow
-def test_a_logged_sample_shows_item_reply_and_what_was_read_from_it(literal_run: Any) -> None:
-    _, output = literal_run
+    # a logged sample shows item, reply and what was read from it
     (path,) = output.rglob("samples_refact_judgment_comparative_*.jsonl")
     samples = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(samples) == 32
@@ -112,24 +107,6 @@ def test_include_path_alone_does_the_same() -> None:
     off = {"HALU_TASKS_NO_AUTOLOAD": "1"}
     assert lm_eval_of_few("validate", "--tasks", names, **off).returncode != 0
     assert lm_eval_of_few("validate", "--tasks", names, "--include_path", folder, **off).returncode == 0
-
-
-@pytest.mark.parametrize("task", one_of_each(TASKS))
-def test_the_oracle_reaches_the_ceiling(task: str, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
-    found = run_lm_eval([task], OracleLM())["results"][task]
-    metrics = {metric.name: metric for metric in TASKS[task].scoring["strict"].metrics}
-    higher_is_better = {name: metric.higher_is_better for name, metric in metrics.items()}
-    for key, value in found.items():
-        name, _, kind = key.partition(",")
-        without_judge = TASKS[task].judged and name == TASKS[task].headline
-        if kind != "none" or name.endswith("_stderr") or without_judge:
-            continue
-        if math.isnan(value):
-            # the sample has no item of some domains, and no NON-FACTUAL one of another
-            assert (metrics[name].tag_filter or ("",))[0] == "domain", name
-            continue
-        if higher_is_better[name] is not None:
-            assert value == float(higher_is_better[name]), name
 
 
 @pytest.mark.parametrize(
@@ -252,13 +229,9 @@ def test_replay_holds_a_file_to_what_score_holds_it_to(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     path = tmp_path / "predictions.jsonl"
-    for row, fault in (
-        ({"id": "nobody", "output": "A"}, "unknown id 'nobody'"),
-        ({"id": next(_ids("refact_judgment_independent")), "output": "True", "target": "True"}, "have no order"),
-    ):
-        path.write_text(json.dumps(row) + "\n")
-        with pytest.raises(DataError, match=fault):
-            run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
+    path.write_text(json.dumps({"id": "nobody", "output": "A"}) + "\n")
+    with pytest.raises(DataError, match="unknown id 'nobody'"):
+        run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
     path.write_text(json.dumps({"id": next(_ids("refact_correction")), "output": "A"}) + "\n")
     with pytest.raises(UsageError, match="name a folder"):
         run_lm_eval(["refact_correction", "refact_localization_entity"], ReplayLM(str(path)))

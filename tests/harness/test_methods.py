@@ -11,7 +11,6 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from halu_tasks.cli import main
-from halu_tasks.cli.run import _methods
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
@@ -141,11 +140,3 @@ def test_what_is_wrong_is_told_before_anything_is_asked(
     status, out, err = methods(server, *arguments)
     assert (status, out, err.count("\n")) == (2, "", 1) and message in err
     assert not server.asked and not (tmp_path / "out").exists()
-
-
-def test_arguments_of_methods_are_read_as_inspect_reads_them() -> None:
-    given = "factored_verification:how=samples,samples=3,temperature=0.5,cache=false"
-    assert _methods(["plain", given]) == [
-        ("", {}),
-        ("factored_verification", {"how": "samples", "samples": 3, "temperature": 0.5, "cache": False}),
-    ]

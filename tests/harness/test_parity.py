@@ -13,7 +13,6 @@ from shared_runs import ChatReplayLM, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import BaselineLM
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.asking import worked_examples
 
@@ -30,6 +29,24 @@ class Keeper(ChatReplayLM):
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         self.asked |= {request.doc["id"]: request.args[0] for request in requests}
         return super().generate_until(requests, disable_tqdm)
+
+
+def check_figures(scored: dict[str, Any], in_lm_eval: dict[str, Any], log: Any) -> None:
+    """Assert that both harnesses report what `score` does: values, intervals and errors."""
+    assert log.status == "success" and len(set(scored["metrics"].values())) > 1
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    for name, value in scored["metrics"].items():
+        assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
+        if name in scored["intervals"]:
+            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
+            assert in_lm_eval[f"{name}_stderr,none"] == in_inspect[f"{name}_stderr"]
+
+
+def turns_in(log: Any) -> dict[str, list[dict[str, str]]]:
+    return {
+        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
+        for sample in log.samples
+    }
 
 
 @pytest.mark.slow
@@ -53,32 +70,16 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     assert scored["n"] == len(evaluation.items)
     # a new benchmark may have no worked examples
     fewshot = min(2, len(worked_examples(evaluation.task, evaluation.options, evaluation.prompt)))
-    assert len(set(scored["metrics"].values())) > 1
-
     keeper = Keeper(predictions)
     chat = {"num_fewshot": fewshot, "apply_chat_template": True, "fewshot_as_multiturn": True}
     run = run_lm_eval([task], keeper, {"halu_scoring": "paper"}, **chat)
-    results = run["results"][task]
-    in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
-    for name, value in scored["metrics"].items():
-        assert in_lm_eval[name] == value, name
-
     options = {"scoring": "paper", "fewshot": fewshot}
     log = run_inspect(task, "halu/replay", options, model_args={"predictions": str(predictions)})
-    assert log.status == "success"
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    for name, value in scored["metrics"].items():
-        assert in_inspect[name] == value, name
-        if name in scored["intervals"]:
-            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
-            assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
+    check_figures(scored, run["results"][task], log)
     accs = set(check_items(evaluation.task, log, run, "paper"))
     assert accs == {None} if evaluation.task.judged else {0, 1} <= accs
 
-    turns = {
-        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
-        for sample in log.samples
-    }
+    turns = turns_in(log)
     assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items()} == turns
     assert all(len(own) >= 1 + 2 * fewshot for own in turns.values())
 
@@ -94,20 +95,6 @@ def test_no_examples_can_be_asked_for_where_a_task_has_four(
     in_lm_eval = [json.loads(asked.partition("\n")[0]) for asked in keeper.asked.values()]
     assert [[turn["role"] for turn in turns] for turns in in_lm_eval] == [["system", "user"]] * 2
     assert [[message.role for message in sample.input] for sample in log.samples] == [["system", "user"]] * 2
-
-
-def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
-    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
-) -> None:
-    task = "halluverse25_tr"
-    results = run_lm_eval([task], BaselineLM(), {"halu_with_zero": True})["results"][task]
-    log = run_inspect(task, "halu/baseline", {"with_zero": True})
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
-    assert in_inspect["acc_none"] == 0.0 and in_inspect["rate_none_as_entity"] == 1.0
-    for name, value in in_inspect.items():
-        if not name.endswith(("_low", "_high")):
-            assert in_lm_eval[name] == value, name
 
 
 def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
@@ -132,32 +119,12 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
     scored = json.loads(here("score", task, predictions, "--data", "sample", "--json").stdout)
     assert scored["missing"] > 0 or scored["n"] < 8
     log, rows = shared_runs.log(task), shared_runs.samples(task)
-    in_lm_eval = shared_runs.results()["results"][task]
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    assert log.status == "success" and scored["n"] == len(rows) == len(log.samples)
-    assert len(set(scored["metrics"].values())) > 1
-    for name, value in scored["metrics"].items():
-        assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
-        if name in scored["intervals"]:
-            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
-            assert in_lm_eval[f"{name}_stderr,none"] == in_inspect[f"{name}_stderr"]
+    results = shared_runs.results()
+    assert results["versions"][task] == f"{float(TASKS[task].version)}-sample"
+    assert scored["n"] == len(rows) == len(log.samples)
+    check_figures(scored, results["results"][task], log)
     judged = TASKS[task].judged
     accs = set(check_items(TASKS[task], log, {"samples": {task: rows}}))
     assert accs == {None} if judged else {0, 1} <= accs
     asked = {row["doc"]["id"]: row["arguments"]["gen_args_0"]["arg_0"].partition("\n")[0] for row in rows}
-    assert {id: json.loads(turns) for id, turns in asked.items()} == {
-        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
-        for sample in log.samples
-    }
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_items_prints_what_the_harnesses_send(task: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["items", task, "--data", "sample", "--json"]) == 0
-    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    evaluation = build(task, Options(data="sample", fewshot=registry()[0][task].prompts.shots))
-    examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
-    assert printed == [
-        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in evaluation.items
-    ]
+    assert {id: json.loads(turns) for id, turns in asked.items()} == turns_in(log)

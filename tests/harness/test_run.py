@@ -74,21 +74,6 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("harness", "options"),
-    [("inspect", ("-T", "data=sample")), ("lm_eval", ("--metadata", '{"halu_data": "sample"}'))],
-)
-def test_data_may_be_named_in_the_harnesss_own_options(
-    harness: str, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HALU_TASKS_DATA", str(tmp_path / "nowhere"))
-    arguments = ("run", "halu/baseline", "--harness", harness, "--tasks", "cfaith_choice", "--limit", "2")
-    done = run(tmp_path, *arguments, "--", *options)
-    assert done.returncode == 0, done.stderr
-    assert entries(tmp_path / "halu-runs") == {"halu-baseline"}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_is_continued_by_the_same_command(serve: Any, tmp_path: Path, ending: int) -> None:
     server = serve(lambda request: "Final Verdict: True", delay=0.3)

@@ -155,15 +155,6 @@ def test_lm_eval_weighs_the_choices_of_a_transformers_model(model: Path, tmp_pat
         assert sample["acc"] == float(right)
 
 
-def test_inspect_runs_a_group_on_a_transformers_model(model: Path, tmp_path: Path) -> None:
-    printed = run(
-        "inspect_ai", "eval", "halu_tasks/refact", "--model", "hf/tiny", "-M", f"model_path={model}",
-        "-M", "device=cpu", "-M", "do_sample=false", "--log-dir", str(tmp_path), *INSPECT,
-    )  # fmt: skip
-    assert printed.count("unparsed ") >= 5
-    assert len(list(tmp_path.glob("*.eval"))) == 1
-
-
 def test_both_harnesses_read_the_same_replies_from_one_server(model: Path, served: str, tmp_path: Path) -> None:
     """Greedy replies to the same messages are the same replies, and so are the scores."""
     from inspect_ai.log import read_eval_log

@@ -27,9 +27,6 @@ from halu_tasks.tasks import Provenance
 
 PACKAGE = "halu_tasks/"
 
-_SETUP = PACKAGE + "judge_ready"
-"""A step that this package adds to every judged task, whatever the method."""
-
 _SCORER = "halu_score"
 
 _TASK_SETTINGS = {"logprobs", "top_logprobs"}
@@ -128,14 +125,13 @@ def _run(
 
 
 def _method(header: EvalLog, provenance: Provenance) -> str:
-    steps = [step for step in header.plan.steps if step.solver != _SETUP]
-    names = [step.solver.removeprefix(PACKAGE) for step in steps]
+    names = [step.solver.removeprefix(PACKAGE) for step in header.plan.steps]
     if provenance.prompt_hash is None:
         return METHOD_UNKNOWN
     if all(name in ("generate", "generate_structured") for name in names):
         return PLAIN
     written = []
-    for name, step in zip(names, steps, strict=True):
+    for name, step in zip(names, header.plan.steps, strict=True):
         values = [
             f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
             for key, value in public(step.params_passed).items()
