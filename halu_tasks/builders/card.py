@@ -23,7 +23,7 @@ from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.drafting import DocumentOutcome, Rate
 from halu_tasks.builders.folder import BuildPlan, Folder, dataset_rows, read_items, write_json
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
-from halu_tasks.builders.quality import LEAK, NONE, Distribution, Quality, Separation, measure_quality
+from halu_tasks.builders.quality import LEAK, NONE, Quality, Separation, measure_quality
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.methods import COUNTED
@@ -240,10 +240,10 @@ def _template() -> Any:
     return environment.get_template("card.md.jinja")
 
 
-def _distribution_cells(distribution: Distribution) -> str:
+def _distribution_cells(distribution: Mapping[str, Any]) -> str:
     """Return the table cells for a distribution: the counts, their evenness, and the largest share."""
-    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in distribution.counts.items())
-    shares = (distribution.evenness, distribution.largest)
+    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in distribution["counts"].items())
+    shares = (distribution["evenness"], distribution["largest"])
     return " | ".join([counts, *("–" if share is None else f"{share:.3f}" for share in shares)])
 
 

@@ -250,14 +250,14 @@ def optimize(
         print_json(optimization.as_json(), indent=None)
         return
     print(_rates(optimization))
-    ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
+    ended = next((each["ended"] for each in optimization.rounds if each["ended"]), f"{rounds} rounds")
     prompts = optimization.prompts
-    print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
+    print(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    best = {each.number: each.best.rates for each in optimization.rounds if each.best}
+    best = {each["round"]: optimization.rates[each["chosen"]] for each in optimization.rounds if each["chosen"]}
     names = [name for name in best[0] if name != "kept"]
     return table(
         [
