@@ -210,28 +210,25 @@ def read_labels(
     annotator = Annotator(name, len(rows))
     by_item: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
-        item = str(row.get(ITEM, ""))
-        if not item:
-            annotator.left_out["no item id"] += 1
-        elif item not in fingerprints:
-            annotator.left_out["unknown item"] += 1
+        item, given = str(row.get(ITEM, "")), labels_of(row)
+        if item not in fingerprints:
+            annotator.left_out["unknown item" if item else "no item id"] += 1
         elif "text" in row and fingerprint(str(row["text"])) != fingerprints[item]:
             annotator.left_out["another text"] += 1
-        elif row_labels := labels_of(row):
-            by_item.setdefault(item, []).append(row_labels)
+        elif given:
+            by_item.setdefault(item, []).append(given)
         else:
             annotator.left_out[NO_LABEL] += 1
     spellings = {label.casefold(): label for label in labels}
-    for item, given in by_item.items():
-        if len(set(given)) > 1:
-            annotator.left_out["conflicting rows"] += len(given)
-        elif len(given[0]) > 1:
-            annotator.left_out["several labels"] += len(given)
-        elif given[0][0] not in spellings:
-            annotator.left_out["label not in the list"] += len(given)
-        else:
-            annotator.labels[item] = spellings[given[0][0]]
-            annotator.left_out[REPEATED] += len(given) - 1
+    for item, (given, *others) in by_item.items():
+        label = spellings.get(given[0])
+        reason = "several labels" if len(given) > 1 else "" if label else "label not in the list"
+        if any(other != given for other in others):
+            reason = "conflicting rows"
+        if label and not reason:
+            annotator.labels[item] = label
+        # of several equal rows, the first one gives the label
+        annotator.left_out[reason or REPEATED] += len(others) + bool(reason)
     annotator.left_out = +annotator.left_out
     return annotator
 
@@ -244,42 +241,6 @@ def labels_of(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 # --- what the labels say --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnnotationReport:
-    """The result of an annotation: the content of `annotation.json`.
-
-    Attributes:
-        rule: How labels are combined, see `settled`.
-        least: Minimum number of labels of an item.
-        items: The number of items of the dataset.
-        annotated: The number of items with a label.
-        kept: The number of items kept.
-        relabelled: The number of kept items that were changed.
-        dropped: Dropped items by reason and kind.
-        labels: The number (`n`) and share of items by the label agreed on, or by the reason there is none; items with
-            too few labels are left out.
-        agreement: See `agreement_of`.
-        annotators: The annotators.
-    """
-
-    rule: str
-    least: int
-    items: int
-    annotated: int
-    kept: int
-    relabelled: int
-    dropped: Mapping[str, Mapping[str, int]]
-    labels: Mapping[str, Mapping[str, Any]]
-    agreement: Mapping[str, Mapping[str, Any]]
-    annotators: Sequence[Annotator]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values, with the number of each annotator's labels."""
-        content: dict[str, Any] = to_json(self)
-        content["annotators"] = [{**each, "labels": len(each["labels"])} for each in content["annotators"]]
-        return content
 
 
 def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
@@ -300,8 +261,22 @@ def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -
 
 def annotated(
     pipeline: Pipeline, items: Sequence[Draft], annotators: Sequence[Annotator], rule: str, least: int
-) -> tuple[list[Draft], AnnotationReport]:
-    """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report."""
+) -> tuple[list[Draft], dict[str, Any]]:
+    """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report.
+
+    Args:
+        pipeline: The pipeline that built the items.
+        items: The items of the dataset.
+        annotators: The annotators.
+        rule: How labels are combined, see `settled`.
+        least: Minimum number of labels of an item.
+
+    Returns:
+        The items, and the content of `annotation.json`: `rule`, `least`; the numbers of `items`, of those `annotated`
+        with a label, of those `kept`, and of those kept but `relabelled`; `dropped` items by reason and kind; `labels`,
+        the number (`n`) and share of items by the label agreed on, or by the reason there is none, without items with
+        too few labels; `agreement`, see `agreement_of`; and the `annotators`, with the number of their labels.
+    """
     kept, relabelled, some = [], 0, 0
     dropped: dict[str, Counter[str]] = {}
     documents: dict[str, list[str]] = {}
@@ -317,19 +292,18 @@ def annotated(
         else:
             kept.append(result)
             relabelled += result != item
-    report = AnnotationReport(
-        rule=rule,
-        least=least,
-        items=len(items),
-        annotated=some,
-        kept=len(kept),
-        relabelled=relabelled,
-        dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
-        labels=_label_shares(documents),
-        agreement=agreement_of(annotators, {item.id: item.document for item in items}),
-        annotators=annotators,
-    )
-    return kept, report
+    return kept, {
+        "rule": rule,
+        "least": least,
+        "items": len(items),
+        "annotated": some,
+        "kept": len(kept),
+        "relabelled": relabelled,
+        "dropped": {reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
+        "labels": _label_shares(documents),
+        "agreement": agreement_of(annotators, {item.id: item.document for item in items}),
+        "annotators": [{**to_json(each), "labels": len(each.labels)} for each in annotators],
+    }
 
 
 def _label_shares(documents: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
@@ -379,7 +353,7 @@ def _agreement(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> 
 
 def import_labels(
     folder: Folder, annotations: Sequence[Path], rule: str, least: int, output: Path | None
-) -> AnnotationReport:
+) -> tuple[dict[str, Any], list[Annotator]]:
     """Combine annotators' labels and, if a folder is named, write the items that they keep.
 
     Args:
@@ -388,6 +362,9 @@ def import_labels(
         rule: How labels are combined, `majority` or `two`.
         least: Minimum number of labels of an item.
         output: A new folder like that of a build; None to write nothing.
+
+    Returns:
+        The report, see `annotated`, and the annotators.
 
     Raises:
         UsageError: `output` exists, or fewer than two annotators have labels.
@@ -400,19 +377,14 @@ def import_labels(
     annotators = read_annotators(annotations, shown, pipeline.labels)
     kept, report = annotated(pipeline, items, annotators, rule, least)
     if output:
-        _write_kept(folder, kept, report, output)
-    return report
-
-
-def _write_kept(folder: Folder, kept: Iterable[Draft], report: AnnotationReport, output: Path) -> None:
-    """Write a folder like that of the build, with the items that annotators keep."""
-    with atomic_folder(output, "annotated items") as partial:
-        write_dataset(folder.pipeline, kept, partial / DATASET)
-        write_json(partial / DATASET / ANNOTATION, report.as_json())
-        for name in (PLAN, *folder.pipeline.files().values(), REJECTS, COLLECTED):
-            if (folder.path / name).is_file():
-                shutil.copyfile(folder.path / name, partial / name)
-        collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
-        describe(folder, partial / DATASET, collection, report.as_json())
-        if output.exists():
-            output.rmdir()  # it is empty
+        with atomic_folder(output, "annotated items") as partial:
+            write_dataset(pipeline, kept, partial / DATASET)
+            write_json(partial / DATASET / ANNOTATION, report)
+            for name in (PLAN, *pipeline.files().values(), REJECTS, COLLECTED):
+                if (folder.path / name).is_file():
+                    shutil.copyfile(folder.path / name, partial / name)
+            collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
+            describe(folder, partial / DATASET, collection, report)
+            if output.exists():
+                output.rmdir()  # it is empty
+    return report, annotators

@@ -298,14 +298,18 @@ def biographies(
         wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
     """
-    from halu_tasks.builders.biographies import WIKIDATA, WIKIPEDIA, PeopleSample, fetch_biographies
+    from halu_tasks.builders.biographies import WIKIDATA, WIKIPEDIA, fetch_biographies
 
-    languages = tuple(language or ("en", "ar", "tr"))
     fetched = fetch_biographies(
-        PeopleSample(number=number, languages=languages, profession=profession, country=country, born=born, seed=seed),
         output,
         contact,
         progress,
+        number=number,
+        languages=language or ("en", "ar", "tr"),
+        profession=profession,
+        country=country,
+        born=born,
+        seed=seed,
         rate=rate,
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
@@ -377,13 +381,13 @@ def import_items(
         json: print one JSON object instead of YAML
     """
     from halu_tasks.builders.annotation import import_labels
-    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.folder import Folder, to_json
 
-    report = import_labels(Folder(folder), annotations, rule, least, output)
-    print_record(report.as_json(), as_json=json)
+    report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(to_json(report), as_json=json)
     if not json:
         print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
-    problems = [f"annotator {each.name}: {each.problem}" for each in report.annotators if each.problem]
+    problems = [f"annotator {each.name}: {each.problem}" for each in annotators if each.problem]
     for problem in problems:
         warn(problem)
     return EXIT_PARTIAL if problems else 0
