@@ -2,21 +2,19 @@
 
 A row of doccano's JSON Lines has `text`, `label` (a list) and any other fields, which doccano keeps as metadata and
 exports again; `id` is doccano's own. A project in which annotators do not see each other's labels exports one file per
-member, named after them, in a zip archive.
+member, named after them.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -26,7 +24,7 @@ from halu_tasks.builders.collect import write_dataset
 from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.data.rows import json_lines, read_json_object
@@ -144,7 +142,7 @@ def _format_counts(counts: Mapping[str, int]) -> str:
 
 
 def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labels: Sequence[str]) -> list[Annotator]:
-    """Read annotators' labels from files, or zip archives of files, exported by doccano.
+    """Read annotators' labels from files exported by doccano.
 
     Args:
         paths: The files, one per annotator.
@@ -155,16 +153,7 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
         DataError: A file cannot be read or is not JSON Lines.
         UsageError: Two files have the same annotator, or fewer than two annotators have labels.
     """
-    annotators = []
-    with TemporaryDirectory() as folder:
-        for path in paths:
-            for name, file in _files(path, Path(folder)):
-                try:
-                    rows = [row for _, row in json_lines(file)]
-                except DataError as error:
-                    place = f"{path}" if file == path else f"{path}:{name}"
-                    raise DataError(str(error).replace(str(file), place)) from None
-                annotators.append(read_labels(name, rows, fingerprints, labels))
+    annotators = [read_labels(path.stem, [row for _, row in json_lines(path)], fingerprints, labels) for path in paths]
     names = Counter(annotator.name for annotator in annotators)
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(
@@ -181,26 +170,6 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
             "for all, turn off shared annotations in the project's settings and export again"
         )
     return annotators
-
-
-def _files(path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield annotators' names and files: `path` itself, or the files in a zip archive, extracted into a folder."""
-    if path.suffix.lower() != ".zip":
-        yield path.stem, path
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".jsonl")]
-            for place, member in enumerate(members):
-                file = folder / f"{path.stem}-{place}.jsonl"
-                file.write_bytes(archive.read(member))
-                yield Path(member).stem, file
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        raise DataError(f"{path}: cannot be read as a zip archive ({error})") from None
-    if not members:
-        raise DataError(f"{path}: contains no .jsonl files; export from doccano as JSONL")
 
 
 def read_labels(
@@ -358,7 +327,7 @@ def import_labels(
 
     Args:
         folder: The build that the items were exported from.
-        annotations: doccano's exports, one file for each annotator, or an archive of all.
+        annotations: doccano's exports, one file for each annotator.
         rule: How labels are combined, `majority` or `two`.
         least: Minimum number of labels of an item.
         output: A new folder like that of a build; None to write nothing.

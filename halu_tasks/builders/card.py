@@ -21,7 +21,7 @@ from halu_tasks import __version__
 from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.drafting import DocumentOutcome, Rate
-from halu_tasks.builders.folder import BuildPlan, Folder, dataset_rows, read_items, write_json
+from halu_tasks.builders.folder import BuildPlan, Folder, by_count, dataset_rows, read_items, write_json
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
 from halu_tasks.builders.quality import LEAK, NONE, Quality, Separation, measure_quality
 from halu_tasks.core.files import atomic_write_text
@@ -233,7 +233,7 @@ def _template() -> Any:
         "code_block": code_block,
         "estimate": format_estimate,
         "number": lambda number: f"{number:,}",
-        "by_count": lambda counts: sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])),
+        "by_count": by_count,
         "distribution": _distribution_cells,
         "leak": _leak_cell,
     }

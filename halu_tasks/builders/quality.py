@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
-from scipy.special import chdtrc
 
 from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
@@ -243,11 +242,8 @@ def _telling(weights: npt.NDArray[np.float64], names: Sequence[str]) -> dict[str
 
 LABELS = ("halu_type", "correct_option", "label", "category", "final_label", "error_type")
 """The label fields of the benchmarks' files."""
-_POSITIONS = {"correct_option": "ABCD"}
-"""Fields with the position of the right answer, and all positions, which should be equally frequent."""
 _TRUTHS = {"label": {"FACTUAL", "True"}}
 """Fields that say whether a text is true, and their values for a true text."""
-_SURE = 0.01
 
 
 def distribution(counts: Mapping[str, int], field: str = "") -> dict[str, Any]:
@@ -261,30 +257,18 @@ def distribution(counts: Mapping[str, int], field: str = "") -> dict[str, Any]:
         The `counts`. `evenness`: the entropy divided by the maximum for this number of values, 1 if all are equally
         frequent; None if there are fewer than two. `largest`: the share of the most frequent value, which is the
         accuracy of always giving the same reply; None if there are no items. `verdict`: the verdict, if the label says
-        which answer is right. `p`: the p-value of the test that all positions of the right answer are equally frequent;
-        None for other labels, and if there are too few items for the test.
+        which texts are true.
     """
     total = sum(counts.values())
     shares = [count / total for count in counts.values() if count]
     entropy = -math.fsum(share * math.log(share) for share in shares)
-    verdict = p = None
-    if field in _TRUTHS:
-        share = sum(counts.get(label, 0) for label in _TRUTHS[field]) / total
-        verdict = NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK
-    elif field in _POSITIONS:
-        seen = [counts.get(place, 0) for place in _POSITIONS[field]]
-        expected = sum(seen) / len(seen)
-        verdict = UNSURE
-        # with fewer than five expected counts per cell Pearson's chi-squared test is not valid
-        if expected >= 5:
-            p = float(chdtrc(len(seen) - 1, math.fsum((number - expected) ** 2 / expected for number in seen)))
-            verdict = LEAK if p < _SURE else NONE
+    truths = _TRUTHS.get(field)
+    share = sum(counts.get(label, 0) for label in truths) / total if truths else None
     return {
         "counts": dict(sorted(counts.items())),
         "evenness": round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
         "largest": round(max(shares), 4) if shares else None,
-        "verdict": verdict,
-        "p": None if p is None else round(p, 4),
+        "verdict": None if share is None else NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK,
     }
 
 

@@ -145,7 +145,6 @@ def dataset(
         model_cost_config=model_cost_config,
         cache=cache,
         part_size=part_size,
-        partial=collecting.partial,
         gate_samples=gate_samples,
         gate_share=gate_share,
     )
@@ -374,7 +373,7 @@ def import_items(
 
     Args:
         folder: the folder that the items were exported from
-        annotations: doccano's export, one file for each annotator, or the zip archive of all
+        annotations: the files of doccano's export, one for each annotator
         rule: an item's label is that of more than half, or one that two annotators give and no other as often
         least: minimum number of labels of an item
         output: a new folder for the items that are kept

@@ -402,8 +402,7 @@ def facts_in(
 ) -> Iterator[Document]:
     """Yield the subgraphs sampled from the triples of a file or folder, then its text facts.
 
-    In a folder, `triples.jsonl` has triples; other `.jsonl` files, and `.txt` and `.md` files, are texts. The content
-    of a single file is determined by the fields of its first row.
+    A `.jsonl` file has triples or texts, by the fields of its first row; `.txt` and `.md` files are texts.
 
     Args:
         path: The file or folder.
@@ -442,18 +441,13 @@ def facts_in(
 
 def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
     """Return the files of triples, and those of texts."""
-    if not path.is_dir():
-        return ([path], []) if _holds_triples(path) else ([], [path])
-    triples = sorted(file for file in path.glob("triples.jsonl*") if file.is_file())
-    if unknown := [file for file in triples if file.stat().st_size and not _holds_triples(file)]:
-        raise DataError(
-            f"{unknown[0]}: its rows lack the fields head, relation and tail; rename it if it contains texts"
-        )
-    texts = sorted({file for end in ("*.jsonl", "*.jsonl.gz") for file in path.glob(end)} - set(triples))
+    files = sorted({*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")}) if path.is_dir() else [path]
+    triples = [file for file in files if _holds_triples(file)]
+    texts = [file for file in files if file not in triples]
     if any(file.suffix in (".txt", ".md") and file.is_file() for file in path.rglob("*")):
         texts.append(path)
     if not triples and not texts:
-        raise DataError(f"{path}: contains neither triples.jsonl nor other .jsonl, .txt or .md files of texts")
+        raise DataError(f"{path}: contains no .jsonl files of triples or texts, and no .txt or .md files of texts")
     return triples, texts
 
 
