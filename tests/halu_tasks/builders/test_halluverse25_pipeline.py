@@ -87,7 +87,7 @@ class Models(ScriptedModel):
 
 
 def drafts_of(of: HalluVerse25Pipeline, document: Document = DOCUMENT, **changed: Any) -> list[Draft]:
-    return drafts_of(of, document, Models(of, **changed))
+    return drafted(of, document, Models(of, **changed))
 
 
 def written(of: HalluVerse25Pipeline, found: Sequence[Draft], folder: Path) -> Path:
