@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.pipelines.refact_edits import (
-    Edit,
     Prose,
     begun_as,
     edited,
@@ -105,17 +104,17 @@ def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, pla
     text = text.replace("<", "")
     edges = sorted({place for place in places if place <= len(text)})
     edits = [
-        Edit(start, end, word.replace("<", "")) for start, end, word in zip(edges[::2], edges[1::2], new, strict=False)
+        (start, end, word.replace("<", "")) for start, end, word in zip(edges[::2], edges[1::2], new, strict=False)
     ]
     plain, tagged = edited(text, edits, "swap")
     stripped, spans = tagged_spans(tagged)
     assert stripped == plain
-    assert [plain[start:end] for start, end in spans] == [edit.text for edit in edits]
+    assert [plain[start:end] for start, end in spans] == [new for _, _, new in edits]
     rest = plain
     for start, end in reversed(spans):
         rest = rest[:start] + "\0" + rest[end:]
-    for edit in reversed(edits):
-        text = text[: edit.start] + "\0" + text[edit.end :]
+    for start, end, _ in reversed(edits):
+        text = text[:start] + "\0" + text[end:]
     assert rest == text
 
 
@@ -152,7 +151,7 @@ def test_a_sentence_begins_as_the_original_did() -> None:
 
 def test_changed_sentences_are_shown_once_each_before_and_after() -> None:
     text = "Tau folds. Tau binds tau. Bees fly. Tau folds."
-    edits = [Edit(start, end, "Rho") for start, end in Prose(text).mentions("Tau")]
+    edits = [(start, end, "Rho") for start, end in Prose(text).mentions("Tau")]
     assert Prose(text).changed_parts(edits) == [
         ("Tau folds.", "Rho folds."),
         ("Tau binds tau.", "Rho binds Rho."),
