@@ -38,6 +38,7 @@ Edit = tuple[int, int, str]
 _TAG = re.compile(r"<\s*/?\s*(?:neg|swap|mask)\b[^<>]*>", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
+_IN_NUMBER = re.compile(r"\d[.,]\d")
 # Scripts without spaces, in which a word may begin and end between any two characters: Thai, Lao, Tibetan, Burmese,
 # Khmer, kana and Chinese characters.
 _UNSPACED = re.compile(
@@ -172,22 +173,16 @@ def _cuts(text: str, at: int) -> bool:
     before, after = text[max(at - 1, 0) : at], text[at : at + 1]
     if not before or not after:
         return False
-    if unicodedata.combining(after) or unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    if before in _JOINERS or after in _JOINERS:
+    if before in _JOINERS or after in _JOINERS or _is_mark(after) or "\U0001f3fb" <= after <= "\U0001f3ff":
         return True
     if _UNSPACED.match(before) or _UNSPACED.match(after):
         return False
-    if after in ".,":
-        return before.isdigit() and text[at + 1 : at + 2].isdigit()
-    if before in ".,":
-        return after.isdigit() and text[max(at - 2, 0) : at - 1].isdigit()
-    return _in_word(before) and _in_word(after)
+    words = [char.isalnum() or char == "_" or _is_mark(char) for char in (before, after)]
+    return all(words) or bool(_IN_NUMBER.search(text, max(at - 2, 0), at + 2))
 
 
-def _in_word(char: str) -> bool:
-    """Whether a character can be part of a word."""
-    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
 
 
 def longest(text: str, spans: Iterable[Span]) -> list[Span]:
