@@ -139,15 +139,13 @@ def test_types_are_drawn_evenly_by_seed_document_and_sentence() -> None:
 
 def test_types_may_be_chosen_in_any_order() -> None:
     one, other = pipeline(types=("sentence", "entity")), pipeline(types=["entity", "sentence"])
-    assert drafts_of(one) == drafts_of(other)
-    assert one.settings == other.settings
+    assert drafts_of(one) == drafts_of(other) and one.settings == other.settings
     assert {draft.kind for draft in drafts_of(one)} <= {"entity", "sentence"}
     assert {draft.kind for draft in drafts_of(pipeline(types="relation"))} == {"relation"}
 
 
 def test_a_sentences_draft_depends_on_no_other_sentence_and_on_no_order() -> None:
-    of = pipeline()
-    every = {draft.id: draft for draft in drafts_of(of)}
+    every = {draft.id: draft for draft in drafts_of(pipeline())}
     some = drafts_of(pipeline(facts=2), extracted=json.dumps(SENTENCES[:2][::-1]))
     assert [every[draft.id] for draft in some] == some
 
@@ -159,22 +157,18 @@ def test_a_sentences_draft_depends_on_no_other_sentence_and_on_no_order() -> Non
     ("extracted", "expected"),
     [
         ("I cannot help with that.", Counter({("extraction", "no JSON array of strings"): 5})),
-        ("", Counter({("extraction", "empty"): 5})),
-        ("<think>well", Counter({("extraction", "unclosed reasoning"): 5})),
         ("[]", Counter({("extraction", "fewer than requested"): 5})),
         (json.dumps(SENTENCES[:3]), Counter({("extraction", "fewer than requested"): 2})),
         (json.dumps([*SENTENCES, SENTENCES[0], "Seven."]), Counter({("extraction", "more than requested"): 2})),
         (
-            json.dumps([SENTENCES[0], SENTENCES[0].replace(" ", "  "), *SENTENCES[1:4]]),
-            Counter({("copy", "repeated"): 1}),
+            json.dumps([*SENTENCES[:2], SENTENCES[0].replace(" ", "  "), SENTENCES[2].replace("1931", "1932"), "She."]),
+            Counter({("copy", "repeated"): 1, ("copy", "not in the document"): 2}),
         ),
         (
-            json.dumps([SENTENCES[0].replace("1904", "1905"), "village of Orfalu in 1904.", *SENTENCES[2:]]),
-            Counter({("copy", "not in the document"): 1, ("copy", "part of a sentence"): 1}),
-        ),
-        (
-            json.dumps([" ".join(SENTENCES[:2]), *SENTENCES[2:], "She wrote."]),
-            Counter({("copy", "several sentences"): 1, ("copy", "too short"): 1}),
+            json.dumps(
+                [" ".join(SENTENCES[:2]), SENTENCES[2], "She wrote.", "village of Orfalu in 1904.", SENTENCES[3]]
+            ),
+            Counter({("copy", "several sentences"): 1, ("copy", "too short"): 1, ("copy", "part of a sentence"): 1}),
         ),
         (json.dumps([*SENTENCES[:4], "\ud83d"]), Counter({("extraction", "no JSON array of strings"): 5})),
     ],
@@ -193,17 +187,10 @@ def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expe
     [
         ("Mara Tolnay was born in the village of Szada in 1904.", ("edit", "no JSON object")),
         ('{"edit": "x"}', ("edit", "no string 'edited'")),
-        ('{"edited": 3}', ("edit", "no string 'edited'")),
-        ('{"edited": " "}', ("edit", "no string 'edited'")),
         ('{"edited": "\u2026"}', ("edit", "no words")),
         (json.dumps({"edited": SENTENCES[0]}), ("extent", "unchanged")),
-        (json.dumps({"edited": SENTENCES[0].upper()}), ("extent", "unchanged")),
         (json.dumps({"edited": SENTENCES[1]}), ("extent", "occurs in the document")),
         (json.dumps({"edited": "Mara Tolnay <entity>was born</entity> by the sea in 1904."}), ("form", "markup")),
-        (
-            json.dumps({"edited": "Mara Tolnay swam\nbefore she was born near the sea in 1904."}),
-            ("form", "several lines"),
-        ),
         (json.dumps({"edited": "Mara Tolnay was \ud800 a diver who lived in the sea."}), ("edit", "no JSON object")),
     ],
 )
@@ -368,14 +355,11 @@ def test_the_examples_in_the_prompts_are_edits_of_their_type(language: str, kind
 
 def test_the_annotators_label_is_the_type_and_zero_drops() -> None:
     of = pipeline(types=("entity",))
-    (item, *_) = [draft for draft in drafts_of(of) if draft.row]
-    assert of.annotated(item, "0") is None
-    assert of.annotated(item, "entity") == item
+    (item, *_) = drafts_of(of)
+    assert of.annotated(item, "0") is None and of.annotated(item, "entity") == item
     changed = of.annotated(item, "relation")
-    assert changed is not None
-    assert (changed.kind, dict(of.lines(changed))["en_final_data.csv"]["final_label"]) == ("relation", "relation")
+    assert changed and changed.kind == dict(of.lines(changed))["en_final_data.csv"]["final_label"] == "relation"
     assert item.row["final_label"] == "entity"
-    assert of.shown(item) == {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
-    (pair,) = of.pairs(item)
-    assert pair == (item.row["orig_sentence"], item.row["edited_sentence"], "tolnay", "entity", {})
-    assert of.key(item) == item.row["orig_sentence"]
+    original, edited = item.row["orig_sentence"], item.row["edited_sentence"]
+    assert of.shown(item) == {"original": original, "edited": edited} and of.key(item) == original
+    assert list(of.pairs(item)) == [(original, edited, "tolnay", "entity", {})]
