@@ -67,7 +67,8 @@ REPLIES: dict[str, Replies] = {
         "query": lambda shown, one: {"query": f"What of {one(WORDS)}, Rope Hill?", "response": f"{one(WORDS)} is."},
         "response": lambda shown, one: {"response": f"{one(WORDS)} it is not."},
         "explanation": lambda shown, one: {"explanation": f"One. {shown[0][:40]} is so. {one(['FACTUAL', 'It is'])}."},
-        **{f"check_{name}": lambda shown, one: one(list(VERDICTS)) for name in ("pattern", "label", "explanation")},
+        "check_label": lambda shown, one: one(list(VERDICTS)),
+        **dict.fromkeys(("check_pattern", "check_explanation"), lambda shown, one: one([VERDICTS[0], *VERDICTS])),
     },
     "haluagent": {
         "question": lambda shown, one: [
