@@ -254,18 +254,13 @@ def test_agreement_is_as_worked_out_by_hand() -> None:
     (found,) = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"}).values()
     assert (found["items"], found["agreement"]["value"]) == (10, 0.7)
     assert found["alpha"]["value"] == round(1 - 0.3 / (2 * 13 * 7 / (20 * 19)), 4)
-
-
-def test_groups_that_share_the_work_agree_as_if_they_were_one() -> None:
+    # groups that share the work agree as if they were one; three pairs of three items that have them: 3, 1, 1 and 3
     one = agreement({"a": "vvii", "b": "viii", "c": "vivi"})
     groups = agreement({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"})
     assert one["all annotators"] == groups["all annotators"]
-    # three pairs of three items that have them: 3, 1, 1 and 3 of 3
     assert one["all annotators"]["agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
     assert groups["a, b"]["items"] == 2 and "a, d" not in groups
-
-
-def test_an_item_with_one_label_is_no_part_of_the_agreement() -> None:
+    # an item with one label is no part of it
     assert agreement({"a": "vvvv", "b": "vvv "})["all annotators"]["items"] == 3
     assert agreement({"a": "v ", "b": " v"})["all annotators"] == {"items": 0, "agreement": None, "alpha": None}
 

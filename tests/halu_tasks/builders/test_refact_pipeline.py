@@ -232,7 +232,7 @@ def test_drafts_do_not_depend_on_the_order_in_which_replies_come() -> None:
 
 
 def test_a_sentence_keeps_its_capital_and_its_full_stop() -> None:
-    drafts, _ = draft({"negate": lambda prompt, draw: {"sentence": NEGATED[0].lower() + NEGATED[1:-1]}}, kinds="neg")
+    drafts, _ = draft({"negate": {"sentence": NEGATED[0].lower() + NEGATED[1:-1]}, "facts": FACTS[1:2]}, kinds="neg")
     assert f"<neg>{NEGATED}</neg>" in row_of(drafts, "neg")["error_spans"]
 
 
