@@ -243,26 +243,20 @@ class Optimization:
             ended = "that was the last round" if number == rounds else ""
             if best is None or self._overall(best) < self._overall(current):
                 ended = "the validation rate fell" if best else UNREAD
-            yield self._record(number, list(rewrites), rejects, ended, problems)
+            yield self._record(number, list(rewrites), ended=ended, rejects=rejects, problems=problems)
             if ended or best is None:
                 return
             current = best
 
-    def _record(
-        self,
-        number: int,
-        tried: Sequence[str] = (),
-        rejects: int = 0,
-        ended: str = "",
-        problems: Mapping[str, Mapping[str, str]] | None = None,
-    ) -> dict[str, Any]:
+    def _record(self, number: int, tried: Sequence[str] = (), **facts: Any) -> dict[str, Any]:
         return {
             "round": number,
             "chosen": max(tried, key=self._overall, default=None),
-            "ended": ended,
-            "rejects": rejects,
+            "ended": "",
+            "rejects": 0,
             "tried": [{"name": name, "validation": self.rates[name]} for name in tried],
-            "problems": problems or {},
+            "problems": {},
+            **facts,
         }
 
     def _overall(self, name: str) -> float:
