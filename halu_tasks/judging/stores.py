@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from filelock import FileLock
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
-from halu_tasks.core.options import JUDGE_COST_OPTIONS, JudgeOptions, option_specs, token_price
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
 from halu_tasks.scorers.judge import Verdict
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ _POLL = 0.05
 """Seconds between two looks at whether calls on their way have made room."""
 _PATIENCE = 60.0
 """Seconds without any change of the file after which the processes of other reservations are taken to have ended."""
-
-_Options = TypeVar("_Options", bound=JudgeOptions)
 
 
 class VerdictStore:
@@ -256,7 +254,7 @@ class Budget:
         )
 
 
-def open_budget(options: _Options, file: Path | None) -> tuple[Budget | None, _Options]:
+def open_budget(options: Options, file: Path | None) -> tuple[Budget | None, Options]:
     """Return the budget of a judge, and the options with its price.
 
     What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
@@ -274,14 +272,12 @@ def open_budget(options: _Options, file: Path | None) -> tuple[Budget | None, _O
     """
     values: dict[str, Any] = {}
     for name in JUDGE_COST_OPTIONS:
-        kind, text = option_specs(JudgeOptions)[name].type, os.environ.get(_variable(name))
-        if getattr(options, name) is None and text and kind:
+        spec, text = Options.specs()[name], os.environ.get(_variable(name))
+        if getattr(options, name) is None and text:
             try:
-                values[name] = kind.parse(text)
-            except ValueError:
-                values[name] = None
-            if values[name] is None or not kind.accepts_value(values[name]):
-                raise UsageError(f"{_variable(name)}: expected {kind.description}, got {text!r}")
+                values[name] = spec.parse(text)
+            except UsageError:
+                raise UsageError(f"{_variable(name)}: expected {spec.expected}, got {text!r}") from None
     options = replace(options, **values)
     if options.judge_max_cost is None:
         return None, options
