@@ -2,21 +2,19 @@
 
 A row of doccano's JSON Lines has `text`, `label` (a list) and any other fields, which doccano keeps as metadata and
 exports again; `id` is doccano's own. A project in which annotators do not see each other's labels exports one file per
-member, named after them, in a zip archive.
+member, named after them.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -26,7 +24,7 @@ from halu_tasks.builders.collect import write_dataset
 from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.data.rows import json_lines, read_json_object
@@ -144,7 +142,7 @@ def _format_counts(counts: Mapping[str, int]) -> str:
 
 
 def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labels: Sequence[str]) -> list[Annotator]:
-    """Read annotators' labels from files, or zip archives of files, exported by doccano.
+    """Read annotators' labels from files exported by doccano.
 
     Args:
         paths: The files, one per annotator.
@@ -155,16 +153,7 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
         DataError: A file cannot be read or is not JSON Lines.
         UsageError: Two files have the same annotator, or fewer than two annotators have labels.
     """
-    annotators = []
-    with TemporaryDirectory() as folder:
-        for path in paths:
-            for name, file in _files(path, Path(folder)):
-                try:
-                    rows = [row for _, row in json_lines(file)]
-                except DataError as error:
-                    place = f"{path}" if file == path else f"{path}:{name}"
-                    raise DataError(str(error).replace(str(file), place)) from None
-                annotators.append(read_labels(name, rows, fingerprints, labels))
+    annotators = [read_labels(path.stem, [row for _, row in json_lines(path)], fingerprints, labels) for path in paths]
     names = Counter(annotator.name for annotator in annotators)
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(
@@ -183,26 +172,6 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
     return annotators
 
 
-def _files(path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield annotators' names and files: `path` itself, or the files in a zip archive, extracted into a folder."""
-    if path.suffix.lower() != ".zip":
-        yield path.stem, path
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".jsonl")]
-            for place, member in enumerate(members):
-                file = folder / f"{path.stem}-{place}.jsonl"
-                file.write_bytes(archive.read(member))
-                yield Path(member).stem, file
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        raise DataError(f"{path}: cannot be read as a zip archive ({error})") from None
-    if not members:
-        raise DataError(f"{path}: contains no .jsonl files; export from doccano as JSONL")
-
-
 def read_labels(
     name: str, rows: Sequence[Mapping[str, Any]], fingerprints: Mapping[str, str], labels: Sequence[str]
 ) -> Annotator:
@@ -210,28 +179,25 @@ def read_labels(
     annotator = Annotator(name, len(rows))
     by_item: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
-        item = str(row.get(ITEM, ""))
-        if not item:
-            annotator.left_out["no item id"] += 1
-        elif item not in fingerprints:
-            annotator.left_out["unknown item"] += 1
+        item, given = str(row.get(ITEM, "")), labels_of(row)
+        if item not in fingerprints:
+            annotator.left_out["unknown item" if item else "no item id"] += 1
         elif "text" in row and fingerprint(str(row["text"])) != fingerprints[item]:
             annotator.left_out["another text"] += 1
-        elif row_labels := labels_of(row):
-            by_item.setdefault(item, []).append(row_labels)
+        elif given:
+            by_item.setdefault(item, []).append(given)
         else:
             annotator.left_out[NO_LABEL] += 1
     spellings = {label.casefold(): label for label in labels}
-    for item, given in by_item.items():
-        if len(set(given)) > 1:
-            annotator.left_out["conflicting rows"] += len(given)
-        elif len(given[0]) > 1:
-            annotator.left_out["several labels"] += len(given)
-        elif given[0][0] not in spellings:
-            annotator.left_out["label not in the list"] += len(given)
-        else:
-            annotator.labels[item] = spellings[given[0][0]]
-            annotator.left_out[REPEATED] += len(given) - 1
+    for item, (given, *others) in by_item.items():
+        label = spellings.get(given[0])
+        reason = "several labels" if len(given) > 1 else "" if label else "label not in the list"
+        if any(other != given for other in others):
+            reason = "conflicting rows"
+        if label and not reason:
+            annotator.labels[item] = label
+        # of several equal rows, the first one gives the label
+        annotator.left_out[reason or REPEATED] += len(others) + bool(reason)
     annotator.left_out = +annotator.left_out
     return annotator
 
@@ -244,42 +210,6 @@ def labels_of(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 # --- what the labels say --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnnotationReport:
-    """The result of an annotation: the content of `annotation.json`.
-
-    Attributes:
-        rule: How labels are combined, see `settled`.
-        least: Minimum number of labels of an item.
-        items: The number of items of the dataset.
-        annotated: The number of items with a label.
-        kept: The number of items kept.
-        relabelled: The number of kept items that were changed.
-        dropped: Dropped items by reason and kind.
-        labels: The number (`n`) and share of items by the label agreed on, or by the reason there is none; items with
-            too few labels are left out.
-        agreement: See `agreement_of`.
-        annotators: The annotators.
-    """
-
-    rule: str
-    least: int
-    items: int
-    annotated: int
-    kept: int
-    relabelled: int
-    dropped: Mapping[str, Mapping[str, int]]
-    labels: Mapping[str, Mapping[str, Any]]
-    agreement: Mapping[str, Mapping[str, Any]]
-    annotators: Sequence[Annotator]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values, with the number of each annotator's labels."""
-        content: dict[str, Any] = to_json(self)
-        content["annotators"] = [{**each, "labels": len(each["labels"])} for each in content["annotators"]]
-        return content
 
 
 def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
@@ -300,8 +230,22 @@ def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -
 
 def annotated(
     pipeline: Pipeline, items: Sequence[Draft], annotators: Sequence[Annotator], rule: str, least: int
-) -> tuple[list[Draft], AnnotationReport]:
-    """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report."""
+) -> tuple[list[Draft], dict[str, Any]]:
+    """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report.
+
+    Args:
+        pipeline: The pipeline that built the items.
+        items: The items of the dataset.
+        annotators: The annotators.
+        rule: How labels are combined, see `settled`.
+        least: Minimum number of labels of an item.
+
+    Returns:
+        The items, and the content of `annotation.json`: `rule`, `least`; the numbers of `items`, of those `annotated`
+        with a label, of those `kept`, and of those kept but `relabelled`; `dropped` items by reason and kind; `labels`,
+        the number (`n`) and share of items by the label agreed on, or by the reason there is none, without items with
+        too few labels; `agreement`, see `agreement_of`; and the `annotators`, with the number of their labels.
+    """
     kept, relabelled, some = [], 0, 0
     dropped: dict[str, Counter[str]] = {}
     documents: dict[str, list[str]] = {}
@@ -317,19 +261,18 @@ def annotated(
         else:
             kept.append(result)
             relabelled += result != item
-    report = AnnotationReport(
-        rule=rule,
-        least=least,
-        items=len(items),
-        annotated=some,
-        kept=len(kept),
-        relabelled=relabelled,
-        dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
-        labels=_label_shares(documents),
-        agreement=agreement_of(annotators, {item.id: item.document for item in items}),
-        annotators=annotators,
-    )
-    return kept, report
+    return kept, {
+        "rule": rule,
+        "least": least,
+        "items": len(items),
+        "annotated": some,
+        "kept": len(kept),
+        "relabelled": relabelled,
+        "dropped": {reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
+        "labels": _label_shares(documents),
+        "agreement": agreement_of(annotators, {item.id: item.document for item in items}),
+        "annotators": [{**to_json(each), "labels": len(each.labels)} for each in annotators],
+    }
 
 
 def _label_shares(documents: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
@@ -379,15 +322,18 @@ def _agreement(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> 
 
 def import_labels(
     folder: Folder, annotations: Sequence[Path], rule: str, least: int, output: Path | None
-) -> AnnotationReport:
+) -> tuple[dict[str, Any], list[Annotator]]:
     """Combine annotators' labels and, if a folder is named, write the items that they keep.
 
     Args:
         folder: The build that the items were exported from.
-        annotations: doccano's exports, one file for each annotator, or an archive of all.
+        annotations: doccano's exports, one file for each annotator.
         rule: How labels are combined, `majority` or `two`.
         least: Minimum number of labels of an item.
         output: A new folder like that of a build; None to write nothing.
+
+    Returns:
+        The report, see `annotated`, and the annotators.
 
     Raises:
         UsageError: `output` exists, or fewer than two annotators have labels.
@@ -400,19 +346,14 @@ def import_labels(
     annotators = read_annotators(annotations, shown, pipeline.labels)
     kept, report = annotated(pipeline, items, annotators, rule, least)
     if output:
-        _write_kept(folder, kept, report, output)
-    return report
-
-
-def _write_kept(folder: Folder, kept: Iterable[Draft], report: AnnotationReport, output: Path) -> None:
-    """Write a folder like that of the build, with the items that annotators keep."""
-    with atomic_folder(output, "annotated items") as partial:
-        write_dataset(folder.pipeline, kept, partial / DATASET)
-        write_json(partial / DATASET / ANNOTATION, report.as_json())
-        for name in (PLAN, *folder.pipeline.files().values(), REJECTS, COLLECTED):
-            if (folder.path / name).is_file():
-                shutil.copyfile(folder.path / name, partial / name)
-        collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
-        describe(folder, partial / DATASET, collection, report.as_json())
-        if output.exists():
-            output.rmdir()  # it is empty
+        with atomic_folder(output, "annotated items") as partial:
+            write_dataset(pipeline, kept, partial / DATASET)
+            write_json(partial / DATASET / ANNOTATION, report)
+            for name in (PLAN, *pipeline.files().values(), REJECTS, COLLECTED):
+                if (folder.path / name).is_file():
+                    shutil.copyfile(folder.path / name, partial / name)
+            collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
+            describe(folder, partial / DATASET, collection, report)
+            if output.exists():
+                output.rmdir()  # it is empty
+    return report, annotators

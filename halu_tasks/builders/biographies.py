@@ -15,15 +15,14 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from halu_tasks import __version__
-from halu_tasks.builders.folder import check_free, guard, to_json, write_json
+from halu_tasks.builders.folder import check_free, guard, write_json
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import json_line
 from halu_tasks.data.rows import Row, json_lines, read_json_object
@@ -50,71 +49,57 @@ logger = logging.getLogger(__name__)
 # --- whose ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class PeopleSample:
-    """Whose biographies to fetch.
-
-    Attributes:
-        number: The number of people.
-        languages: The languages of Wikipedia in which everyone must have an article.
-        profession: A profession (P106), as an item of Wikidata; None for any.
-        country: A country of citizenship (P27), as an item of Wikidata; None for any.
-        born: Years of birth (P569), such as `1900..1949`; None for any.
-        seed: The seed of the sample.
-    """
-
-    number: int
-    languages: tuple[str, ...]
-    profession: str | None = None
-    country: str | None = None
-    born: str | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for value, pattern, expected in (
-            *((each, _LANGUAGE, "--language: expected a language of Wikipedia such as en") for each in self.languages),
-            (self.profession, _ITEM, "--profession: expected an item of Wikidata such as Q82955"),
-            (self.country, _ITEM, "--country: expected an item of Wikidata such as Q43"),
-            (self.born, _YEARS, "--born: expected years such as 1900..1949"),
-        ):
-            if value is not None and not pattern.fullmatch(value):
-                raise UsageError(f"{expected}, got {value!r}")
-
-
-def query(wanted: PeopleSample) -> str:
+def query(
+    *, number: int, languages: Sequence[str], profession: str | None, country: str | None, born: str | None, seed: int
+) -> str:
     """Return the SPARQL query for people.
 
     Articles are found by Wikidata's links to the Wikipedias. The order is that of hashes of the seed and the item, so
     the first results are a random sample, which is the same for the same seed and data.
+
+    Raises:
+        UsageError: A value is invalid.
     """
+    for value, pattern, expected in (
+        *((each, _LANGUAGE, "--language: expected a language of Wikipedia such as en") for each in languages),
+        (profession, _ITEM, "--profession: expected an item of Wikidata such as Q82955"),
+        (country, _ITEM, "--country: expected an item of Wikidata such as Q43"),
+        (born, _YEARS, "--born: expected years such as 1900..1949"),
+    ):
+        if value is not None and not pattern.fullmatch(value):
+            raise UsageError(f"{expected}, got {value!r}")
     lines = ["?person wdt:P31 wd:Q5 ."]
-    if wanted.profession:
-        lines.append(f"?person wdt:P106 wd:{wanted.profession} .")
-    if wanted.country:
-        lines.append(f"?person wdt:P27 wd:{wanted.country} .")
-    if wanted.born:
-        first, _, last = wanted.born.partition("..")
+    if profession:
+        lines.append(f"?person wdt:P106 wd:{profession} .")
+    if country:
+        lines.append(f"?person wdt:P27 wd:{country} .")
+    if born:
+        first, _, last = born.partition("..")
         years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"
         lines.append(f"?person wdt:P569 ?born . FILTER({years})")
-    for language in wanted.languages:
-        name = language.replace("-", "_")
-        wiki = f"<https://{language}.wikipedia.org/>"
+    for language in languages:
+        name, wiki = language.replace("-", "_"), f"<https://{language}.wikipedia.org/>"
         lines.append(f"?article_{name} schema:about ?person ; schema:isPartOf {wiki} ; schema:name ?title_{name} .")
-    titles = " ".join(f"?title_{language.replace('-', '_')}" for language in wanted.languages)
+    titles = " ".join(f"?title_{language.replace('-', '_')}" for language in languages)
     body = "\n".join(f"  {line}" for line in lines)
-    order = f'ORDER BY SHA256(CONCAT("{wanted.seed} ", STR(?person)))'
-    return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {wanted.number}"
+    order = f'ORDER BY SHA256(CONCAT("{seed} ", STR(?person)))'
+    return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {number}"
 
 
 # --- fetching -------------------------------------------------------------------------------------
 
 
 def fetch_biographies(
-    wanted: PeopleSample,
     folder: Path,
     contact: str,
     report: Callable[[str], None],
     *,
+    number: int,
+    languages: Sequence[str],
+    profession: str | None = None,
+    country: str | None = None,
+    born: str | None = None,
+    seed: int = 0,
     rate: float = 1.0,
     wikidata: str = WIKIDATA,
     wikipedia: str = WIKIPEDIA,
@@ -122,10 +107,15 @@ def fetch_biographies(
     """Fetch biographies, or the rest of them.
 
     Args:
-        wanted: Whose biographies.
         folder: The folder.
         contact: The user's address, for the services.
         report: Called with lines about the progress.
+        number: The number of people.
+        languages: The languages of Wikipedia in which everyone must have an article.
+        profession: A profession (P106), as an item of Wikidata; None for any.
+        country: A country of citizenship (P27), as an item of Wikidata; None for any.
+        born: Years of birth (P569), such as `1900..1949`; None for any.
+        seed: The seed of the sample.
         rate: Maximum number of requests per second.
         wikidata: The address of the query service.
         wikipedia: The address of Wikipedia's API, with `{language}`.
@@ -142,42 +132,59 @@ def fetch_biographies(
         raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
     if rate <= 0:
         raise UsageError(f"--rate: expected a number greater than 0, got {rate:g}")
+    wanted: dict[str, Any] = {
+        "number": number,
+        "languages": list(languages),
+        "profession": profession,
+        "country": country,
+        "born": born,
+        "seed": seed,
+    }
+    sparql = query(**wanted)
     if not (folder / _PEOPLE).is_file():
         check_free(folder, what="contains no biographies")
     get_json = _client(contact, rate)
     try:
         with guard(folder):
-            people = _people(folder / _PEOPLE, get_json, wikidata, wanted)
-            report(f"{len(people)} of {wanted.number} people")
-            _fetch_pages(folder, get_json, wikipedia, wanted.languages, people, report)
+            if (folder / _PEOPLE).is_file():
+                people = _sampled_before(folder, wanted)
+            else:
+                people = _sample_people(get_json, wikidata, sparql, languages)
+                write_json(folder / _PEOPLE, {**wanted, "people": people})
+            report(f"{len(people)} of {number} people")
+            _fetch_pages(folder, get_json, wikipedia, languages, people, report)
     except OSError as error:
         raise DataError(f"{error.filename or folder}: {error.strerror or error}") from None
     return {
         "people": len(people),
-        "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in wanted.languages},
+        "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},
         "left_out": dict(Counter(row["reason"] for row in _rows(folder / _LEFT_OUT))),
     }
 
 
-def _people(path: Path, get_json: GetJson, endpoint: str, wanted: PeopleSample) -> dict[str, dict[str, str]]:
-    """Return the titles of people's articles by language, by item; the people are sampled once.
+def _sampled_before(folder: Path, wanted: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the people of a folder; raise DataError if they are not a sample of those that are wanted."""
+    earlier = read_json_object(folder / _PEOPLE)
+    if other := next((name for name in wanted if earlier.get(name) != wanted[name]), None):
+        raise DataError(f"{folder}: contains biographies with other {other}; choose another folder")
+    return dict(earlier["people"])
+
+
+def _sample_people(
+    get_json: GetJson, endpoint: str, sparql: str, languages: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Return the titles of people's articles by language, by item.
 
     Raises:
-        DataError: The service does not answer, or the folder has a sample of others.
+        DataError: The service does not answer.
     """
-    plan = to_json(wanted)
-    if path.is_file():
-        earlier = read_json_object(path)
-        if other := next((name for name in plan if earlier.get(name) != plan[name]), None):
-            raise DataError(f"{path.parent}: contains biographies with other {other}; choose another folder")
-        return dict(earlier["people"])
     try:
-        content = get_json(endpoint, {"query": query(wanted), "format": "json"})
+        content = get_json(endpoint, {"query": sparql, "format": "json"})
     except DataError as error:
         raise DataError(
             f"{error}; a group that is too large takes too long: narrow it with --profession, --country or --born"
         ) from None
-    names = {language: f"title_{language.replace('-', '_')}" for language in wanted.languages}
+    names = {language: f"title_{language.replace('-', '_')}" for language in languages}
     people: dict[str, dict[str, str]] = {}
     try:
         for row in content["results"]["bindings"]:
@@ -186,7 +193,6 @@ def _people(path: Path, get_json: GetJson, endpoint: str, wanted: PeopleSample) 
                 people[item] = {language: str(row[name]["value"]) for language, name in names.items()}
     except (KeyError, TypeError, AttributeError):
         raise DataError(f"{endpoint}: not the answer of a SPARQL service") from None
-    write_json(path, {**plan, "people": people})
     return people
 
 
@@ -260,47 +266,43 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 # --- requests -------------------------------------------------------------------------------------
 
 
-class _Busy(Exception):
-    """A service that cannot answer now; `after` is the number of seconds that it asks to wait, if it does."""
-
-    def __init__(self, reason: str, reply: httpx.Response | None = None) -> None:
-        super().__init__(reason)
-        stated = reply.headers.get("Retry-After", "") if reply else ""
-        self.after = min(float(stated), _MOST_PATIENCE) if stated.isdecimal() else None
-
-
 def _seconds(state: RetryCallState) -> float:
     """Return the seconds to wait: as many as the service asks for, or else longer each time."""
     error = state.outcome.exception() if state.outcome else None
-    seconds = error.after if isinstance(error, _Busy) else None
-    seconds = wait_exponential(multiplier=2, max=60)(state) if seconds is None else seconds
-    logger.warning("%s: %s; trying again in %.0f s", state.args[0], error, seconds)
+    stated = error.response.headers.get("Retry-After", "") if isinstance(error, httpx.HTTPStatusError) else ""
+    longer = wait_exponential(multiplier=2, max=60)(state)
+    seconds = min(float(stated), _MOST_PATIENCE) if stated.isdecimal() else longer
+    logger.warning("%s: %s; trying again in %.0f s", state.args[0], _problem(error), seconds)
     return seconds
+
+
+def _problem(error: BaseException | None) -> str:
+    return str(error) or type(error).__name__
 
 
 def _client(contact: str, rate: float) -> GetJson:
     """Return what sends one request at a time, at a limited rate, and repeats it when a service is busy."""
     agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
     client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
+    busy = retry_if_exception_type((httpx.TransportError, httpx.HTTPStatusError))
     due = time.monotonic()
 
+    @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, reraise=True)
     def get(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         nonlocal due
         time.sleep(max(0.0, due - time.monotonic()))
         due = time.monotonic() + 1 / rate
-        try:
-            return _content(url, client.get(url, params=dict(parameters)))
-        except httpx.InvalidURL as error:
-            raise DataError(f"{url}: {error}") from None
-        except httpx.TransportError as error:
-            raise _Busy(str(error) or type(error).__name__) from None
+        return _content(url, client.get(url, params=dict(parameters)))
 
     def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        retry, stop = retry_if_exception_type(_Busy), stop_after_attempt(ATTEMPTS)
         try:
-            return Retrying(retry=retry, stop=stop, wait=_seconds, reraise=True)(get, url, parameters)
-        except _Busy as error:
-            raise DataError(f"{url}: no answer after {ATTEMPTS} attempts ({error}); try again later") from None
+            return get(url, parameters)
+        except httpx.InvalidURL as error:
+            raise DataError(f"{url}: {error}") from None
+        except httpx.HTTPError as error:
+            raise DataError(
+                f"{url}: no answer after {ATTEMPTS} attempts ({_problem(error)}); try again later"
+            ) from None
 
     return get_json
 
@@ -309,22 +311,26 @@ def _content(url: str, reply: httpx.Response) -> dict[str, Any]:
     """Return the JSON object of a reply.
 
     Raises:
-        _Busy: The service cannot answer now.
+        httpx.HTTPStatusError: The service cannot answer now.
         DataError: It refuses the request.
     """
+
+    def busy(reason: str) -> httpx.HTTPStatusError:
+        return httpx.HTTPStatusError(reason, request=reply.request, response=reply)
+
     if reply.status_code in _BUSY:
-        raise _Busy(f"status {reply.status_code}", reply)
+        raise busy(f"status {reply.status_code}")
     if reply.is_error:
         raise DataError(f"{url}: refused with status {reply.status_code}: {' '.join(reply.text.split())[:200]}")
     try:
         content = reply.json()
     except ValueError:
         # the query service ends an answer that takes too long in the middle
-        raise _Busy("the answer is not JSON") from None
+        raise busy("the answer is not JSON") from None
     if not isinstance(content, dict):
         raise DataError(f"{url}: expected a JSON object")
     if not isinstance(fault := content.get("error"), dict):
         return content
     if fault.get("code") in _BUSY_ERRORS:
-        raise _Busy(str(fault["code"]), reply)
+        raise busy(str(fault["code"]))
     raise DataError(f"{url}: {fault.get('code')}: {fault.get('info')}")

@@ -17,7 +17,7 @@ from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 
 from halu_tasks.builders.documents import read_documents
 from halu_tasks.builders.drafting import build_task, draft, finished_log, logs_of, outcomes_of, set_aside
-from halu_tasks.builders.folder import GATE, Folder, begin, write_json
+from halu_tasks.builders.folder import GATE, Folder, begin, by_count, write_json
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
@@ -41,7 +41,6 @@ def build(
     model_cost_config: str | None = None,
     cache: bool = False,
     part_size: int = 500,
-    partial: bool = False,
     gate_samples: int | None = None,
     gate_share: float | None = None,
 ) -> Folder:
@@ -59,7 +58,6 @@ def build(
         model_cost_config: A file of prices, as Inspect reads it.
         cache: Keep replies in Inspect's cache.
         part_size: Approximate number of documents per part.
-        partial: Do not raise an error if documents failed.
         gate_samples: Number of documents of each group to draft first, which applies when a build starts; 0 for none,
             and later to go on without judging them; None for the builder's default.
         gate_share: Share of their drafts that must be consistent; None for the builder's default.
@@ -70,7 +68,7 @@ def build(
     Raises:
         UsageError: The builder, an option or the documents do not exist.
         ModelError: A model does not answer.
-        DataError: Documents failed, too few samples are consistent, the folder contains another build, or another
+        DataError: Too few samples are consistent, the folder contains another build, or another
             process is working on it.
         HaluTasksError: A task of the executor was killed too often.
         RunInterrupted: The build was interrupted from the keyboard.
@@ -78,28 +76,18 @@ def build(
     pipeline = pipeline_named(builder, options)
     gate = _gate_of(pipeline, gate_samples, gate_share)
     pipeline.ready()
-    plan_models = {"model": models.name, "roles": recorded(models.roles), **call_config}
-    if arguments := recorded(models.arguments):
-        plan_models["model_args"] = arguments
+    arguments = {"model_args": given} if (given := recorded(models.arguments)) else {}
+    plan_models = {"model": models.name, "roles": recorded(models.roles), **call_config, **arguments}
     samples = gate.samples if gate else 0
     with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
-        if refused := folder.plan.refused:
-            report(_describe_refusals(folder, refused))
+        if folder.plan.refused:
+            report(_describe_refusals(folder))
         job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config}, cache)
         if gate and not _is_past_gate(folder):
             if gate.samples and folder.plan.samples:
                 executor(replace(job, name="gate"), report)
             pass_gate(folder, gate, report)
         executor(job, report)
-        unfinished = [number for number in folder.numbers if not finished_log(folder, number)]
-        if unfinished and not partial:
-            logs = logs_of(folder, unfinished[0])
-            failures = _describe_failures(logs[-1]) if logs else "was not started"
-            raise DataError(
-                f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
-                f"{unfinished[0] + 1}: {failures}); {folder.path} keeps what is finished; run the same command again "
-                f"to repeat the others, or leave them out with: halu-tasks build collect {folder.path} --partial"
-            )
         return folder
 
 
@@ -109,17 +97,19 @@ def _is_past_gate(folder: Folder) -> bool:
     return bool(gate and gate.passed) and all(finished_log(folder, number) for number in folder.numbers)
 
 
-def _describe_refusals(folder: Folder, refused: Mapping[str, int]) -> str:
+def _describe_refusals(folder: Folder) -> str:
     """Describe how many documents of a build are refused, why, and what to do about it."""
-    reasons = []
-    for reason, number in sorted(refused.items(), key=lambda entry: (-entry[1], entry[0])):
+    reasons, refused = [], folder.plan.refused
+    for reason, number in by_count(refused):
         advice = folder.pipeline.advice(reason)
         reasons.append(f"{number:,} {reason}{f' ({advice})' if advice else ''}")
     return f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {', '.join(reasons)}"
 
 
-def _describe_failures(log: EvalLog) -> str:
-    """Describe how many documents of a part failed, and the error of the first one."""
+def describe_failures(log: EvalLog | None) -> str:
+    """Describe how many documents of a part failed, and the error of the first one; None if there is no log."""
+    if log is None:
+        return "was not started"
     summaries = read_eval_log_sample_summaries(log.location) if log.location else []
     errors = [str(summary.error) for summary in summaries if summary.error]
     if not errors:
@@ -164,7 +154,7 @@ class BuildJob:
         models = self.models.in_task(tasks)
         parts = self._parts(folder, rank, tasks)
         # of several tasks, each knows only its own parts
-        own = tasks > 1
+        here, of_task = (" in this task", " for this task") if tasks > 1 else ("", "")
         failed, worked, tokens, started = False, 0, 0.0, time.monotonic()
         for left, number in zip(reversed(range(len(parts))), parts, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
@@ -181,20 +171,24 @@ class BuildJob:
                     ) from None
                 report(_describe_beginning(folder, number))
                 started = started if worked else time.monotonic()
-                set_aside(folder.logs(number))
-                task = build_task(folder.plan.builder, str(folder.documents(number)), self.cache, **folder.options)
-                log = draft(task, folder.logs(number), models, **self.settings)
+                log = self._draft(folder, number, models)
                 worked, tokens = worked + 1, tokens + sum(_figures(log).get(name, 0) for name in _TOKENS)
-                text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{' in this task' * own}"
+                text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
                 if costs := [usage.total_cost for usage in log.stats.model_usage.values() if usage.total_cost]:
                     text += f"; {sum(costs):,.2f} dollars"
                 if left:
                     minutes = (time.monotonic() - started) / worked * left / 60
-                    text += f"; {left} left{' for this task' * own}, {minutes:,.0f} minutes"
+                    text += f"; {left} left{of_task}, {minutes:,.0f} minutes"
                 if finished_log(folder, number) is None:
                     failed = True
-                    text += f"; {_describe_failures(log)}"
+                    text += f"; {describe_failures(log)}"
                 report(text)
+
+    def _draft(self, folder: Folder, number: int, models: RunModels) -> EvalLog:
+        logs = folder.logs(number)
+        set_aside(logs)
+        task = build_task(folder.plan.builder, str(folder.documents(number)), self.cache, **folder.options)
+        return draft(task, logs, models, **self.settings)
 
 
 def _describe_beginning(folder: Folder, number: int) -> str:
@@ -261,7 +255,7 @@ def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
                 counts[0] += not faults
                 counts[1] += 1
                 reasons.update(faults)
-    ordered = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+    ordered = by_count(reasons)
     gate = replace(gate, samples=samples, groups=dict(sorted(groups.items())), reasons=dict(ordered))
     write_json(folder.path / GATE, gate)
     report(f"gate: {gate.describe() if samples else 'skipped'}")

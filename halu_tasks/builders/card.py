@@ -21,9 +21,9 @@ from halu_tasks import __version__
 from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.drafting import DocumentOutcome, Rate
-from halu_tasks.builders.folder import BuildPlan, Folder, dataset_rows, read_items, write_json
+from halu_tasks.builders.folder import BuildPlan, Folder, by_count, dataset_rows, read_items, write_json
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
-from halu_tasks.builders.quality import LEAK, NONE, Distribution, Quality, Separation, measure_quality
+from halu_tasks.builders.quality import LEAK, NONE, Quality, Separation, measure_quality
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.methods import COUNTED
@@ -233,17 +233,17 @@ def _template() -> Any:
         "code_block": code_block,
         "estimate": format_estimate,
         "number": lambda number: f"{number:,}",
-        "by_count": lambda counts: sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])),
+        "by_count": by_count,
         "distribution": _distribution_cells,
         "leak": _leak_cell,
     }
     return environment.get_template("card.md.jinja")
 
 
-def _distribution_cells(distribution: Distribution) -> str:
+def _distribution_cells(distribution: Mapping[str, Any]) -> str:
     """Return the table cells for a distribution: the counts, their evenness, and the largest share."""
-    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in distribution.counts.items())
-    shares = (distribution.evenness, distribution.largest)
+    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in distribution["counts"].items())
+    shares = (distribution["evenness"], distribution["largest"])
     return " | ".join([counts, *("–" if share is None else f"{share:.3f}" for share in shares)])
 
 

@@ -14,21 +14,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
+from halu_tasks.builders.build import describe_failures
 from halu_tasks.builders.card import Collection, describe
-from halu_tasks.builders.drafting import (
-    PassCounts,
-    add_counts,
-    is_finished,
-    logs_of,
-    outcomes,
-    pass_rates,
-)
+from halu_tasks.builders.drafting import PassCounts, add_counts, finished_log, logs_of, outcomes, pass_rates
 from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, guard, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
-from halu_tasks.results.readers.inspect import state
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
@@ -65,7 +58,9 @@ def collect(
     duplicate_of = duplicate_filter(collection.near, embeddings)
     work = path / _UNFINISHED
     with guard(path, wait=True):
-        _check_finished(folder, partial=partial)
+        folder.check_documents()
+        if not partial:
+            _check_finished(folder)
         shutil.rmtree(work, ignore_errors=True)
         try:
             work.mkdir()
@@ -102,18 +97,16 @@ def check_items(folder: Folder, collection: Collection) -> None:
     raise DataError(f"{folder.path}: no item was kept, most often for: {most}{hint}; see {folder.path / REJECTS}")
 
 
-def _check_finished(folder: Folder, *, partial: bool) -> None:
-    """Raise DataError if the documents are damaged, or if a part is not finished and `partial` is not set."""
-    folder.check_documents()
-    unfinished = []
-    for number in folder.numbers:
-        logs = logs_of(folder, number)
-        if not logs or not is_finished(logs[-1]):
-            unfinished.append(f"part {number + 1} {f'ended as {state(logs[-1])}' if logs else 'was not started'}")
-    if unfinished and not partial:
+def _check_finished(folder: Folder) -> None:
+    """Raise DataError if documents of a build failed."""
+    if unfinished := [number for number in folder.numbers if not finished_log(folder, number)]:
+        logs = logs_of(folder, unfinished[0])
+        failures = describe_failures(logs[-1] if logs else None)
         raise DataError(
-            f"{folder.path}: {len(unfinished)} of {len(folder.plan.parts)} parts are not finished ({unfinished[0]}); "
-            "run halu-tasks build again, or collect the others with --partial"
+            f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
+            f"{unfinished[0] + 1}: {failures}); {folder.path} keeps what is finished; run the same halu-tasks build "
+            f"command again to repeat the others, or leave them out with: halu-tasks build collect {folder.path} "
+            "--partial"
         )
 
 

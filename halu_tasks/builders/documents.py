@@ -14,18 +14,11 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.text.folding import language_of
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
 
-_LETTER = re.compile(r"[^\W\d_]")
-_END = re.compile(r"[.!?。！？؟…।]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LONGEST_ID = 10_000
 """Maximum length of an id in bytes; ids become file names inside logs, which are archives."""
-_SURE = 200
-"""Minimum number of letters for the language of a text to be detected reliably."""
-
 NO_LICENCE = "unknown"
 """The licence of a document that does not state one."""
 
@@ -108,32 +101,6 @@ def document_of(row: Row) -> Document:
     if not isinstance(row["text"], str):
         raise ValueError(f"field 'text': expected a string, got {type(row['text']).__name__}")
     return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
-
-
-def refusal(document: Document, language: str | None, max_chars: int, shortest: int) -> tuple[str, str] | None:
-    """Return why a document cannot be used; None if it can.
-
-    Args:
-        document: The document to check.
-        language: The expected language (ISO 639-1); None skips the check.
-        max_chars: Maximum length in characters.
-        shortest: Minimum number of letters.
-
-    Returns:
-        A reason, which is counted, and a detail. Documents are refused if they are too long, contain lone surrogates,
-        have fewer than `shortest` letters or no end of a sentence, or seem to be in another language.
-    """
-    text = document.text
-    if len(text) > max_chars:
-        return "too long", f"{len(text)} characters, more than max_chars={max_chars}; split it or raise the limit"
-    if _SURROGATE.search(text):
-        return "invalid characters", "a lone surrogate"
-    letters = len(_LETTER.findall(text))
-    if letters < shortest or not _END.search(text):
-        return "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
-    if language is not None and letters >= _SURE and (detected := language_of(text)) != language:
-        return "another language", f"looks like {detected!r}, expected {language!r}"
-    return None
 
 
 def place(id: str) -> str:

@@ -386,13 +386,10 @@ def logs_of(folder: Folder, part: int) -> list[EvalLog]:
     ids = set(folder.ids(part))
     for log in logs:
         settings, planned = (log.eval.metadata or {})[BUILD], _planned(log)
-        fault = None
-        if others := planned - ids:
-            fault = f"contains other documents than part {part + 1} ({min(others)!r})"
-        elif is_finished(log) and (lost := ids - planned):
-            fault = f"ended without {len(lost)} of the {len(ids)} documents of part {part + 1} ({min(lost)!r})"
-        elif other := next((key for key, value in folder.plan.settings.items() if settings.get(key) != value), None):
-            fault = f"belongs to another build (its {other} differs)"
+        other = next((key for key, value in folder.plan.settings.items() if settings.get(key) != value), None)
+        fault = f"belongs to another build (its {other} differs)" if other else ""
+        if stray := planned - ids or (ids - planned if is_finished(log) else set()):
+            fault = f"has other documents than part {part + 1} ({min(stray)!r})"
         if fault:
             raise DataError(
                 f"{path_of(log.location)}: {fault}; restore the log of that part from a backup, or move this one away "

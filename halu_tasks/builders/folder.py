@@ -20,7 +20,7 @@ import logging
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from heapq import nsmallest
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
@@ -43,8 +43,6 @@ PLAN, GATE, COLLECTED, REJECTS = "build.json", "gate.json", "collected.json", "r
 DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
 ITEMS, LOCK = "items.jsonl", ".lock"
 _BITS = 64
-_BUFFERED = 8 << 20
-"""Characters of documents to hold before writing them to their parts."""
 
 
 # --- the plan -------------------------------------------------------------------------------------
@@ -169,9 +167,9 @@ class Folder:
         """Return the folder of a part's logs."""
         return self.path / LOGS / f"{part:05}"
 
-    def lock(self, part: int) -> FileLock:
-        """Return the lock a process holds while it works on a part; others wait for it."""
-        return _lock_file(self.path / LOGS / f"{part:05}{LOCK}", wait=True)
+    def lock(self, part: int) -> AbstractContextManager[None]:
+        """Hold the lock of a part while working on it; other processes wait for it."""
+        return guard(self.path / LOGS, f"{part:05}{LOCK}", wait=True)
 
     def ids(self, part: int) -> list[str]:
         """Return the ids of a part's documents.
@@ -204,6 +202,9 @@ def build_folder(path: Path) -> Path | None:
     return next((folder for folder in (path, path.parent) if (folder / PLAN).is_file()), None)
 
 
+_ITEM = TypeAdapter(Draft)
+
+
 def read_items(dataset: Path) -> Iterator[Draft]:
     """Read the items of a dataset folder.
 
@@ -212,10 +213,10 @@ def read_items(dataset: Path) -> Iterator[Draft]:
     """
     path = dataset / ITEMS
     for line, row in json_lines(path):
-        ids = [row.get(name) for name in ("id", "kind", "document")]
-        if not all(isinstance(each, str) for each in ids) or not isinstance(row.get("row"), dict):
-            raise DataError(f"{path}:{line}: expected an object with id, kind, document and row")
-        yield Draft(id=row["id"], kind=row["kind"], document=row["document"], row=row["row"])
+        try:
+            yield _ITEM.validate_python(row)
+        except ValidationError:
+            raise DataError(f"{path}:{line}: expected an object with id, kind, document and row") from None
 
 
 def dataset_rows(dataset: Path) -> dict[str, int]:
@@ -239,12 +240,17 @@ def write_json(path: Path, value: Any) -> None:
 def to_json(value: Any) -> Any:
     """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return to_json(value._asdict())
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    elif isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {key: to_json(each) for key, each in value.items()}
     return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return counts, the largest first; equal ones by name."""
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 # --- creating one ---------------------------------------------------------------------------------
@@ -284,19 +290,7 @@ def begin(
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
-    given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
-    # as JSON preserves them: tuples become lists
-    values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    plan = BuildPlan(
-        builder=pipeline.name,
-        source=documents.name,
-        sha256=digest(documents),
-        documents=0,
-        samples=samples,
-        parts=[],
-        refused={},
-        **values,
-    )
+    plan = _planned(pipeline, options, documents, models, samples)
     if not (path / PLAN).is_file():
         check_free(path, DOCUMENTS, *pipeline.files().values(), what="not a build folder")
         # report invalid documents before anything is created
@@ -316,6 +310,17 @@ def begin(
         if not existed and not (path / PLAN).is_file():
             shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def _planned(
+    pipeline: Pipeline, options: Mapping[str, Any], documents: Path, models: Mapping[str, Any], samples: int
+) -> BuildPlan:
+    """Return the plan of a build whose documents are not counted yet."""
+    given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
+    # as JSON preserves them: tuples become lists
+    values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
+    counted: dict[str, Any] = {"documents": 0, "samples": samples, "parts": [], "refused": {}}
+    return BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values, **counted)
 
 
 def check_free(path: Path, *leftovers: str, what: str) -> None:
@@ -341,10 +346,15 @@ def _create(
         shutil.rmtree(folder, ignore_errors=True)
     for name in pipeline.files().values():
         (path / name).unlink(missing_ok=True)
+    for option, name in pipeline.files().items():
+        if file := options.get(option):
+            try:
+                shutil.copyfile(Path(str(file)).expanduser(), path / name)
+            except OSError as error:
+                raise DataError(f"{path / name}: {error.strerror or error}") from None
     faults = Counter(fault and fault.reason for fault in map(pipeline.refuse, pipeline.documents(documents)))
     parts = -(-faults.total() // part_size) + bool(plan.samples)
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
-    _copy_files(pipeline, options, path)
     refused = {reason: number for reason, number in faults.items() if reason}
     created = plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused})
     write_json(path / PLAN, created.model_dump())
@@ -364,8 +374,8 @@ def _restore_documents(folder: Folder, documents: Path) -> None:
 def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples: int = 0) -> list[int]:
     """Write each document to the file of its part (`00000.jsonl` and so on), sorted by `place`.
 
-    The parts are equal ranges of hashes, which do not depend on the order in which documents are listed. Holds a few
-    million characters and one part at a time in memory; `folder` appears only when it is complete.
+    The parts are equal ranges of hashes, which do not depend on the order in which documents are listed. One part at a
+    time is held in memory; `folder` appears only when it is complete.
 
     Args:
         pipeline: The pipeline that reads the documents.
@@ -383,24 +393,19 @@ def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples
     """
     sampled = _sample(pipeline, documents, samples) if samples else frozenset()
     with atomic_folder(folder) as partial:
-        files = [partial / f"{part:05}.jsonl" for part in range(parts)]
+        files = [partial / f"{number:05}.jsonl" for number in range(parts)]
         ranges = files[1:] if samples else files
-        for file in files:
-            file.touch()
-        waiting: dict[Path, list[Document]] = defaultdict(list)
-        size = 0
+        for part in files:
+            part.touch()
         for document in pipeline.documents(documents):
             of_range = ranges[int(place(document.id)[: _BITS // 4], 16) * len(ranges) >> _BITS]
-            waiting[files[0] if document.id in sampled else of_range].append(document)
-            size += len(document.text)
-            if size > _BUFFERED:
-                _append(waiting)
-                size = 0
-        _append(waiting)
+            # opened for each document, as there may be more parts than files that can be open
+            with (files[0] if document.id in sampled else of_range).open("a", encoding="utf-8", newline="\n") as file:
+                file.write(_line(document))
         numbers = []
-        for file in files:
-            ordered = in_order(read_documents(file))
-            write_documents(file, ordered)
+        for part in files:
+            ordered = in_order(read_documents(part))
+            write_documents(part, ordered)
             numbers.append(len(ordered))
     return numbers
 
@@ -411,38 +416,18 @@ def _sample(pipeline: Pipeline, documents: Path, samples: int) -> frozenset[str]
     for document in pipeline.documents(documents):
         if pipeline.refuse(document) is None:
             group = groups[pipeline.sampled_as(document)]
-            group.append((place(document.id), document.id))
-            if len(group) > 1000 + samples:
-                group[:] = nsmallest(samples, group)
-    return frozenset(id for group in groups.values() for _, id in nsmallest(samples, group))
+            group[:] = nsmallest(samples, [*group, (place(document.id), document.id)])
+    return frozenset(id for group in groups.values() for _, id in group)
 
 
-def _append(waiting: dict[Path, list[Document]]) -> None:
-    """Append the documents that wait to their files, and forget them."""
-    for path, documents in waiting.items():
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            # JSON escapes keep any text on one line, lone surrogates included
-            file.writelines(json.dumps(document.as_row()) + "\n" for document in documents)
-    waiting.clear()
+def _line(document: Document) -> str:
+    # JSON escapes keep any text on one line, lone surrogates included
+    return json.dumps(document.as_row()) + "\n"
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> None:
     """Write documents to a JSON Lines file."""
-    atomic_write_text(path, "".join(json.dumps(document.as_row()) + "\n" for document in documents))
-
-
-def _copy_files(pipeline: Pipeline, options: Mapping[str, Any], folder: Path) -> None:
-    """Copy the files that options name into the folder of a build.
-
-    Raises:
-        DataError: A file cannot be read or written.
-    """
-    for option, name in pipeline.files().items():
-        if file := options.get(option):
-            try:
-                shutil.copyfile(Path(str(file)).expanduser(), folder / name)
-            except OSError as error:
-                raise DataError(f"{folder / name}: {error.strerror or error}") from None
+    atomic_write_text(path, "".join(map(_line, documents)))
 
 
 def digest(path: Path) -> str:
@@ -459,32 +444,26 @@ def digest(path: Path) -> str:
 
 
 @contextmanager
-def guard(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of a folder, which keeps a command from being started twice on it.
+def guard(path: Path, name: str = LOCK, *, wait: bool = False) -> Iterator[None]:
+    """Hold a lock in a folder, which keeps two processes from working on the same.
 
     Args:
         path: The folder.
+        name: The name of the lock; the default is that of the whole folder.
         wait: Wait for another process that holds it.
 
     Raises:
         DataError: Another process holds it, or the folder cannot be written.
     """
+    lock = path / name
     try:
-        with _lock_file(path / LOCK, wait=wait):
+        path.mkdir(parents=True, exist_ok=True)
+        # waiting for the lock of a file that cannot be written would never end
+        lock.open("a").close()
+    except OSError as error:
+        raise DataError(f"{path}: is not writable ({error.strerror or error}); choose another folder") from None
+    try:
+        with FileLock(lock, timeout=-1 if wait else 0):
             yield
     except Timeout:
         raise DataError(f"{path}: another process is working on it") from None
-
-
-def _lock_file(path: Path, *, wait: bool) -> FileLock:
-    """Return a lock that only one process can hold; others wait for it or raise `Timeout`.
-
-    Raises:
-        DataError: The file cannot be written; waiting for its lock would never end.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("a").close()
-    except OSError as error:
-        raise DataError(f"{path.parent}: is not writable ({error.strerror or error}); choose another folder") from None
-    return FileLock(path, timeout=-1 if wait else 0)

@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from inspect_ai import Task
@@ -60,62 +60,7 @@ _PLAN = "optimize.json"
 
 Texts = Mapping[str, str]
 """Prompts by name."""
-
-
-class PromptTrial(NamedTuple):
-    """A set of prompts, and the pass rates of drafts of validation documents."""
-
-    name: str
-    texts: Texts
-    rates: Mapping[str, drafting.Rate]
-
-    @property
-    def overall(self) -> float:
-        """The share of drafts that passed every check; 0 if there were no drafts."""
-        return self.rates[drafting.OVERALL].share.value if drafting.OVERALL in self.rates else 0.0
-
-
-@dataclass(frozen=True)
-class Round:
-    """One round of optimization.
-
-    Attributes:
-        number: Number of the round; 0 for the initial prompts.
-        trials: The candidates that were evaluated.
-        rejects: The number of faults of training drafts under the prompts of the previous round.
-        ended: Why the optimization ended after this round; empty if it did not.
-        problems: Why replies of the optimizer were not used, by candidate and prompt. A candidate without a usable
-            reply is not evaluated.
-    """
-
-    number: int
-    trials: Sequence[PromptTrial] = ()
-    rejects: int = 0
-    ended: str = ""
-    problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    @property
-    def best(self) -> PromptTrial | None:
-        """The best of the candidates, the first of equal ones; None if none was evaluated."""
-        return max(self.trials, key=lambda trial: trial.overall, default=None)
-
-    def describe(self) -> str:
-        """Describe the round on one line."""
-        parts = [f"round {self.number}", *(f"{trial.name} {trial.overall:.1%}" for trial in self.trials)]
-        for name, problems in self.problems.items():
-            parts += [f"{name} has no {prompt} prompt: {problem}" for prompt, problem in problems.items()]
-        return "; ".join([*parts, *([self.ended] if self.ended else [])])
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the round as JSON values, without the prompts."""
-        return {
-            "round": self.number,
-            "chosen": self.best.name if self.best else None,
-            "ended": self.ended,
-            "rejects": self.rejects,
-            "tried": [{"name": trial.name, "validation": to_json(trial.rates)} for trial in self.trials],
-            "problems": to_json(self.problems),
-        }
+Rates = Mapping[str, drafting.Rate]
 
 
 def optimize_prompts(
@@ -163,9 +108,8 @@ def optimize_prompts(
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = output.resolve()
     if not (folder / _PLAN).is_file():
-        check_free(
-            folder, f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds", what="contains no optimization"
-        )
+        files = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
+        check_free(folder, *files, what="contains no optimization")
     plan = {
         "settings": pipeline.settings,
         # the settings record the contents of files
@@ -177,19 +121,35 @@ def optimize_prompts(
         "candidates": candidates,
     }
     with guard(folder):
-        _begin(folder, pipeline, plan, documents)
+        _begin(folder, pipeline, json.loads(json.dumps(plan)), documents)
         if not (folder / "rounds.json").is_file():
             models.reach()
         # a prompt file with all prompts takes the place of the user's
         given = {key: value for key, value in options.items() if key != "prompts"}
         optimization = Optimization(folder, pipeline, given, models)
-        for each in optimization.run(rounds, candidates):
-            optimization.rounds.append(each)
-            write_json(folder / "rounds" / f"{each.number}.json", each.as_json())
-            report(each.describe())
-        _write_prompts(optimization.prompts, pipeline, optimization.best.texts)
+        for record in optimization.run(rounds, candidates):
+            optimization.rounds.append(record)
+            write_json(folder / "rounds" / f"{record['round']}.json", record)
+            report(_describe(record))
+        _write_prompts(optimization.prompts, pipeline, optimization.texts[optimization.best])
         write_json(folder / "rounds.json", optimization.as_json())
         return optimization
+
+
+def _describe(record: Mapping[str, Any]) -> str:
+    """Describe a round on one line."""
+    trials = [f"{trial['name']} {_overall(trial['validation']):.1%}" for trial in record["tried"]]
+    problems = [
+        f"{name} has no {prompt} prompt: {problem}"
+        for name, problems in record["problems"].items()
+        for prompt, problem in problems.items()
+    ]
+    return "; ".join(filter(None, [f"round {record['round']}", *trials, *problems, record["ended"]]))
+
+
+def _overall(rates: Rates) -> float:
+    """Return the share of drafts that passed every check; 0 if there were no drafts."""
+    return rates[drafting.OVERALL].share.value if drafting.OVERALL in rates else 0.0
 
 
 def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path) -> None:
@@ -198,7 +158,6 @@ def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents:
     Raises:
         DataError: The folder contains an optimization with other settings.
     """
-    plan = json.loads(json.dumps(plan))
     if (folder / _PLAN).is_file():
         earlier = read_json_object(folder / _PLAN)
         # more rounds continue from the earlier ones; with more candidates, earlier rounds could end differently
@@ -221,26 +180,33 @@ def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents:
 
 @dataclass
 class Optimization:
-    """An optimization in its folder.
+    """An optimization in its folder. Sets of prompts have names, such as `round-0` for the initial prompts.
 
     Attributes:
         folder: The folder.
         pipeline: The pipeline with the prompts to start from.
         options: The other options of the pipeline.
         models: The models.
-        rounds: The rounds that are finished.
+        rounds: The records of the finished rounds: the number (`round`), the name of the best candidate (`chosen`) or
+            None, why the optimization `ended` after it, the number of faults of training drafts under the prompts of
+            the previous round (`rejects`), the rates of each candidate (`tried`), and why replies of the optimizer were
+            not used, by candidate and prompt (`problems`).
+        texts: The sets of prompts that were evaluated.
+        rates: Their pass rates on the validation documents.
     """
 
     folder: Path
     pipeline: Pipeline
     options: Mapping[str, Any]
     models: RunModels
-    rounds: list[Round] = field(default_factory=list)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    texts: dict[str, Texts] = field(default_factory=dict)
+    rates: dict[str, Rates] = field(default_factory=dict)
 
     @property
-    def best(self) -> PromptTrial:
+    def best(self) -> str:
         """The prompts with the highest validation rate; the earliest ones if several are equal."""
-        return max((each.best for each in self.rounds if each.best), key=lambda trial: trial.overall)
+        return max(self.rates, key=self._overall)
 
     @property
     def prompts(self) -> Path:
@@ -249,22 +215,24 @@ class Optimization:
 
     def as_json(self) -> dict[str, Any]:
         """Return the rounds as JSON values."""
-        return {"best": self.best.name, "rounds": [each.as_json() for each in self.rounds]}
+        return {"best": self.best, "rounds": to_json(self.rounds)}
 
-    def run(self, rounds: int, candidates: int) -> Iterator[Round]:
-        """Yield the rounds; round 0 evaluates the initial prompts."""
-        current = self._evaluate("round-0", self.pipeline.texts)
-        yield Round(0, [current])
+    def run(self, rounds: int, candidates: int) -> Iterator[dict[str, Any]]:
+        """Yield the records of the rounds; round 0 evaluates the initial prompts."""
+        current = "round-0"
+        self._evaluate(current, self.pipeline.texts)
+        yield self._record(0, [current])
         for number in range(1, rounds + 1):
             rejects, faults = self._rejects(number, current)
             if not faults:
                 ended = "no draft of the training documents was rejected for a prompt"
-                yield Round(number, rejects=rejects, ended=ended)
+                yield self._record(number, rejects=rejects, ended=ended)
                 return
-            texts, problems = self._rewrite(number, current.texts, faults, candidates)
-            trials = [self._evaluate(name, candidate) for name, candidate in texts.items()]
-            best = max(trials, key=lambda trial: trial.overall, default=None)
-            if best is None and current.name == "round-0":
+            rewrites, problems = self._rewrite(number, self.texts[current], faults, candidates)
+            for name, texts in rewrites.items():
+                self._evaluate(name, texts)
+            best = max(rewrites, key=self._overall, default=None)
+            if best is None and current == "round-0":
                 counts = Counter(problem for own in problems.values() for problem in own.values())
                 reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
                 raise DataError(
@@ -273,24 +241,38 @@ class Optimization:
                     "optimizer (--model-role optimizer=…) and another folder"
                 )
             ended = "that was the last round" if number == rounds else ""
-            if best is None or best.overall < current.overall:
+            if best is None or self._overall(best) < self._overall(current):
                 ended = "the validation rate fell" if best else UNREAD
-            yield Round(number, trials, rejects, ended, problems)
+            yield self._record(number, list(rewrites), ended=ended, rejects=rejects, problems=problems)
             if ended or best is None:
                 return
             current = best
 
-    def _evaluate(self, name: str, texts: Texts) -> PromptTrial:
+    def _record(self, number: int, tried: Sequence[str] = (), **facts: Any) -> dict[str, Any]:
+        return {
+            "round": number,
+            "chosen": max(tried, key=self._overall, default=None),
+            "ended": "",
+            "rejects": 0,
+            "tried": [{"name": name, "validation": self.rates[name]} for name in tried],
+            "problems": {},
+            **facts,
+        }
+
+    def _overall(self, name: str) -> float:
+        return _overall(self.rates[name])
+
+    def _evaluate(self, name: str, texts: Texts) -> None:
         """Evaluate prompts on the validation documents."""
         counts = drafting.PassCounts()
         for outcome in self._draft(name, texts, VALIDATION):
             drafting.add_counts(counts, outcome.counts())
-        return PromptTrial(name, dict(texts), drafting.pass_rates(self.pipeline.checks, counts))
+        self.texts[name], self.rates[name] = texts, drafting.pass_rates(self.pipeline.checks, counts)
 
-    def _rejects(self, number: int, current: PromptTrial) -> tuple[int, dict[str, list[Fault]]]:
+    def _rejects(self, number: int, current: str) -> tuple[int, dict[str, list[Fault]]]:
         """Draft the training documents, and write the faults; return their number, and those of each prompt."""
         faults, lines = defaultdict[str, list[Fault]](list), []
-        for outcome in self._draft(f"{current.name}-train", current.texts, TRAIN):
+        for outcome in self._draft(f"{current}-train", self.texts[current], TRAIN):
             for each in outcome.drafts:
                 for fault in each.faults:
                     prompt = self.pipeline.blamed(fault, each)
@@ -331,15 +313,10 @@ class Optimization:
             if prompt in faults
         }
         samples = [
-            Sample(
-                id=id,
-                input=self._question(candidate, texts[prompt], faults[prompt]),
-                metadata={"draw": candidate - 1},
-            )
-            for id, (candidate, prompt) in wanted.items()
+            Sample(id=id, input=self._question(n, texts[prompt], faults[prompt]), metadata={"draw": n - 1})
+            for id, (n, prompt) in wanted.items()
         ]
-        config = GenerateConfig(max_tokens=_MAX_TOKENS)
-        dataset = MemoryDataset(samples, name="optimize")
+        dataset, config = MemoryDataset(samples, name="optimize"), GenerateConfig(max_tokens=_MAX_TOKENS)
         task = Task(dataset=dataset, solver=rewrite_prompt(), name="optimize", config=config)
         log = self._run(task, self._log_folder(number))
         replies = {

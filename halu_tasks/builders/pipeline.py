@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -17,11 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
-from halu_tasks.builders.documents import Document, read_documents, refusal
+from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.options import OptionSpec, option_specs
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
+from halu_tasks.text.folding import language_of
 
 Row = dict[str, Any]
 
@@ -30,6 +32,12 @@ GENERATOR, VERIFIER = "generator", "verifier"
 
 MAX_TOKENS = 4096
 """Default maximum length of a reply in tokens."""
+
+_LETTER = re.compile(r"[^\W\d_]")
+_END = re.compile(r"[.!?。！？؟…।]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURE = 200
+"""Minimum number of letters for the language of a text to be detected reliably."""
 
 
 class Fault(NamedTuple):
@@ -260,9 +268,18 @@ class Pipeline(ABC):
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can."""
-        language = self.language if self.check_language else None
-        reason = refusal(document, language, self.max_chars, self.shortest)
-        return Fault("document", *reason) if reason else None
+        text, letters = document.text, len(_LETTER.findall(document.text))
+        reason = detail = ""
+        if len(text) > self.max_chars:
+            reason = "too long"
+            detail = f"{len(text)} characters, more than max_chars={self.max_chars}; split it or raise the limit"
+        elif _SURROGATE.search(text):
+            reason, detail = "invalid characters", "a lone surrogate"
+        elif letters < self.shortest or not _END.search(text):
+            reason, detail = "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
+        elif self.check_language and letters >= _SURE and (detected := language_of(text)) != self.language:
+            reason, detail = "another language", f"looks like {detected!r}, expected {self.language!r}"
+        return Fault("document", reason, detail) if reason else None
 
     def sampled_as(self, document: Document) -> str:
         """Return the group of a document of which the gate samples some; one group by default."""
@@ -352,22 +369,21 @@ def prompt_texts(
     """
     packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
     given = read_prompts(Path(file).expanduser()) if file else {}
-    entries = {**packaged, **given}
     allowed = tuple(f"{pipeline}_{name}_" for name in (*names, *known))
     if unknown := sorted(name for name in given if not name.startswith(allowed)):
         valid = ", ".join(f"{pipeline}_{name}_{language}" for name in names)
         raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")
     texts, missing = {}, []
     for name in names:
-        usual = f"{pipeline}_{name}_{language}"
-        other = f"{pipeline}_{name}_{variant}_{language}" if variant else usual
-        entry = other if other in given or (other in packaged and usual not in given) else usual
-        if "user" not in entries.get(entry, {}):
-            missing.append(entry)
-            continue
-        texts[name] = entries[entry]["user"]
-        # the placeholders the pipeline fills are those of the package's prompt in this language, or else in any
         stem = f"{pipeline}_{name}_"
+        wordings = [*([f"{stem}{variant}_{language}"] if variant else []), f"{stem}{language}"]
+        sources = [(source, entry) for source in (given, packaged) for entry in wordings if entry in source]
+        source, entry = sources[0] if sources else (packaged, "")
+        if "user" not in source.get(entry, {}):
+            missing.append(wordings[-1])
+            continue
+        texts[name] = source[entry]["user"]
+        # the placeholders the pipeline fills are those of the package's prompt in this language, or else in any
         reference = packaged.get(entry) or next(packaged[key] for key in sorted(packaged) if key.startswith(stem))
         expected, actual = (set(PLACEHOLDER.findall(text)) for text in (reference["user"], texts[name]))
         if wrong := sorted(expected ^ actual):
@@ -376,7 +392,7 @@ def prompt_texts(
             raise UsageError(f"prompts {file}: {entry} {problem} {{{wrong[0]}}}; expected {listed}")
     if missing:
         stem = f"{pipeline}_{names[0]}_"
-        choices = sorted({name.removeprefix(stem) for name in entries if name.startswith(stem)})
+        choices = sorted({name.removeprefix(stem) for name in {**packaged, **given} if name.startswith(stem)})
         raise UsageError(
             f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or provide a prompt file with "
             f"{', '.join(missing)}"

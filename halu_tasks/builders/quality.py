@@ -15,16 +15,15 @@ import math
 import re
 import unicodedata
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
-from scipy.special import chdtrc
 
 from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
@@ -40,8 +39,6 @@ from halu_tasks.text.folding import fold
 
 PAIRS = 5_000
 """Maximum number of pairs in a sample; shares and areas over this many have a standard error below 0.01."""
-CHARACTERS = 10_000_000
-"""Maximum number of characters in a sample, to limit time and memory if texts are long."""
 
 TRUE, HALLUCINATED = "true", "hallucinated"
 LIMITS = (0.4, 0.6)
@@ -124,19 +121,16 @@ def leaks(pairs: Sequence[TextPair], seed: int = 0) -> dict[str, Separation]:
         values = [(float(feature(pair.hallucinated)), float(feature(pair.true))) for pair in pairs]
         separations[name] = separation(clusters, values)
     for part in sorted({name for pair in pairs for name in pair.context}):
-        contexts = [pair.context.get(part, "") for pair in pairs]
-        values = [
-            (_shared(pair.hallucinated, context), _shared(pair.true, context))
-            for pair, context in zip(pairs, contexts, strict=True)
-        ]
+        contexts = [(pair, set(words(pair.context.get(part, "")))) for pair in pairs]
+        values = [(_shared(pair.hallucinated, known), _shared(pair.true, known)) for pair, known in contexts]
         separations[f"words shared with the {part}"] = separation(clusters, values)
     return {**separations, BY_CLASSIFIER: _classify(pairs, seed)}
 
 
-def _shared(text: str, context: str) -> float:
-    """Return the share of a text's words that a part of the context contains."""
-    in_text, in_context = words(text), set(words(context))
-    return sum(word in in_context for word in in_text) / len(in_text) if in_text else 0.0
+def _shared(text: str, known: Set[str]) -> float:
+    """Return the share of a text's words that are known."""
+    in_text = words(text)
+    return sum(word in known for word in in_text) / len(in_text) if in_text else 0.0
 
 
 def separation(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> Separation:
@@ -198,18 +192,15 @@ def _classify(pairs: Sequence[TextPair], seed: int) -> Separation:
     a classifier of the other folds. The intervals hold for these documents and this training; they do not include the
     variation from other training texts.
     """
-    documents = sorted(
-        {pair.cluster for pair in pairs}, key=lambda id: (stable_number(seed, id, surrogates="replace"), id)
-    )
+    clusters = [pair.cluster for pair in pairs]
+    documents = sorted(set(clusters), key=lambda id: (stable_number(seed, id, surrogates="replace"), id))
     if len(documents) < FEWEST_DOCUMENTS:
         return Separation(TOO_FEW)
-    clusters = [pair.cluster for pair in pairs]
     fold_of = {id: place % _FOLDS for place, id in enumerate(documents)}
     folds = np.repeat([fold_of[id] for id in clusters], 2)
-    texts = [text for pair in pairs for text in (pair.hallucinated, pair.true)]
     hallucinated = np.tile([1, 0], len(pairs))
     try:
-        features, names = _features(texts)
+        features, names = _features([text for pair in pairs for text in (pair.hallucinated, pair.true)])
     except ValueError:  # no n-gram occurs in two texts
         return separation(clusters, [(0.5, 0.5)] * len(pairs))
     # imported here because it takes a second
@@ -251,58 +242,34 @@ def _telling(weights: npt.NDArray[np.float64], names: Sequence[str]) -> dict[str
 
 LABELS = ("halu_type", "correct_option", "label", "category", "final_label", "error_type")
 """The label fields of the benchmarks' files."""
-_POSITIONS = {"correct_option": "ABCD"}
-"""Fields with the position of the right answer, and all positions, which should be equally frequent."""
 _TRUTHS = {"label": {"FACTUAL", "True"}}
 """Fields that say whether a text is true, and their values for a true text."""
-_SURE = 0.01
 
 
-@dataclass(frozen=True)
-class Distribution:
-    """How items are distributed over the values of a label.
+def distribution(counts: Mapping[str, int], field: str = "") -> dict[str, Any]:
+    """Describe how items are distributed over the values of a label.
 
-    Attributes:
+    Args:
         counts: The number of items by value.
-        evenness: The entropy divided by the maximum for this number of values, 1 if all are equally frequent; None if
-            there are fewer than two.
-        largest: The share of the most frequent value, which is the accuracy of always giving the same reply; None if
-            there are no items.
-        verdict: The verdict, if the label says which answer is right.
-        p: The p-value of the test that all positions of the right answer are equally frequent; None for other labels,
-            and if there are too few items for the test.
+        field: The field that holds the label.
+
+    Returns:
+        The `counts`. `evenness`: the entropy divided by the maximum for this number of values, 1 if all are equally
+        frequent; None if there are fewer than two. `largest`: the share of the most frequent value, which is the
+        accuracy of always giving the same reply; None if there are no items. `verdict`: the verdict, if the label says
+        which texts are true.
     """
-
-    counts: Mapping[str, int]
-    evenness: float | None = None
-    largest: float | None = None
-    verdict: str | None = None
-    p: float | None = None
-
-
-def distribution(counts: Mapping[str, int], field: str = "") -> Distribution:
-    """Describe the distribution of counts of a label field, with a verdict if it says which answer is right."""
     total = sum(counts.values())
     shares = [count / total for count in counts.values() if count]
     entropy = -math.fsum(share * math.log(share) for share in shares)
-    described = Distribution(
-        counts=dict(sorted(counts.items())),
-        evenness=round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
-        largest=round(max(shares), 4) if shares else None,
-    )
-    if field in _TRUTHS:
-        share = sum(counts.get(label, 0) for label in _TRUTHS[field]) / total
-        return replace(described, verdict=NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK)
-    if field not in _POSITIONS:
-        return described
-    seen = [counts.get(place, 0) for place in _POSITIONS[field]]
-    if sum(seen) < 5 * len(seen):
-        # with fewer than five expected counts per cell the test is not valid
-        return replace(described, verdict=UNSURE)
-    expected = sum(seen) / len(seen)
-    # Pearson's chi-squared test that all positions are equally frequent
-    p = float(chdtrc(len(seen) - 1, math.fsum((number - expected) ** 2 / expected for number in seen)))
-    return replace(described, p=round(p, 4), verdict=LEAK if p < _SURE else NONE)
+    truths = _TRUTHS.get(field)
+    share = sum(counts.get(label, 0) for label in truths) / total if truths else None
+    return {
+        "counts": dict(sorted(counts.items())),
+        "evenness": round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
+        "largest": round(max(shares), 4) if shares else None,
+        "verdict": None if share is None else NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK,
+    }
 
 
 # --- duplicates -----------------------------------------------------------------------------------
@@ -427,8 +394,8 @@ class Quality:
         pairs: The number of pairs of texts.
         pairs_used: The number of those that were tested for leaks.
         leaks: How well each feature, and a classifier, separates hallucinated texts from true ones.
-        kinds: How items are distributed over kinds.
-        labels: How items are distributed over labels, by file and field.
+        kinds: The `distribution` of items over kinds.
+        labels: The `distribution` of items over labels, by file and field.
         duplicates: The number of items that duplicate an earlier one.
         near: The similarity in percent from which on they do.
     """
@@ -438,8 +405,8 @@ class Quality:
     pairs: int
     pairs_used: int
     leaks: Mapping[str, Separation]
-    kinds: Distribution
-    labels: Mapping[str, Mapping[str, Distribution]]
+    kinds: Mapping[str, Any]
+    labels: Mapping[str, Mapping[str, Mapping[str, Any]]]
     duplicates: int
     near: float
 
@@ -453,9 +420,9 @@ class Quality:
             yield "not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed"
         for file, fields in self.labels.items():
             for field, label in fields.items():
-                if label.verdict == LEAK:
-                    most = max(label.counts, key=label.counts.__getitem__)
-                    yield "balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}"
+                if label["verdict"] == LEAK:
+                    most = max(label["counts"], key=label["counts"].__getitem__)
+                    yield "balance", f"{field} in {file}: always {most} is right for {label['largest']:.1%}"
         if self.duplicates:
             how = "the same as" if self.near == 100 else "nearly the same as"
             yield "duplicates", f"{self.duplicates:,} of {self.items:,} items are {how} an earlier one"
@@ -475,16 +442,14 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         seed: Seed of the sample of pairs that are tested for leaks, and of the folds.
     """
     sample, pairs, duplicate_of, duplicates = list[tuple[int, str, TextPair]](), 0, duplicate_filter(near), 0
-    kinds: Counter[str] = Counter()
-    labels: dict[str, dict[str, Counter[str]]] = {}
-    documents: set[str] = set()
+    kinds, documents = Counter[str](), set[str]()
+    labels: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for item in items:
         kinds[item.kind] += 1
         documents.add(item.document)
         for file, row in pipeline.lines(item):
-            for name in LABELS:
-                if name in row:
-                    labels.setdefault(file, {}).setdefault(name, Counter())[str(row[name])] += 1
+            for name in row.keys() & set(LABELS):
+                labels[file][name][str(row[name])] += 1
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
             key = f"{item.id}/{place}"
@@ -492,7 +457,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
             pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)
-    tested = [pair for _, _, pair in smallest(sample)]
+    tested = [pair for _, _, pair in nsmallest(PAIRS, sample)]
     return Quality(
         items=kinds.total(),
         documents=len(documents),
@@ -501,24 +466,9 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         leaks=leaks(tested, seed),
         kinds=distribution(kinds),
         labels={
-            file: {name: distribution(fields[name], name) for name in sorted(fields)}
+            file: {name: distribution(counts, name) for name, counts in sorted(fields.items())}
             for file, fields in sorted(labels.items())
         },
         duplicates=duplicates,
         near=near,
     )
-
-
-def smallest(sample: Iterable[tuple[int, str, TextPair]]) -> list[tuple[int, str, TextPair]]:
-    """Return the pairs with the smallest hashes, whatever their order: as many as `PAIRS` and `CHARACTERS` allow.
-
-    Args:
-        sample: The pairs, each with a hash and a key that no other has.
-    """
-    kept, characters = list[tuple[int, str, TextPair]](), 0
-    for entry in nsmallest(PAIRS, sample):
-        characters += len(entry[2].true) + len(entry[2].hallucinated)
-        if kept and characters > CHARACTERS:
-            break
-        kept.append(entry)
-    return kept

@@ -145,7 +145,6 @@ def dataset(
         model_cost_config=model_cost_config,
         cache=cache,
         part_size=part_size,
-        partial=collecting.partial,
         gate_samples=gate_samples,
         gate_share=gate_share,
     )
@@ -250,14 +249,14 @@ def optimize(
         print_json(optimization.as_json(), indent=None)
         return
     print(_rates(optimization))
-    ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
+    ended = next((each["ended"] for each in optimization.rounds if each["ended"]), f"{rounds} rounds")
     prompts = optimization.prompts
-    print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
+    print(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    best = {each.number: each.best.rates for each in optimization.rounds if each.best}
+    best = {each["round"]: optimization.rates[each["chosen"]] for each in optimization.rounds if each["chosen"]}
     names = [name for name in best[0] if name != "kept"]
     return table(
         [
@@ -298,14 +297,18 @@ def biographies(
         wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
     """
-    from halu_tasks.builders.biographies import WIKIDATA, WIKIPEDIA, PeopleSample, fetch_biographies
+    from halu_tasks.builders.biographies import WIKIDATA, WIKIPEDIA, fetch_biographies
 
-    languages = tuple(language or ("en", "ar", "tr"))
     fetched = fetch_biographies(
-        PeopleSample(number=number, languages=languages, profession=profession, country=country, born=born, seed=seed),
         output,
         contact,
         progress,
+        number=number,
+        languages=language or ("en", "ar", "tr"),
+        profession=profession,
+        country=country,
+        born=born,
+        seed=seed,
         rate=rate,
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
@@ -370,20 +373,20 @@ def import_items(
 
     Args:
         folder: the folder that the items were exported from
-        annotations: doccano's export, one file for each annotator, or the zip archive of all
+        annotations: the files of doccano's export, one for each annotator
         rule: an item's label is that of more than half, or one that two annotators give and no other as often
         least: minimum number of labels of an item
         output: a new folder for the items that are kept
         json: print one JSON object instead of YAML
     """
     from halu_tasks.builders.annotation import import_labels
-    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.folder import Folder, to_json
 
-    report = import_labels(Folder(folder), annotations, rule, least, output)
-    print_record(report.as_json(), as_json=json)
+    report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(to_json(report), as_json=json)
     if not json:
         print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
-    problems = [f"annotator {each.name}: {each.problem}" for each in report.annotators if each.problem]
+    problems = [f"annotator {each.name}: {each.problem}" for each in annotators if each.problem]
     for problem in problems:
         warn(problem)
     return EXIT_PARTIAL if problems else 0

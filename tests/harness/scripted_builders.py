@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 _FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
@@ -29,14 +33,41 @@ def document(number: int, more: str = "") -> dict[str, Any]:
     }
 
 
+def write_documents(folder: Path, number: int) -> Path:
+    path = folder / "documents.jsonl"
+    path.write_text("".join(json.dumps(document(n)) + "\n" for n in range(number)), encoding="utf-8")
+    return path
+
+
+def start_build(documents: Path, url: str, out: Path, *arguments: Any, **how: Any) -> subprocess.Popen[str]:
+    """Start a build in a process of its own; what Inspect keeps elsewhere is in the folder of the documents."""
+    command = [
+        sys.executable, "-m", "halu_tasks", "build", "haluagent", documents, "-o", out, "--model", "openai/gpt-4o",
+        "--model-base-url", url, "-M", "responses_api=false", "-T", "language=en", "-T", "types=EntErr",
+        "--display", "none", "--json", *arguments,
+    ]  # fmt: skip
+    kept = {
+        "OPENAI_API_KEY": "none",
+        "XDG_DATA_HOME": str(documents.parent / "data"),
+        "INSPECT_CACHE_DIR": str(documents.parent / f"replies-{out.name}"),
+    }
+    return subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=sys.prefix,
+        env={**os.environ, **kept}, **how,
+    )  # fmt: skip
+
+
 class HaluModel:
-    """Replies by what it is asked; `cases` are ways to break the format by the name in the document."""
+    """Replies by what it is asked, which `asked` keeps; `cases` are ways to break the format by the name in the
+    document."""
 
     def __init__(self, cases: Mapping[str, str] | None = None) -> None:
         self.cases = dict(cases or {})
+        self.asked: list[str] = []
 
     def __call__(self, request: dict[str, Any]) -> Any:
         asked = str(request["messages"][-1]["content"])
+        self.asked.append(asked)
         fenced = [text for _, text in _FENCED.findall(asked)]
         found = NAME.search(" ".join(fenced))
         name = found[0] if found else ""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import shutil
 import subprocess
-import sys
 import threading
 import zipfile
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_builders import HaluModel, document
+from scripted_builders import HaluModel, document, start_build, write_documents
 from test_build import files_of
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -29,16 +27,6 @@ def build(run_build: Any) -> Any:
         return run_build("haluagent", [document(n) for n in range(NUMBER)], model, *OWN, *arguments, **how)
 
     return run
-
-
-class Asked(HaluModel):
-    """Counts what it is asked."""
-
-    count = 0
-
-    def __call__(self, request: dict[str, Any]) -> Any:
-        self.count += 1
-        return super().__call__(request)
 
 
 def log_of(folder: Path, part: int) -> Path:
@@ -118,9 +106,9 @@ def test_the_same_command_restores_the_documents_and_asks_nothing(build: Any) ->
     begun = {path.name: path.read_bytes() for path in (folder / "documents").iterdir()}
     for damage in DOCUMENTS:
         damage(folder)
-        model = Asked()
+        model = HaluModel()
         told, _ = build(model)
-        assert told["documents"] == NUMBER and model.count == 0
+        assert told["documents"] == NUMBER and not model.asked
         assert {path.name: path.read_bytes() for path in (folder / "documents").iterdir()} == begun
         assert files_of(folder) == made
 
@@ -145,26 +133,13 @@ def test_a_plan_that_is_damaged_is_one_line(build: Any, here: Cli) -> None:
 
 
 @pytest.fixture
-def process(tmp_path: Path, serve: Any) -> Any:
+def process(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     """`process(server, out)` starts a build in a process of its own."""
-    source = tmp_path / "documents.jsonl"
-    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(NUMBER)), encoding="utf-8")
+    source = write_documents(tmp_path, NUMBER)
 
     def start(server: Any, out: str, **how: Any) -> subprocess.Popen[str]:
-        command = [
-            sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out, "--model",
-            "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false", *OWN, "--display", "none",
-            "--json", "--max-connections", "2",
-        ]  # fmt: skip
-        own = {
-            "OPENAI_API_KEY": "none",
-            "XDG_DATA_HOME": str(tmp_path / "data"),
-            "INSPECT_CACHE_DIR": str(tmp_path / "r"),
-        }
-        return subprocess.Popen(
-            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=sys.prefix,
-            env={**os.environ, **own}, **how,
-        )  # fmt: skip
+        own = ("--part-size", "4", "--max-connections", "2")
+        return start_build(source, server.url, tmp_path / out, *own, **how)
 
     return start
 
@@ -173,7 +148,7 @@ def process(tmp_path: Path, serve: Any) -> Any:
 def test_a_build_is_not_started_twice(serve: Any, process: Any, tmp_path: Path) -> None:
     working, go_on = threading.Event(), threading.Event()
 
-    class Held(Asked):
+    class Held(HaluModel):
         """Holds the first call back until the second process has ended."""
 
         def __call__(self, request: dict[str, Any]) -> Any:
@@ -193,7 +168,7 @@ def test_a_build_is_not_started_twice(serve: Any, process: Any, tmp_path: Path) 
     go_on.set()
     out, error = first.communicate(timeout=120)
     assert first.returncode == 0, error
-    assert json.loads(out)["documents"] == NUMBER and model.count == NUMBER * 6
+    assert json.loads(out)["documents"] == NUMBER and len(model.asked) == NUMBER * 6
 
 
 @pytest.mark.slow

@@ -3,70 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_builders import HaluModel, document
+from scripted_builders import HaluModel, start_build, write_documents
 from test_build import CASES, files_of
 
 DOCUMENTS = 24
 
 
-class Asked:
-    """A scripted model that tells how often it was asked."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, request: dict[str, Any]) -> Any:
-        self.count += 1
-        return HaluModel(CASES)(request)
-
-
 @pytest.fixture
-def start(
-    serve: Callable[..., Any], tmp_path: Path
-) -> Callable[..., tuple[Callable[..., subprocess.Popen[str]], Asked]]:
-    """`start(delay)` gives a way to start builds into a folder, in processes of their own, and what they ask."""
+def start(serve: Callable[..., Any], tmp_path: Path) -> Callable[..., tuple[Callable[..., Any], HaluModel]]:
+    """`start(delay)` gives a way to start builds into a folder, in processes of their own, and the model they ask."""
 
-    def prepared(delay: float) -> tuple[Callable[..., subprocess.Popen[str]], Asked]:
-        source = tmp_path / "documents.jsonl"
-        source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(DOCUMENTS)), encoding="utf-8")
-        asked = Asked()
-        server = serve(asked, delay)
+    def prepared(delay: float) -> tuple[Callable[..., subprocess.Popen[str]], HaluModel]:
+        source, model = write_documents(tmp_path, DOCUMENTS), HaluModel(CASES)
+        server = serve(model, delay)
 
         def process(out: str, tasks: int = 1, part_size: int = 8) -> subprocess.Popen[str]:
-            command = [
-                sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out,
-                "--model", "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false",
-                "-T", "language=en", "-T", "types=EntErr", "--part-size", part_size, "--display", "none", "--json",
-                "--max-connections", "4", "--executor-tasks", tasks,
-            ]  # fmt: skip
-            return subprocess.Popen(
-                list(map(str, command)),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=sys.prefix,
-                env={
-                    **os.environ,
-                    "OPENAI_API_KEY": "none",
-                    # Inspect keeps here what it was doing when it was killed
-                    "XDG_DATA_HOME": str(tmp_path / "data"),
-                    "INSPECT_CACHE_DIR": str(tmp_path / f"replies-{out}"),
-                },
-            )
+            own = ("--part-size", part_size, "--max-connections", 4, "--executor-tasks", tasks)
+            return start_build(source, server.url, tmp_path / out, *own)
 
-        return process, asked
+        return process, model
 
     return prepared
 
@@ -91,12 +56,13 @@ def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kills", "tasks"), [(2, 1), (20, 1), (4, 2)])
 def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: int) -> None:
-    process, asked = start(0.05)
+    process, model = start(0.05)
     began = time.monotonic()
     told = finished(process("whole"))
-    whole, seconds = asked.count, time.monotonic() - began
+    whole, seconds = len(model.asked), time.monotonic() - began
     moments = random.Random(kills)
-    asked.count, done, life = 0, 0, 0
+    done, life = 0, 0
+    model.asked.clear()
     while done < kills:
         run = process(f"killed-{life}", tasks)
         # anywhere in it, and in what is left of it
@@ -106,7 +72,8 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: 
         # it ended before: once more from the start
         finished(run)
         assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
-        life, asked.count = life + 1, 0
+        life += 1
+        model.asked.clear()
     again = finished(process(f"killed-{life}", tasks))
     assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
     different = {"cost", "folder", "files"}
@@ -114,27 +81,27 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: 
         k: v for k, v in told.items() if k not in different
     }
     # a document that is done is not asked about again; some are on their way when it is killed
-    assert asked.count <= whole + 12 * 6 * kills * tasks
+    assert len(model.asked) <= whole + 12 * 6 * kills * tasks
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_restarted_build_says_how_many_documents_are_kept(start: Any, stop: signal.Signals) -> None:
-    process, asked = start(0.05)
+    process, model = start(0.05)
     run = process("whole", part_size=DOCUMENTS)
-    while asked.count < 80:
+    while len(model.asked) < 80:
         time.sleep(0.02)
     run.send_signal(stop)
     _, told = run.communicate(timeout=900)
     assert "part 1 of 1 begins\n" in told
-    before = asked.count
+    before = len(model.asked)
     again = process("whole", part_size=DOCUMENTS)
     _, told = again.communicate(timeout=900)
     assert again.returncode == 0, told
     found = re.search(rf"part 1 of 1 begins again; (\d+) of its {DOCUMENTS} documents are finished and kept\n", told)
     kept = int(found[1]) if found else 0
     # a document takes six calls, but one is rejected after its first
-    assert 0 <= 6 * (DOCUMENTS - kept) - (asked.count - before) <= 5
+    assert 0 <= 6 * (DOCUMENTS - kept) - (len(model.asked) - before) <= 5
     # up to four were in progress; a killed process may not have written what it had just finished
     assert stop == signal.SIGKILL or kept >= 80 // 6 - 4
 

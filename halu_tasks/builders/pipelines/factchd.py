@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, Pipeline, Row, TextPair, option
@@ -66,21 +66,6 @@ _LONG = 8
 """Minimum number of letters for a shared word to count as cited rather than as a coincidence."""
 
 logger = logging.getLogger(__name__)
-
-
-class Claim(NamedTuple):
-    """A response to a query, and the label it is intended to have."""
-
-    document: Document
-    query: str
-    response: str
-    label: str
-
-    @property
-    def shown(self) -> dict[str, str]:
-        """The values of prompts about the claim."""
-        texts = {"knowledge": self.document.text, "query": self.query, "response": self.response}
-        return {name: fence(text) for name, text in texts.items()}
 
 
 @dataclass(frozen=True)
@@ -179,26 +164,20 @@ class FactCHDPipeline(Pipeline):
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each label, in the order in which the responses are written."""
-        pattern = subgraph_of(document).pattern
         first = LABELS[self.draw(document.id, "label") % 2]
         labels = (first, _OTHER[first])
         facts = {"knowledge": fence(document.text), "rule": self._rule(subgraph_of(document))}
         query, responses = await self._write(document, facts, labels, ask)
-        by_label = {}
-        for label in labels:
-            fault = Fault(FORMAT, responses[label].reason, f"label: {label}\nquery: {query}")
-            by_label[label] = Draft.of(document, f"{pattern}/{label}", label, checks=(FORMAT,), faults=(fault,))
-        claims = [
-            Claim(document, query, text, label) for label in labels if (text := responses[label].value) is not None
-        ]
-        if claims:
+        adherence: list[Fault] = []
+        if query:
             # the query is checked once, as both labels share it
             verdict = read_verdict(await ask(self.prompt("check_pattern", **facts, query=fence(query)), VERIFIER))
-            adherence = pattern_faults(query, subgraph_of(document))
+            adherence += pattern_faults(query, subgraph_of(document))
             adherence += objections(PATTERN, verdict, "does not follow its pattern", "")
-            drafts = await gather(*(self._draft(claim, adherence, ask) for claim in claims))
-            by_label |= {claim.label: draft for claim, draft in zip(claims, drafts, strict=True)}
-        return [_with_twin(by_label[label], by_label[_OTHER[label]]) for label in labels]
+        drafts = await gather(
+            *(self._draft(document, label, query, responses[label], adherence, ask) for label in labels)
+        )
+        return [_with_twin(*pair) for pair in (drafts, drafts[::-1])]
 
     def _rule(self, subgraph: Subgraph) -> str:
         """Return the rule that queries about a subgraph follow."""
@@ -232,36 +211,43 @@ class FactCHDPipeline(Pipeline):
         fault = unfit(*(reply.value or {}).values())
         return Answer(None, fault) if fault else reply
 
-    async def _draft(self, claim: Claim, adherence: Sequence[Fault], ask: Ask) -> Draft:
-        """Check one response and return its draft."""
-        document, label, subgraph = claim.document, claim.label, subgraph_of(claim.document)
-        faults = [*query_faults(claim.query, claim.response, subgraph), *adherence]
-        prompt = self.prompt("check_label", **claim.shown)
+    async def _draft(
+        self, document: Document, label: str, query: str, answer: Answer[str], adherence: Sequence[Fault], ask: Ask
+    ) -> Draft:
+        """Check the response with a label and return its draft."""
+        subgraph = subgraph_of(document)
+        kind, summary = f"{subgraph.pattern}/{label}", f"label: {label}\nquery: {query}"
+        if answer.value is None:
+            fault = Fault(FORMAT, answer.reason, summary)
+            return Draft.of(document, kind, label, checks=(FORMAT,), faults=(fault,))
+        response = answer.value
+        claim = {"query": fence(query), "response": fence(response)}
+        shown = {"knowledge": fence(document.text), **claim}
+        faults = [*query_faults(query, response, subgraph), *adherence]
+        prompt = self.prompt("check_label", **shown)
         faults += await self._vote(ask, prompt, CONSISTENCY, _CONFIRMS[label], f"verified as {_OTHER[label]}")
         demonstrations = self._demonstrations(document, label)
         if demonstrations:
-            shown = {name: text for name, text in claim.shown.items() if name != "knowledge"}
-            prompt = self.prompt("check_style", demonstrations=demonstrations, **shown)
+            prompt = self.prompt("check_style", demonstrations=demonstrations, **claim)
             faults += await self._vote(ask, prompt, STYLE, YES, "unlike the demonstrations")
-        reason, explanation = await self._explain(claim, ask)
+        reason, explanation = await self._explain(document, label, shown, ask)
         faults += explanation
         stated = document.fields.get("domain")
         domain = stated if isinstance(stated, str) and stated.strip() else self.domain
         row = {
             "label": label,
-            "query": claim.query,
-            "response": claim.response,
+            "query": query,
+            "response": response,
             "evidence": evidence_of(document),
             "reason": reason,
             **({"domain": domain} if domain else {}),
             "type": "text" if subgraph.pattern == VANILLA else "kg",
             "category": _CATEGORIES[subgraph.pattern],
         }
-        summary = f"label: {label}\nquery: {claim.query}\nresponse: {claim.response}"
-        faults = [each._replace(detail=f"{summary}\n{each.detail}".strip()) for each in faults]
+        details = f"{summary}\nresponse: {response}"
+        faults = [each._replace(detail=f"{details}\n{each.detail}".strip()) for each in faults]
         checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
-        kind, row = f"{subgraph.pattern}/{label}", {} if faults else row
-        return Draft.of(document, kind, label, checks=checks, faults=tuple(faults), row=row)
+        return Draft.of(document, kind, label, checks=checks, faults=tuple(faults), row={} if faults else row)
 
     async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
         """Return the fault of a check unless more than half of the verifier's votes are the wanted verdict.
@@ -281,22 +267,22 @@ class FactCHDPipeline(Pipeline):
         majority = 2 * cast.count(NO if wanted == YES else YES) > self.votes
         return (Fault(check, denied if majority else "no majority", f"verifier: {reasons}"),)
 
-    async def _explain(self, claim: Claim, ask: Ask) -> tuple[str, tuple[Fault, ...]]:
+    async def _explain(
+        self, document: Document, label: str, shown: dict[str, str], ask: Ask
+    ) -> tuple[str, tuple[Fault, ...]]:
         """Return the chain of evidence as the field `reason` (empty if there is none), and the checks it failed."""
-        demand = self.texts[_DEMANDS[claim.label]]
-        prompt = self.prompt("explanation", **claim.shown, demanded=claim.label, label=demand)
+        prompt = self.prompt("explanation", **shown, demanded=label, label=self.texts[_DEMANDS[label]])
         answer = read_object(await ask(prompt, GENERATOR), "explanation")
         if answer.value is None:
             return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
         text = answer.value["explanation"]
-        row_reason = reason_of(claim.label, text)
-        if row_reason.value is None or unfit(text):
-            return "", (Fault(EXPLANATION, unfit(text) or row_reason.reason, text),)
-        reason = row_reason.value
-        prompt = self.prompt("check_explanation", **claim.shown, explanation=fence(reason))
+        reason = reason_of(label, text)
+        if reason.value is None or unfit(text):
+            return "", (Fault(EXPLANATION, unfit(text) or reason.reason, text),)
+        prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
         verdict = read_verdict(await ask(prompt, VERIFIER))
         denied = objections(EXPLANATION, verdict, "does not support the label", "")
-        return reason, (*explanation_faults(reason, evidence_of(claim.document)), *denied)
+        return reason.value, (*explanation_faults(reason.value, evidence_of(document)), *denied)
 
     def blamed(self, fault: Fault, draft: Draft) -> str | None:
         """Return the prompt that caused a fault; None if the verifier could not be read.
@@ -448,11 +434,11 @@ def query_faults(query: str, response: str, subgraph: Subgraph) -> list[Fault]:
     if names(query, response):
         faults.append(Fault(QUERY, "contains the response"))
     remaining = plain(query)
-    for name in sorted({plain(name) for name in named(subgraph)}, key=len, reverse=True):
+    for name in sorted(filter(str.strip, map(plain, named(subgraph))), key=len, reverse=True):
         # a short name inside a longer one that the query may state is not revealed: "Paris" in "Paris Opera"
-        remaining = remaining.replace(name, " | ") if name.strip() else remaining
-    if revealed := [name for name in hidden(subgraph) if plain(name).strip() and plain(name) in remaining]:
-        faults.append(Fault(QUERY, "gives the answer away", revealed[0]))
+        remaining = remaining.replace(name, " | ")
+    if revealed := next((name for name in hidden(subgraph) if plain(name).strip() and plain(name) in remaining), ""):
+        faults.append(Fault(QUERY, "gives the answer away", revealed))
     return faults
 
 

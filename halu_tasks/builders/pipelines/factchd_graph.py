@@ -6,13 +6,16 @@ triples and on the draws, not on the order of the triples.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.core.errors import DataError
@@ -53,9 +56,12 @@ class Subgraph(NamedTuple):
     """
 
     pattern: str
-    operation: str
-    conditions: tuple[Condition, ...]
-    triples: tuple[Triple, ...]
+    operation: str = ""
+    conditions: tuple[Condition, ...] = ()
+    triples: tuple[Triple, ...] = ()
+
+
+_SUBGRAPH = TypeAdapter(Subgraph)
 
 
 class Graph:
@@ -160,7 +166,7 @@ def multi_hops(graph: Graph, draw: Draw, most: int, hops: int, *, one_answer: bo
         for length in range(longest, 1, -1):
             steps = 0
             if walk := extend((), begin, length):
-                return Subgraph(MULTI_HOP, "", (), walk)
+                return Subgraph(MULTI_HOP, triples=walk)
         return None
 
     return collect(drawn(graph.of_head, draw, MULTI_HOP), make, most)
@@ -200,7 +206,7 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
         if len(chosen) < 2:
             return None
         shown = [triple for _, (value, kind, _) in sorted(chosen.items()) for triple in (kind, value) if triple]
-        return Subgraph(COMPARISON, "", (), tuple(shown))
+        return Subgraph(COMPARISON, triples=tuple(shown))
 
     return collect(drawn(groups, draw, COMPARISON), make, most)
 
@@ -396,8 +402,7 @@ def facts_in(
 ) -> Iterator[Document]:
     """Yield the subgraphs sampled from the triples of a file or folder, then its text facts.
 
-    In a folder, `triples.jsonl` has triples; other `.jsonl` files, and `.txt` and `.md` files, are texts. The content
-    of a single file is determined by the fields of its first row.
+    A `.jsonl` file has triples or texts, by the fields of its first row; `.txt` and `.md` files are texts.
 
     Args:
         path: The file or folder.
@@ -436,18 +441,13 @@ def facts_in(
 
 def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
     """Return the files of triples, and those of texts."""
-    if not path.is_dir():
-        return ([path], []) if _holds_triples(path) else ([], [path])
-    triples = sorted(file for file in path.glob("triples.jsonl*") if file.is_file())
-    if unknown := [file for file in triples if file.stat().st_size and not _holds_triples(file)]:
-        raise DataError(
-            f"{unknown[0]}: its rows lack the fields head, relation and tail; rename it if it contains texts"
-        )
-    texts = sorted({file for end in ("*.jsonl", "*.jsonl.gz") for file in path.glob(end)} - set(triples))
+    files = sorted({*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")}) if path.is_dir() else [path]
+    triples = [file for file in files if _holds_triples(file)]
+    texts = [file for file in files if file not in triples]
     if any(file.suffix in (".txt", ".md") and file.is_file() for file in path.rglob("*")):
         texts.append(path)
     if not triples and not texts:
-        raise DataError(f"{path}: contains neither triples.jsonl nor other .jsonl, .txt or .md files of texts")
+        raise DataError(f"{path}: contains no .jsonl files of triples or texts, and no .txt or .md files of texts")
     return triples, texts
 
 
@@ -481,28 +481,17 @@ def read_triples(path: Path) -> Iterator[Triple]:
 def _subgraph_document(subgraph: Subgraph) -> Document:
     parts = (subgraph.pattern, subgraph.operation, *(part for each in subgraph.conditions for part in each))
     text = "\n".join(" | ".join(triple) for triple in subgraph.triples)
-    fields = {
-        "pattern": subgraph.pattern,
-        "operation": subgraph.operation,
-        "conditions": [list(condition) for condition in subgraph.conditions],
-        "triples": [list(triple) for triple in subgraph.triples],
-    }
-    return Document(short_hash(text, *parts), text, fields)
+    return Document(short_hash(text, *parts), text, json.loads(json.dumps(subgraph._asdict())))
 
 
 def subgraph_of(document: Document) -> Subgraph:
     """Return the subgraph of a document; one without triples if it is a text fact."""
-    fields = document.fields
-    pattern, operation = fields.get("pattern"), fields.get("operation", "")
-    triples, conditions = _tuples(fields.get("triples"), 3), _tuples(fields.get("conditions"), 2)
-    valid = operation in OPERATIONS and conditions if pattern == SET_OPERATION else operation == "" and not conditions
-    if pattern not in PATTERNS or not triples or conditions is None or not valid:
-        return Subgraph(VANILLA, "", (), ())
-    return Subgraph(pattern, operation, tuple((a, b) for a, b in conditions), tuple(Triple(*each) for each in triples))
-
-
-def _tuples(value: Any, number: int) -> list[tuple[str, ...]] | None:
-    """Return a list of lists of `number` nonblank strings; None if one of them is something else."""
-    tuples = [tuple(each) for each in value if isinstance(each, list | tuple)] if isinstance(value, list) else []
-    texts = all(len(each) == number and all(isinstance(t, str) and t.strip() for t in each) for each in tuples)
-    return tuples if texts and len(tuples) == len(value if isinstance(value, list) else []) else None
+    try:
+        subgraph = _SUBGRAPH.validate_python({name: document.fields.get(name) for name in Subgraph._fields})
+    except ValidationError:
+        return Subgraph(VANILLA)
+    named = all(part.strip() for tuples in (subgraph.conditions, subgraph.triples) for each in tuples for part in each)
+    of_sets = subgraph.operation in OPERATIONS and bool(subgraph.conditions)
+    is_set, others = subgraph.pattern == SET_OPERATION, not (subgraph.operation or subgraph.conditions)
+    valid = named and subgraph.triples and subgraph.pattern in PATTERNS and (of_sets if is_set else others)
+    return subgraph if valid else Subgraph(VANILLA)

@@ -77,16 +77,17 @@ class HalluVerse25Pipeline(Pipeline):
         sentences: list[str] = []
         failed: list[Draft] = []
         for place in range(max(len(copies), self.facts)):
-            copied, number = copies[place] if place < len(copies) else "", 1
+            copied = copies[place] if place < len(copies) else ""
+            checks: tuple[str, ...] = _OF_FACT[:1]
             if place >= len(copies):
                 fact = Answer[str](None, reply.reason or "fewer than requested")
             elif place >= self.facts:
                 fact = Answer(None, "more than requested")
             else:
-                fact, number = self._fact(source, copied, seen), len(_OF_FACT)
+                fact, checks = self._fact(source, copied, seen), _OF_FACT
             if fact.value is None:
-                fault = Fault(_OF_FACT[number - 1], fact.reason, one_line(copied))
-                failed.append(Draft.of(document, "", "", str(place), checks=_OF_FACT[:number], faults=(fault,)))
+                fault = Fault(checks[-1], fact.reason, one_line(copied))
+                failed.append(Draft.of(document, "", "", str(place), checks=checks, faults=(fault,)))
             else:
                 sentences.append(fact.value)
         drafts = await gather(*(self._edit(document, source, sentence, ask) for sentence in sentences))

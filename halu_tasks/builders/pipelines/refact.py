@@ -233,8 +233,7 @@ class RefactPipeline(Pipeline):
         row = refact_edits.row_of(attempt.document, attempt.kind, edits)
         tagged = row["error_spans"]
         attempt.checks += [TAGS, *_CRITERIA]
-        before = [attempt.prose.text[edit.start : edit.end] for edit in edits]
-        if fault := refact_edits.misread(row, before, [edit.text for edit in edits]):
+        if fault := refact_edits.misread(row, [attempt.prose.text[start:end] for start, end, _ in edits]):
             attempt.faults.append(Fault(TAGS, fault, tagged))
         elif not refact_edits.singles(row):
             attempt.left_out.append(Fault(TAGS, NO_SINGLES, tagged))
@@ -364,7 +363,7 @@ async def _negation(attempt: Transformation, span: Span) -> Edits | Fault:
         fault = "several sentences"
     if not fault and attempt.prose.has_sentence(text):
         fault = "another sentence of the answer"
-    return Fault(FORMAT, fault, f"{original}\n{text}") if fault else (Edit(*span, text),)
+    return Fault(FORMAT, fault, f"{original}\n{text}") if fault else ((*span, text),)
 
 
 # --- replaced entities (section 3.2.2) ------------------------------------------------------------
@@ -453,7 +452,7 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
             fault = "one phrase replaced in two ways"
         if fault:
             return Fault(FORMAT, fault, f"{original} → {text}")
-        edits.append(Edit(start, end, refact_edits.begun_as(text, original) if prose.begins(start) else text))
+        edits.append((start, end, refact_edits.begun_as(text, original) if prose.begins(start) else text))
     return tuple(edits)
 
 

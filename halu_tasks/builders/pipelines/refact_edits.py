@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from anyio import to_thread
 
@@ -23,37 +23,28 @@ from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES
 from halu_tasks.core.errors import UsageError, install_hint, missing_modules, require_extra
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.strings import score_passages, score_replacements
-from halu_tasks.scorers.score import Score
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span, Text
 
 NEG, SWAP = "neg", "swap"
-Cases = Callable[[list[Row], Options], Iterator[Item]]
-Scorer = Callable[[Item, str], Score]
+Edit = tuple[int, int, str]
+"""Replaces the text between two offsets by another one."""
 
 # --- edits ----------------------------------------------------------------------------------------
 
 _TAG = re.compile(r"<\s*/?\s*(?:neg|swap|mask)\b[^<>]*>", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
+_IN_NUMBER = re.compile(r"\d[.,]\d")
 # Scripts without spaces, in which a word may begin and end between any two characters: Thai, Lao, Tibetan, Burmese,
 # Khmer, kana and Chinese characters.
 _UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-
-
-class Edit(NamedTuple):
-    """Replaces the text from `start` to `end` with `text`."""
-
-    start: int
-    end: int
-    text: str
 
 
 def improper(text: str) -> str:
@@ -133,33 +124,31 @@ class Prose:
 
         A word that is capitalized at the beginning of a sentence is the same word in lower case.
         """
-        occurrences = _whole_words(self.text, phrase)
+        found = _whole_words(self.text, phrase)
         first = phrase[:1]
         other = first.lower() if first.isupper() else first.upper()
         if other == first or len(other) != 1:
-            return occurrences
+            return found
         toggled = _whole_words(self.text, other + phrase[1:])
-        if first.isupper():
+        if not first.isupper():
+            toggled = [span for span in toggled if self.begins(span[0])]
+        elif not found or not all(self.begins(start) for start, _ in found):
             # a capital letter in the middle of a sentence belongs to a name
-            return (
-                sorted([*occurrences, *toggled])
-                if occurrences and all(self.begins(start) for start, _ in occurrences)
-                else occurrences
-            )
-        return sorted([*occurrences, *(span for span in toggled if self.begins(span[0]))])
+            toggled = []
+        return sorted([*found, *toggled])
 
     def changed_parts(self, edits: Sequence[Edit]) -> list[tuple[str, str]]:
         """Return the sentences that edits change, before and after; an edit over several sentences joins them."""
         parts: list[Span] = []
-        for edit in edits:
-            spans = [*self.over(edit.start, edit.end), (edit.start, edit.end)]
-            start, end = min(start for start, _ in spans), max(end for _, end in spans)
+        for start, end, _ in edits:
+            for over in self.over(start, end):
+                start, end = min(start, over[0]), max(end, over[1])
             if parts and start < parts[-1][1]:
                 start, end = parts[-1][0], max(parts.pop()[1], end)
             parts.append((start, end))
         pairs = []
         for start, end in parts:
-            inside = [Edit(at - start, to - start, new) for at, to, new in edits if start <= at < end]
+            inside = [(at - start, to - start, new) for at, to, new in edits if start <= at < end]
             pairs.append((self.text[start:end], edited(self.text[start:end], inside, "x")[0]))
         return list(dict.fromkeys(pairs))
 
@@ -184,22 +173,16 @@ def _cuts(text: str, at: int) -> bool:
     before, after = text[max(at - 1, 0) : at], text[at : at + 1]
     if not before or not after:
         return False
-    if unicodedata.combining(after) or unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    if before in _JOINERS or after in _JOINERS:
+    if before in _JOINERS or after in _JOINERS or _is_mark(after) or "\U0001f3fb" <= after <= "\U0001f3ff":
         return True
     if _UNSPACED.match(before) or _UNSPACED.match(after):
         return False
-    if after in ".,":
-        return before.isdigit() and text[at + 1 : at + 2].isdigit()
-    if before in ".,":
-        return after.isdigit() and text[max(at - 2, 0) : at - 1].isdigit()
-    return _in_word(before) and _in_word(after)
+    words = [char.isalnum() or char == "_" or _is_mark(char) for char in (before, after)]
+    return all(words) or bool(_IN_NUMBER.search(text, max(at - 2, 0), at + 2))
 
 
-def _in_word(char: str) -> bool:
-    """Whether a character can be part of a word."""
-    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
 
 
 def longest(text: str, spans: Iterable[Span]) -> list[Span]:
@@ -228,19 +211,17 @@ def edited(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
     Returns:
         The edited text, and the same text with `<tag>…</tag>` around each edit.
     """
-    plain: list[str] = []
-    tagged: list[str] = []
-    done = 0
-    for edit in edits:
-        plain += (text[done : edit.start], edit.text)
-        tagged += (text[done : edit.start], f"<{tag}>{edit.text}</{tag}>")
-        done = edit.end
-    return "".join([*plain, text[done:]]), "".join([*tagged, text[done:]])
+    plain, tagged, done = "", "", 0
+    for start, end, new in edits:
+        plain += text[done:start] + new
+        tagged += f"{text[done:start]}<{tag}>{new}</{tag}>"
+        done = end
+    return plain + text[done:], tagged + text[done:]
 
 
 def marked(text: str, spans: Iterable[Span], tag: str) -> str:
     """Return the text with `<tag>…</tag>` around each span."""
-    return edited(text, [Edit(start, end, text[start:end]) for start, end in spans], tag)[1]
+    return edited(text, [(start, end, text[start:end]) for start, end in spans], tag)[1]
 
 
 def in_one_line(text: str, original: str = "\n") -> str:
@@ -260,15 +241,6 @@ def begun_as(text: str, original: str) -> str:
 
 MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
 
-_TASKS: dict[str, tuple[tuple[Cases, Scorer, tuple[str, ...]], ...]] = {
-    NEG: ((partial(localization_cases, error_type=NEG), partial(score_passages, unit="sentence"), ("iou", "acc")),),
-    SWAP: (
-        (partial(localization_cases, error_type=SWAP), partial(score_passages, unit="entity"), ("iou", "acc")),
-        (correction_cases, score_replacements, ("em",)),
-    ),
-}
-"""The tasks whose answers are parts of the text, and the scores that must be 1 for a right answer."""
-
 
 def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
     """Return the row for a document's answer after the edits."""
@@ -284,33 +256,34 @@ def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
     }
 
 
-def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> str:
+def misread(row: Row, originals: Sequence[str]) -> str:
     """Return a short reason why ReFACT's tasks would misread a row; empty if they read it correctly.
 
-    They do if its tags can be stripped and enclose the replacements, the original strings can be recovered, and the
-    right answer is scored as right.
+    They do if the original strings can be recovered, and the right answer is scored as right.
 
     Args:
         row: The row.
         originals: The strings that were replaced.
-        replacements: The strings that replaced them.
     """
     try:
         check_correctable(row)
-        text, spans = tagged_spans(row["error_spans"])
-        recovered = originals_of(row) if row["error_type"] == SWAP else list(originals)
+        recovered = originals_of(row) if row["error_type"] == SWAP else originals
     except ValueError:
         return "rejected by the reader"
-    if [text[start:end] for start, end in spans] != list(replacements):
-        return "tags do not match the edits"
-    if recovered != list(originals):
+    if list(recovered) != list(originals):
         return "originals cannot be recovered"
-    for cases, score, facts in _TASKS[row["error_type"]]:
-        for item in cases([row], Options()):
-            scored = score(item, item.target).measurements
-            if any(scored[name] != 1 for name in facts):
-                return "a right answer is scored as wrong"
-    return ""
+    return "" if _right_answers_score(row) else "a right answer is scored as wrong"
+
+
+def _right_answers_score(row: Row) -> bool:
+    """Whether the tasks whose answers are parts of the text score a right answer to a row as right."""
+    kind = row["error_type"]
+    for item in localization_cases([row], Options(), error_type=kind):
+        located = score_passages(item, item.target, "sentence" if kind == NEG else "entity").measurements
+        if not located["iou"] == located["acc"] == 1:
+            return False
+    corrections = correction_cases([row], Options()) if kind == SWAP else ()
+    return all(score_replacements(item, item.target).measurements["em"] == 1 for item in corrections)
 
 
 def singles(row: Row) -> list[Row]:
@@ -326,7 +299,7 @@ def singles(row: Row) -> list[Row]:
     for number, (span, original) in enumerate(zip(spans, originals_of(row), strict=True), 1):
         tagged = marked(text, [span], row["error_type"])
         single = {**row, "sample_id": f"{row['sample_id']}_split{number}", "error_spans": tagged}
-        if misread(single, [original], [text[slice(*span)]]):
+        if misread(single, [original]):
             return []
         rows.append(single)
     return rows
@@ -346,22 +319,21 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
     Raises:
         UsageError: The file cannot be read or is empty.
     """
-    if file is not None:
-        try:
-            words = Path(file).expanduser().read_text(encoding="utf-8-sig").split("\n")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "not UTF-8"
-            raise UsageError(f"stop words {file}: {reason}; expected a text file with one word per line") from None
-        listed = frozenset(_plain_word(word) for word in words if word.strip())
-        if not listed:
-            raise UsageError(f"stop words {file}: contains no words; expected a text file with one word per line")
-        return listed
-    if language != "en":
+    if file is None and language != "en":
         return frozenset()
-    require_extra("build", "refact_pipeline")
-    from bm25s import stopwords  # imported here because it takes memory that most commands do not need
+    if file is None:
+        require_extra("build", "refact_pipeline")
+        from bm25s import stopwords  # imported here because it takes memory that most commands do not need
 
-    return frozenset(_plain_word(word) for word in stopwords.STOPWORDS_EN_PLUS)
+        return frozenset(map(_plain_word, stopwords.STOPWORDS_EN_PLUS))
+    try:
+        listed = Path(file).expanduser().read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise UsageError(f"stop words {file}: {reason}; expected a text file with one word per line") from None
+    if words := frozenset(filter(None, map(_plain_word, listed))):
+        return words
+    raise UsageError(f"stop words {file}: contains no words; expected a text file with one word per line")
 
 
 def only_stop_words(phrase: str, words: frozenset[str]) -> bool:
@@ -455,10 +427,9 @@ def load(model: str) -> tuple[Any, Any, int, int]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
-    where = {"revision": revision} if revision else {}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, **where)
-        classifier = AutoModelForSequenceClassification.from_pretrained(name, **where)
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision or "main")
+        classifier = AutoModelForSequenceClassification.from_pretrained(name, revision=revision or "main")
     except (OSError, ValueError, ImportError, KeyError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UsageError(

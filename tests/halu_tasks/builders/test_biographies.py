@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from halu_tasks.builders.biographies import PeopleSample, query
+from halu_tasks.builders.biographies import query
 from halu_tasks.builders.documents import read_documents
 
 Here = Callable[..., subprocess.CompletedProcess[str]]
@@ -232,7 +232,7 @@ def test_what_cannot_be_fetched_is_one_line(fetch: Here, services: Services) -> 
 
 
 def test_the_query_finds_articles_by_links_and_orders_by_seed() -> None:
-    text = query(PeopleSample(number=10, languages=("en", "zh-yue"), profession="Q1", born="1900..1949", seed=5))
+    text = query(number=10, languages=("en", "zh-yue"), profession="Q1", country=None, born="1900..1949", seed=5)
     assert "schema:isPartOf <https://zh-yue.wikipedia.org/>" in text and "?title_zh_yue" in text
     assert "wdt:P106 wd:Q1 ." in text and "P27" not in text and text.endswith("LIMIT 10")
     assert 'ORDER BY SHA256(CONCAT("5 ", STR(?person)))' in text

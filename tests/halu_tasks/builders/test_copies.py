@@ -19,42 +19,28 @@ Vésale, 1543. Она жила в Вене."""
 
 
 @pytest.mark.parametrize(
-    ("copied", "found"),
+    ("copied", "found", "reason"),
     [
-        ("Mara Tolnay’s father was a miller.", "Mara Tolnay’s father was a miller."),
-        ("Mara Tolnay's father was a miller", "Mara Tolnay’s father was a miller."),
-        (
-            "She was born in the village of Orfalu, near Graz, in 1904.[4]",
-            "She was born in the village of Orfalu, near Graz, in 1904.",
-        ),
-        ('"I never liked mills," she wrote.', "“I never liked mills,” she wrote."),
-        ("She moved to Graz in 1921", "She moved to Graz in 1921"),
-        (unicodedata.normalize("NFD", "Vésale, 1543."), "Vésale, 1543."),
-        ("\u200fОна жила в Вене.", "Она жила в Вене."),
+        ("Mara Tolnay’s father was a miller.", "Mara Tolnay’s father was a miller.", ""),
+        ("Mara Tolnay's father was a miller", "Mara Tolnay’s father was a miller.", ""),
+        ("She was born in the village of Orfalu, near Graz, in 1904.[4]",
+         "She was born in the village of Orfalu, near Graz, in 1904.", ""),
+        ('"I never liked mills," she wrote.', "“I never liked mills,” she wrote.", ""),
+        ("She moved to Graz in 1921", "She moved to Graz in 1921", ""),
+        (unicodedata.normalize("NFD", "Vésale, 1543."), "Vésale, 1543.", ""),
+        ("\u200fОна жила в Вене.", "Она жила в Вене.", ""),
+        ("Mara Tolnay’s mother was a miller.", None, "not in the document"),
+        ("mara tolnay’s father was a miller.", None, "not in the document"),
+        ("\u200f", None, "not in the document"),
+        ("village of Orfalu, near Graz, in 1904.", None, "part of a sentence"),
+        ("near Graz, in 1904.", None, "part of a sentence"),
+        ("She was born in the village of Orfalu", None, "part of a sentence"),
+        ("She was born in the vill", None, "part of a sentence"),
+        (TEXT * 20, None, "too long"),
     ],
-)
-def test_a_copy_is_given_as_the_document_writes_it(copied: str, found: str) -> None:
-    assert SourceText(TEXT).sentence(copied).value == found
-
-
-@pytest.mark.parametrize(
-    ("copied", "reason"),
-    [
-        ("Mara Tolnay’s mother was a miller.", "not in the document"),
-        ("mara tolnay’s father was a miller.", "not in the document"),
-        ("", "not in the document"),
-        ("\u200f", "not in the document"),
-        ("born in the village of Orfalu, near Graz, in 1904.", "part of a sentence"),
-        ("village of Orfalu, near Graz, in 1904.", "part of a sentence"),
-        ("near Graz, in 1904.", "part of a sentence"),
-        ("She was born in the village of Orfalu", "part of a sentence"),
-        ("She was born in the vill", "part of a sentence"),
-        (TEXT * 20, "too long"),
-    ],
-)
-def test_what_is_no_copy_of_a_sentence_is_refused(copied: str, reason: str) -> None:
-    found = SourceText(TEXT).sentence(copied)
-    assert (found.value, found.reason) == (None, reason)
+)  # fmt: skip
+def test_a_copy_is_given_as_the_document_writes_it_or_refused(copied: str, found: str | None, reason: str) -> None:
+    assert SourceText(TEXT).sentence(copied)[:2] == (found, reason)
 
 
 def test_a_later_whole_occurrence_counts() -> None:

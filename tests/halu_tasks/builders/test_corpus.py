@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.documents import Document, in_order, place, read_documents, refusal
+from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.folder import split, write_documents
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.core.errors import DataError
@@ -98,13 +99,12 @@ TURKISH = "Kalabalık bir ailenin çocuğu olarak küçük bir köyde dünyaya g
 ARABIC = "ولد في مدينة صغيرة على ضفاف النهر ثم انتقل إلى العاصمة ليدرس الطب والفلسفة. " * 5
 
 
-@pytest.mark.parametrize(("text", "language"), [(CHINESE, "zh"), (ENGLISH, "en"), (TURKISH, "tr"), (ARABIC, "ar")])
-def test_languages_are_told_apart(text: str, language: str) -> None:
-    for wanted in ("zh", "en", "tr", "ar"):
-        found = refusal(Document("a", text), wanted, 20_000, 20)
-        assert (found is None) == (wanted == language)
-        assert found is None or found[0] == "another language"
-    assert refusal(Document("a", text), None, 20_000, 20) is None
+def test_languages_are_told_apart(toy: Pipeline) -> None:
+    for text, language in ((CHINESE, "zh"), (ENGLISH, "en"), (TURKISH, "tr"), (ARABIC, "ar")):
+        for wanted in ("zh", "en", "tr", "ar"):
+            refused = replace(toy, language=wanted).refuse(Document("a", text))
+            assert (refused and refused.reason) == (None if wanted == language else "another language")
+        assert replace(toy, check_language=False).refuse(Document("a", text)) is None
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_languages_are_told_apart(text: str, language: str) -> None:
         (f"{ENGLISH}\ud800", "invalid characters"),
     ],
 )
-def test_what_is_refused(text: str, reason: str) -> None:
-    found = refusal(Document("a", text), "en", 20_000, 20)
-    assert found and found[0] == reason
+def test_what_is_refused(toy: Pipeline, text: str, reason: str) -> None:
+    refused = toy.refuse(Document("a", text))
+    assert refused and refused.reason == reason

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.pipelines.refact_edits import (
-    Edit,
     Prose,
     begun_as,
     edited,
-    improper,
     longest,
     mentioned,
     only_stop_words,
@@ -105,42 +103,35 @@ def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, pla
     text = text.replace("<", "")
     edges = sorted({place for place in places if place <= len(text)})
     edits = [
-        Edit(start, end, word.replace("<", "")) for start, end, word in zip(edges[::2], edges[1::2], new, strict=False)
+        (start, end, word.replace("<", "")) for start, end, word in zip(edges[::2], edges[1::2], new, strict=False)
     ]
     plain, tagged = edited(text, edits, "swap")
     stripped, spans = tagged_spans(tagged)
     assert stripped == plain
-    assert [plain[start:end] for start, end in spans] == [edit.text for edit in edits]
+    assert [plain[start:end] for start, end in spans] == [new for _, _, new in edits]
     rest = plain
     for start, end in reversed(spans):
         rest = rest[:start] + "\0" + rest[end:]
-    for edit in reversed(edits):
-        text = text[: edit.start] + "\0" + text[edit.end :]
+    for start, end, _ in reversed(edits):
+        text = text[:start] + "\0" + text[end:]
     assert rest == text
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tRNA <swap>", "contains tags"),
-        ("tRNA </ NEG >", "contains tags"),
+        *((tag, "contains tags") for tag in ("tRNA <swap>", "</ NEG >", "<neg class='a'>", "<mask>", "x<swap/>y")),
         ("a\ud800", "invalid characters"),
         ("a\x00", "invalid characters"),
         ("two\nlines", "several lines"),
         ("so " * 100, "much longer than the original"),
         ("ＲＮＡ  strand", "unchanged"),
         ("DNA strand", ""),
-        ("a < b > c", ""),
+        ("<negative> or <b>bold</b> or a < b", ""),
     ],
 )
 def test_what_may_not_stand_in_the_place_of_a_phrase(text: str, why: str) -> None:
     assert unfit(text, "rna strand") == why
-
-
-@pytest.mark.parametrize("text", ["<neg>", "</SWAP>", "< swap >", "<neg class='a'>", "<mask>", "x<swap/>y"])
-def test_tags_are_seen_in_all_their_forms(text: str) -> None:
-    assert improper(text) == "contains tags"
-    assert improper("<negative> or <b>bold</b> or a<b") == ""
 
 
 def test_a_sentence_begins_as_the_original_did() -> None:
@@ -152,7 +143,7 @@ def test_a_sentence_begins_as_the_original_did() -> None:
 
 def test_changed_sentences_are_shown_once_each_before_and_after() -> None:
     text = "Tau folds. Tau binds tau. Bees fly. Tau folds."
-    edits = [Edit(start, end, "Rho") for start, end in Prose(text).mentions("Tau")]
+    edits = [(start, end, "Rho") for start, end in Prose(text).mentions("Tau")]
     assert Prose(text).changed_parts(edits) == [
         ("Tau folds.", "Rho folds."),
         ("Tau binds tau.", "Rho binds Rho."),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.halluverse25 import extent_faults, finished, form_faults, script, words
+from halu_tasks.builders.pipelines.halluverse25 import TYPES, extent_faults, finished, form_faults, script, words
 
 LANGUAGES = ("en", "ar", "tr")
 
@@ -50,13 +50,7 @@ def test_a_turkish_suffix_belongs_to_its_name_and_chinese_goes_by_characters() -
     [
         ("entity", BORN, BORN.replace("1904", "1911"), "en", []),
         ("entity", BORN, BORN.replace("Orfalu", "Szada"), "en", []),
-        (
-            "entity",
-            BORN,
-            "Nobody knows when or where Mara Tolnay first saw the light.",
-            "en",
-            ["mostly rewritten"],
-        ),
+        ("entity", BORN, "Nobody knows when or where Mara first saw light.", "en", ["mostly rewritten"]),
         ("entity", "Ahmet Moskova’da iki yıl okudu.", "Ahmet Kahire’de iki yıl okudu.", "tr", []),
         ("entity", "سافر إلى دمشق قبل الحرب الأولى.", "سافر إلى بغداد قبل الحرب الأولى.", "ar", []),
         ("relation", BORN, BORN.replace("born in", "buried near"), "en", []),
@@ -74,7 +68,6 @@ def test_the_extent_fits_the_type(kind: str, original: str, edited: str, languag
     assert extent_faults(original, edited, kind, language) == faults
 
 
-@pytest.mark.parametrize("kind", ["entity", "relation", "sentence"])
 @pytest.mark.parametrize(
     ("language", "original", "edited"),
     [
@@ -84,8 +77,9 @@ def test_the_extent_fits_the_type(kind: str, original: str, edited: str, languag
         ("tr", "Işık İzmir’de doğdu.", "IŞIK İZMİR'DE DOĞDU."),
     ],
 )
-def test_what_differs_in_spelling_alone_is_no_edit(kind: str, language: str, original: str, edited: str) -> None:
-    assert extent_faults(original, edited, kind, language) == ["unchanged"]
+def test_what_differs_in_spelling_alone_is_no_edit(language: str, original: str, edited: str) -> None:
+    for kind in TYPES:
+        assert extent_faults(original, edited, kind, language) == ["unchanged"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +89,6 @@ def test_what_differs_in_spelling_alone_is_no_edit(kind: str, language: str, ori
         (BORN + " She died in Graz in 1960.", "several sentences"),
         (f"<entity_error>{BORN}</entity_error>", "markup"),
         (BORN.replace("Orfalu", "**Szada**"), "markup"),
-        (BORN.replace("Orfalu", "[a village]"), "markup"),
         (BORN.replace("Orfalu", "Or\ud800falu"), "markup"),
         (BORN.replace("Orfalu", "Or\x00falu"), "markup"),
         (f"“{BORN}”", "enclosed in quotes"),
@@ -153,7 +146,7 @@ ANY = st.text(st.characters(), max_size=80)  # halves of characters too
 
 @given(ANY, ANY, st.sampled_from(["en", "ar", "tr", "zh"]))
 def test_nothing_raises_and_an_edit_of_itself_is_unchanged(one: str, other: str, language: str) -> None:
-    for kind in ("entity", "relation", "sentence"):
+    for kind in TYPES:
         assert extent_faults(one, one, kind, language) == ["unchanged"]
         extent_faults(one, other, kind, language)
     form_faults(one, other, language)
@@ -166,10 +159,8 @@ def test_the_published_edits_have_the_extent_of_their_types(language: str, share
     path = shared_data / "halluverse25" / f"{language}_final_data.csv"
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["final_label"].strip() != "0"]
-    passed, all_of = Counter[str](), Counter[str]()
+    passed: dict[str, list[bool]] = defaultdict(list)
     for row in rows:
         kind = row["final_label"].strip().casefold()
-        all_of[kind] += 1
-        passed[kind] += not extent_faults(row["orig_sentence"], row["edited_sentence"], kind, language)
-    assert sum(all_of.values()) >= 3
-    assert {kind: passed[kind] / all_of[kind] >= 0.97 for kind in all_of} == dict.fromkeys(all_of, True), passed
+        passed[kind].append(not extent_faults(row["orig_sentence"], row["edited_sentence"], kind, language))
+    assert len(rows) >= 3 and all(sum(own) / len(own) >= 0.97 for own in passed.values()), passed

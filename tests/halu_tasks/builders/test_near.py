@@ -108,13 +108,10 @@ def test_almost_all_near_duplicates_are_found() -> None:
     assert all(found[place] is None for place in range(1_500, 3_000) if place not in set(wanted))
 
 
-@pytest.mark.parametrize("threshold", [0, -1, 101, float("nan")])
-def test_a_threshold_is_a_ratio(threshold: float) -> None:
-    with pytest.raises(UsageError, match="near-duplicates: expected a similarity"):
-        duplicate_filter(threshold)
-
-
-def test_without_the_extra_embeddings_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_threshold_is_a_ratio_and_embeddings_need_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for threshold in (0, -1, 101, float("nan")):
+        with pytest.raises(UsageError, match="near-duplicates: expected a similarity"):
+            duplicate_filter(threshold)
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     with pytest.raises(UsageError, match=r"halu-tasks\[embeddings\]"):
         duplicate_filter(90, "some/model")

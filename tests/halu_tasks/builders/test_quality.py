@@ -6,17 +6,14 @@ import dataclasses
 import json
 import random
 import subprocess
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
-from halu_tasks.builders.quality import Distribution, distribution, measure_quality, smallest
+from halu_tasks.builders.pipeline import Draft, Pipeline
+from halu_tasks.builders.quality import distribution, measure_quality
 
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
@@ -116,21 +113,6 @@ def test_figures_do_not_depend_on_the_order_of_items(
     assert quality(toy, items, seed=1)["leaks"] != one["leaks"]
 
 
-@given(st.lists(st.integers(0, 60), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 400), st.randoms())
-def test_a_sample_keeps_to_its_limits_whatever_the_order(
-    sizes: list[int], most: int, characters: int, draw: random.Random
-) -> None:
-    pairs = [(draw.getrandbits(64), f"{place}", TextPair("x" * size, "", "d", "")) for place, size in enumerate(sizes)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("halu_tasks.builders.quality.CHARACTERS", characters)
-        patch.setattr("halu_tasks.builders.quality.PAIRS", most)
-        found = smallest(pairs)
-        assert found == sorted(pairs, key=lambda entry: entry[:2])[: len(found)] and 1 <= len(found) <= most
-        assert sum(len(pair.true) for _, _, pair in found) <= characters or len(found) == 1
-        draw.shuffle(pairs)
-        assert smallest(pairs) == found
-
-
 def test_few_documents_get_figures_and_no_verdict(toy: Pipeline, toys: Toys) -> None:
     found = quality(toy, dataset(toys, 18, true=lambda text: text + "\n"))
     assert found["leaks"]["line ends"]["verdict"] == "too few documents"
@@ -151,11 +133,6 @@ def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
     assert found["digits"]["same"] and not found["line ends"]["same"]
 
 
-def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callable[..., Path], toys: Toys) -> None:
-    result = here("build", "quality", built([toys(place) for place in range(4)]), "--strict")
-    assert result.returncode == 1 and "flagged: not tested: too few documents" in result.stdout
-
-
 def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
     found = quality(toy, [])
     assert found["items"] == 0 and found["leaks"]["characters"]["area"] is None
@@ -165,23 +142,22 @@ def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
 # --- balance --------------------------------------------------------------------------------------
 
 
-def test_evenness_is_entropy_over_the_largest_possible() -> None:
-    assert distribution({"a": 5, "b": 5}) == Distribution({"a": 5, "b": 5}, 1.0, 0.5)
-    assert distribution({"b": 1, "a": 3}) == Distribution({"a": 3, "b": 1}, 0.8113, 0.75)
-    assert distribution({"a": 4}).evenness is None
-
-
 @pytest.mark.parametrize(
-    ("letters", "verdict"),
-    [("ABCD" * 25, "none"), ("A" * 60 + "ABCD" * 10, "leak"), ("AAAABCD", "unsure"), ("ABC" * 30, "leak")],
+    ("counts", "field", "evenness", "largest", "verdict"),
+    [
+        ({"a": 5, "b": 5}, "", 1.0, 0.5, None),
+        ({"b": 1, "a": 3}, "", 0.8113, 0.75, None),
+        ({"a": 4}, "", None, 1.0, None),
+        # a reply that is always the same must not pay
+        ({"FACTUAL": 3, "NON-FACTUAL": 7}, "label", 0.8813, 0.7, "leak"),
+        ({"FACTUAL": 5, "NON-FACTUAL": 6}, "label", 0.994, 0.5455, "none"),
+    ],
 )
-def test_the_place_of_the_right_answer_should_be_any(letters: str, verdict: str) -> None:
-    assert distribution(Counter(letters), "correct_option").verdict == verdict
-
-
-def test_a_reply_that_is_always_the_same_must_not_pay() -> None:
-    own = distribution({"FACTUAL": 3, "NON-FACTUAL": 7}, "label")
-    assert own.verdict == "leak" and own.largest == 0.7
+def test_evenness_is_entropy_over_the_largest_possible(
+    counts: dict[str, int], field: str, evenness: float | None, largest: float, verdict: str | None
+) -> None:
+    found = distribution(counts, field)
+    assert found == {"counts": counts, "evenness": evenness, "largest": largest, "verdict": verdict}
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -193,13 +169,14 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     folder = built(items)
     result = here("build", "quality", folder)
     assert result.returncode == 0, result.stderr
-    out = result.stdout
-    assert "pairs_used: 40" in out and "duplicates: 1 of 40 items are the same as an earlier one" in out
+    assert "pairs_used: 40" in result.stdout
+    assert "duplicates: 1 of 40 items are the same as an earlier one" in result.stdout
     assert here("build", "quality", folder, "--strict").returncode == 1
     shown: dict[str, Any] = json.loads(here("build", "quality", folder, "--json").stdout)
     assert (shown["duplicates"], shown["near"]) == (1, 100.0)
-
-
-def test_a_folder_that_is_no_build_is_an_error_of_one_line(here: Here, tmp_path: Path) -> None:
-    result = here("build", "quality", tmp_path)
+    # what could not be tested is flagged, too
+    (folder / "dataset" / "items.jsonl").write_text("")
+    result = here("build", "quality", folder, "--strict")
+    assert result.returncode == 1 and "flagged: not tested: too few documents" in result.stdout
+    result = here("build", "quality", folder / "dataset")
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1

@@ -177,7 +177,6 @@ def test_an_entity_with_two_values_is_not_compared() -> None:
         ("1,234,567", "1234567", ""),
         ("-3.5 °C", "-3.5", "°c"),
         ("12%", "12", "%"),
-        ("0.755", "0.755", ""),
         ("+12", "12", ""),
     ],
 )
@@ -186,26 +185,11 @@ def test_numbers_are_read_with_their_units(text: str, number: str, unit: str) ->
     assert read and read.low == read.high == (Decimal(number),) and read.unit == unit
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "about 20",
-        "1,5",
-        "3 of 4",
-        "12,34,567",
-        "",
-        "x",
-        "1-2",
-        "5 to 6 km 7",
-        "1969-13-01",
-        "1969-00-05",
-        "1 2",
-        "²",
-        "٣",
-    ],
-)
-def test_what_may_be_read_in_two_ways_is_no_quantity(text: str) -> None:
-    assert quantity_of(text) is None
+def test_what_may_be_read_in_two_ways_is_no_quantity() -> None:
+    for text in ("about 20", "1,5", "3 of 4", "12,34,567", "", "x", "1-2", "5 to 6 km 7", "1 2", "²", "٣"):
+        assert quantity_of(text) is None, text
+    for date in ("1969-13-01", "1969-00-05"):
+        assert quantity_of(date) is None, date
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[+-]?[\d,.]{1,9}( ?[a-z%°]{0,5})?", fullmatch=True))
