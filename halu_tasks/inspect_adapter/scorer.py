@@ -24,7 +24,7 @@ from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
-from halu_tasks.judging.judge import Judge, open_judge
+from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
     logger,
@@ -235,7 +235,7 @@ def judge_of_run(spec: JudgeSpec, options: JudgeOptions, role: str = "grader") -
     judges = _judges.setdefault(get_running_loop(), {})
     key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
     if key not in judges:
-        judges[key] = Judge(model, spec, options) if model else open_judge(options, spec)
+        judges[key] = Judge(model, spec, options)
     return judges[key]
 
 
