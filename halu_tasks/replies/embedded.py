@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
@@ -18,7 +18,7 @@ from halu_tasks.tasks import Evaluation, Provenance
 Kind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
 """Key of an lm-eval document for the reply of an embedded model that was asked for likelihoods."""
-KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
@@ -63,17 +63,15 @@ class Embedded:
 
     def __post_init__(self) -> None:
         self._read: dict[str, dict[str, PredictionRow]] = {}
-        if self.kind == "replay":
-            if not self.predictions:
-                raise UsageError(
-                    "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), "
-                    "-M predictions=FILE (Inspect)"
-                )
-            path = Path(self.predictions).expanduser()
-            if not path.exists():
-                raise UsageError(f"predictions {self.predictions} does not exist")
-            if path.is_file():
-                read_predictions(path)
+        if self.kind != "replay":
+            return
+        if not self.predictions:
+            raise UsageError(
+                "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), -M predictions=FILE "
+                "(Inspect)"
+            )
+        if not (path := Path(self.predictions).expanduser()).is_dir():
+            read_predictions(path)
 
     def reply(self, task: str | None, id: str | None) -> Reply:
         """Reply to an item.
