@@ -155,6 +155,7 @@ class OptionSpec:
         choices: The values to choose from; empty if there are no others than those of the type.
         metavar: The placeholder for a value in the help of commands.
         of_harnesses: Whether the option only has an effect when a harness asks the model.
+        in_provenance: Whether a run records it; one that changes no figure is not recorded.
     """
 
     name: str
@@ -164,6 +165,7 @@ class OptionSpec:
     choices: tuple[Any, ...] = ()
     metavar: str = ""
     of_harnesses: bool = False
+    in_provenance: bool = True
 
     @property
     def flag(self) -> str:
@@ -188,7 +190,7 @@ class OptionSpec:
 def option_specs(cls: type) -> Mapping[str, OptionSpec]:
     """Return the options that the fields of a dataclass declare, by name.
 
-    The metadata of a field holds `about` and, if needed, `choices`, `metavar` and `of_harnesses`.
+    The metadata of a field holds the arguments of `option`.
     """
     hints = get_type_hints(cls, include_extras=True)
     specs = {}
@@ -197,13 +199,21 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
         choices, metavar = facts.get("choices", ()), facts.get("metavar") or (kind.metavar if kind else "VALUE")
         if kind and choices:
             kind = replace(kind, description=" or ".join(choices), valid=choices.__contains__)
-        about, of_harnesses = facts["about"], facts.get("of_harnesses", False)
-        specs[declared.name] = OptionSpec(declared.name, declared.default, about, kind, choices, metavar, of_harnesses)
+        flags = {name: facts[name] for name in ("of_harnesses", "in_provenance") if name in facts}
+        specs[declared.name] = OptionSpec(
+            declared.name, declared.default, facts["about"], kind, choices, metavar, **flags
+        )
     return specs
 
 
 def option(
-    default: Any, about: str, choices: tuple[str, ...] = (), *, metavar: str = "", of_harnesses: bool = False
+    default: Any,
+    about: str,
+    choices: tuple[str, ...] = (),
+    *,
+    metavar: str = "",
+    of_harnesses: bool = False,
+    in_provenance: bool = True,
 ) -> Any:
     """Declare an option.
 
@@ -213,9 +223,10 @@ def option(
         choices: The values to choose from, if only some are valid.
         metavar: The placeholder for a value in the help of commands; by default it follows from the type.
         of_harnesses: The option only has an effect when a harness asks the model, so commands do not offer it.
+        in_provenance: Runs record the option; False for one that changes no figure.
     """
-    metadata = {"about": about, "choices": choices, "metavar": metavar, "of_harnesses": of_harnesses}
-    return field(default=default, metadata=metadata)
+    flags = {"of_harnesses": of_harnesses, "in_provenance": in_provenance}
+    return field(default=default, metadata={"about": about, "choices": choices, "metavar": metavar, **flags})
 
 
 # --- options of tasks -----------------------------------------------------------------------------
@@ -313,15 +324,21 @@ class JudgeOptions:
     """A model that is asked about replies."""
 
     judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
-    judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
+    judge_base_url: str | None = option(
+        None, "the address of the judge's OpenAI-compatible server", metavar="URL", in_provenance=False
+    )
     judge_max_failures: Share = option(
-        0.05, "the share of questions that the judge may leave without a verdict before the run stops"
+        0.05,
+        "the share of questions that the judge may leave without a verdict before the run stops",
+        in_provenance=False,
     )
     judge_max_cost: Dollars | None = option(
-        None, "the maximum cost of the judge in dollars; the run stops before it costs more"
+        None, "the maximum cost of the judge in dollars; the run stops before it costs more", in_provenance=False
     )
     judge_price: TokenPrice | None = option(
-        None, "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10"
+        None,
+        "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10",
+        in_provenance=False,
     )
 
 
@@ -418,6 +435,12 @@ class Options(BenchmarkOptions, JudgeOptions, ScoringOptions, AskingOptions, Dat
         """Return the options that are not at their default, by name."""
         specs = option_specs(Options)
         return {name: value for name in specs if (value := getattr(self, name)) != specs[name].default}
+
+    def about_judge(self) -> list[str]:
+        """Return the options about the judge that a run of a judged task records: the judge, and those that are set."""
+        specs, changed = option_specs(Options), self.changed()
+        set_ones = [name for name in (*JUDGE_OPTIONS, "assume") if name in changed and specs[name].in_provenance]
+        return list(dict.fromkeys(["judge", *set_ones]))
 
     @property
     def for_reader(self) -> Options:

@@ -33,14 +33,11 @@ def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
     """
-    shards = []
-    for path in (path for place in map(Path, paths) for path in (_readable(place) if place.is_dir() else [place])):
-        try:
-            stat = path.stat()
-        except OSError as error:
-            raise DataError(f"{path}: {error.strerror or error}") from None
-        shards.append((str(path), f"{stat.st_size}-{stat.st_mtime_ns}"))
-    return shards
+    files = [file for path in map(Path, paths) for file in (_readable(path) if path.is_dir() else [path])]
+    try:
+        return [(str(file), f"{file.stat().st_size}-{file.stat().st_mtime_ns}") for file in files]
+    except OSError as error:
+        raise DataError(f"{error.filename}: {error.strerror or error}") from None
 
 
 def _readable(folder: Path) -> list[Path]:

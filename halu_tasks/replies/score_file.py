@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 from pyarrow import parquet
+from pyarrow.compute import not_equal
 
 from halu_tasks import __version__
 from halu_tasks.core.credentials import redacted
@@ -221,66 +222,71 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 
 def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
+    task, mode = evaluation.task, evaluation.options.scoring
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
     epochs = np.unique(read_records(files, columns=["epoch"])["epoch"].to_numpy())
+    missing = 0
     if not run["partial"]:
-        missing = job.folder / "missing.parquet"
-        write_records(missing, evaluation, _without_reply(items, files, epochs), job.costs)
-        files.append(missing)
-    numbers = [parquet.read_metadata(file).num_rows for file in files]
-    tables = min(sum(numbers) // _TABLE + 1, BUCKETS)
+        files.append(job.folder / "missing.parquet")
+        write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
+        missing = parquet.read_metadata(files[-1]).num_rows
+    number = sum(parquet.read_metadata(file).num_rows for file in files)
 
     references = evaluation.scoring.reference_replies
-    metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in evaluation.all_metrics]
-    metrics += [(reply, metric) for reply, own in references.items() for metric in own]
-    parts: list[list[MetricTable | Columns]] = [[] for _ in metrics]
-    scored_items, outcomes = 0, Counter[Outcome]()
-    judged: list[Score] = []
-    repeated: list[tuple[tuple[int, int], str]] = []
-    for n in range(tables):
-        records = read_records(files, range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables))
-        if not len(records):
-            continue
-        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
-        item, epoch, shard = (records[name].to_numpy() for name in ("item", "epoch", "shard"))
-        scored_items += len(np.unique(item))
-        outcomes.update(records["outcome"].filter(pyarrow.array(shard != NO_FILE)).to_pylist())
-        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
-            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
-        clusters = _clusters(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
-        if evaluation.task.judged:
+    metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
+    metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
+    parts = {key: list[MetricTable | Columns]() for key in metrics}
+    scored_items, outcomes, judged = 0, Counter[Outcome](), list[Score]()
+    for records in _by_cluster(job, files, number):
+        scored_items += len(records["item"].unique())
+        outcomes.update(records["outcome"].filter(not_equal(records["shard"], NO_FILE)).to_pylist())
+        clusters = _clusters(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
+        if task.judged:
             judged += [clusters.scores[kind] for kind in clusters.kind]
-        for (_, metric), own in zip(metrics, parts, strict=True):
-            own.append(_part(metric, clusters))
-    if repeated:
-        raise DataError(min(repeated)[1])
+        for key, metric in metrics.items():
+            parts[key].append(_part(metric, clusters))
 
     if run["details"]:
         _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
-    figures = {
-        (reply, metric.name): figure
-        for (reply, metric), own in zip(metrics, parts, strict=True)
-        if (figure := _estimate(metric, own))
-    }
-    missing_number = 0 if run["partial"] else numbers[-1]
-    warnings = [_missing_warning(job, scored_items, len(epochs), missing_number)] if missing_number else []
+    figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
+    warnings = [_missing_warning(job, scored_items, len(epochs), missing)] if missing else []
     return ScoredFile(
         evaluation=evaluation,
         items=len(items),
         scored_items=scored_items,
-        number=sum(numbers),
-        missing=missing_number,
+        number=number,
+        missing=missing,
         epochs=len(epochs),
         estimates={name: figure for (reply, name), figure in figures.items() if reply is None},
         references={
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in references
         },
-        warnings=warnings
-        + run_warnings(evaluation.task, evaluation.options.scoring, outcomes, judged, evaluation.reference),
-        note=uncorrected_note(evaluation.task, judged),
+        warnings=warnings + run_warnings(task, mode, outcomes, judged, evaluation.reference),
+        note=uncorrected_note(task, judged),
         run=run,
     )
+
+
+def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator[pyarrow.Table]:
+    """Read the records of files, some groups of clusters at a time, ordered by cluster, item and epoch.
+
+    Raises:
+        DataError: An item has two replies in the same epoch.
+    """
+    tables = min(number // _TABLE + 1, BUCKETS)
+    repeated: list[tuple[tuple[int, int], str]] = []
+    for n in range(tables):
+        records = read_records(files, range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables))
+        if not len(records):
+            continue
+        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
+        item, epoch = (records[name].to_numpy() for name in ("item", "epoch"))
+        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
+            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
+        yield records
+    if repeated:
+        raise DataError(min(repeated)[1])
 
 
 def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Numbers) -> Iterator[FoundReply]:

@@ -235,7 +235,7 @@ class Evaluation:
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
-        judges = ["judge", *(["assume"] if self.options.assume else [])] if self.task.judged else []
+        judges = self.options.about_judge() if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
         options = {name: getattr(self.options, name) for name in (*given, *self.task.task_options, *asked, *judges)}
         return Provenance(

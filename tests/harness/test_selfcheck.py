@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
@@ -89,11 +90,6 @@ class Scripted(Knower):
     def check(self, context: str, sentence: str) -> str:
         super().check(context, sentence)
         return self.checks
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 def told(log: Any) -> list[dict[str, Any]]:
@@ -267,6 +263,8 @@ def test_a_task_that_it_cannot_serve_is_told(
 @pytest.mark.parametrize(
     ("method", "arguments", "message"),
     [
+        ("self_consistency", {"samples": 0}, "option samples=0 is less than 1"),
+        ("factored_verification", {"how": "token"}, "choose auto or logprobs or reasoned or samples"),
         ("selfcheck_prompt", {"samples": 0}, "option samples=0 is less than 1"),
         ("selfcheck_ngram", {"samples": -1}, "option samples=-1 is less than 1"),
         ("selfcheck_ngram", {"n": 0}, "option n=0 is less than 1"),
