@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import anyio
 from anyio.from_thread import start_blocking_portal
 from inspect_ai.hooks import Hooks, ModelRetry, hooks
 from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
@@ -21,7 +20,7 @@ from inspect_ai.util import display_type
 from tenacity import RetryError
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import HaluTasksError, ModelError
+from halu_tasks.core.errors import ModelError
 
 T = TypeVar("T")
 
@@ -108,30 +107,6 @@ def reach_active() -> None:
         return
     roles = [models for role, models in model_roles().items() if role != "grader"]
     reach([active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))])
-
-
-async def reach_here(model: Model) -> None:
-    """Ask a model a short question on the connections of the running event loop.
-
-    The call appears neither in the log nor in the usage of the current sample.
-
-    Raises:
-        ModelError: It does not answer.
-    """
-    errors: list[HaluTasksError] = []
-
-    async def ask() -> None:
-        try:
-            await _reach(model)
-        except HaluTasksError as error:
-            errors.append(error)
-
-    if _has_server(model):
-        async with anyio.create_task_group() as group:
-            # transcript and usage are context variables, so a new context hides them
-            Context().run(group.start_soon, ask)
-    if errors:
-        raise errors[0]
 
 
 def _has_server(model: Model) -> bool:

@@ -165,20 +165,6 @@ def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) 
     assert figures(log)["claims_unread"] == 1
 
 
-@pytest.mark.slow
-def test_a_second_run_makes_no_call(run_method: Run) -> None:
-    verifier = Verifier()
-    first = figures(run_method(TASK, "factored_verification", verifier, limit=FEW))
-    asked = len(verifier.checked) + len(verifier.listed)
-    second = figures(run_method(TASK, "factored_verification", verifier, same_server=True, limit=FEW))
-    assert len(verifier.checked) + len(verifier.listed) == asked
-    assert second["calls"] == second["output_tokens"] == 0
-    assert second["cached_calls"] == first["calls"] + first["cached_calls"]
-    assert second["acc"] == first["acc"]
-    third = figures(run_method(TASK, "factored_verification", verifier, same_server=True, cache=False, limit=FEW))
-    assert third["calls"] == second["cached_calls"]
-
-
 def test_decomposer_and_verifier_are_model_roles(run_method: Run, serve: Run, openai: Run) -> None:
     own, other = Verifier(), Verifier()
     roles = {"verifier": openai(serve(other))}
@@ -189,28 +175,10 @@ def test_decomposer_and_verifier_are_model_roles(run_method: Run, serve: Run, op
 def test_own_wording(run_method: Run, tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps({"factored_verification_claims": {"user": "Own words. The claims are: Text:\n{text}"}}))
-    asked: list[str] = []
-    base = Verifier()
-
-    def server(request: dict[str, Any]) -> Any:
-        asked.append(str(request["messages"][-1]["content"]))
-        return base(request)
-
-    run_method(TASK, "factored_verification", server, prompts=str(file), limit=1)
-    assert any(text.startswith("Own words.") for text in asked)
-
-
-@pytest.mark.parametrize(
-    ("task", "message"),
-    [
-        ("refact_judgment_independent", "source"),
-        ("refact_correction", "labels"),
-    ],
-)
-@pytest.mark.slow
-def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:
-    log = run_method(task, "factored_verification", Verifier(), limit=1)
-    assert log.status == "error" and message in log.error.message and task in log.error.message
+    verifier = Verifier(listing=lambda text: "- A claim.")
+    log = run_method(TASK, "factored_verification", verifier, prompts=str(file), limit=1)
+    calls = [event for event in log.samples[0].events if event.event == "model"]
+    assert any(call.input[-1].text.startswith("Own words.") for call in calls)
 
 
 @pytest.mark.slow

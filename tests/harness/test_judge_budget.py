@@ -115,19 +115,17 @@ def test_the_price_that_inspect_was_given_is_used(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("options", "message"),
     [
-        (["--judge-max-cost", "0"], "option judge_max_cost: expected dollars, more than 0, got 0"),
-        ([*BUDGET, "1", "--judge-price", "2.5"], "expected prices of a million input and output tokens"),
-        ([*BUDGET, "1", "--judge-price", "0/0"], "got '0/0'"),
-        (["--judge-price", "2.5/10"], "option judge_price: only has a meaning with judge_max_cost"),
+        ({"judge_max_cost": 0.0}, "option judge_max_cost: expected dollars, more than 0, got 0"),
+        ({"judge_max_cost": 1.0, "judge_price": "2.5"}, "expected prices of a million input and output tokens"),
+        ({"judge_max_cost": 1.0, "judge_price": "0/0"}, "got '0/0'"),
+        ({"judge_price": "2.5/10"}, "option judge_price: only has a meaning with judge_max_cost"),
     ],
 )
-def test_faults_of_the_options_are_one_line(
-    arguments: list[str], message: str, serve: Serve, judged_replies: Path, capsys: Capture
-) -> None:
-    error = score(capsys, judged_replies, serve(priced), *arguments).err
-    assert message in error and error.count("\n") == 1
+def test_faults_of_the_options_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Options(**options)
 
 
 # --- the budget ---------------------------------------------------------------------------------
