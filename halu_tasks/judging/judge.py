@@ -26,7 +26,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import JudgeOptions
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.reaching import describe_error, log_retries, run_blocking, status_of, unanswered
+from halu_tasks.judging.reaching import REJECTED, describe_error, log_retries, run_blocking, status_of, unanswered
 from halu_tasks.judging.stores import VerdictStore, dollars, open_budget
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict, verdict_schema
 
@@ -93,8 +93,7 @@ class Judge:
             name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
         )
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
-        # None until the judge has answered a question with a response schema
-        self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
+        self._takes_schema = self.model.config.response_schema is None
         # what a verdict depends on besides the question: the model, its address and its settings
         operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
         settings = self.model.config.model_copy(update=dict.fromkeys(operational)).model_dump_json(exclude_none=True)
@@ -220,23 +219,18 @@ class Judge:
 
         Some providers ignore the schema; those that reject it are asked without.
         """
-        refusal = ""
-        if self._takes_schema is not False:
+        if self._takes_schema:
             try:
-                output = await self._paid(text, self._schema)
-                self._takes_schema = True
-                return output
-            except BudgetError:
-                raise
+                return await self._paid(text, self._schema)
             except Exception as error:
-                if self._takes_schema:
+                if status_of(error) not in REJECTED:
                     raise
-                refusal = describe_error(error)
-        output = await self._paid(text, self._call)
-        if self._takes_schema is None:
-            logger.info("asking judge %s without a response schema: %s", self.name, refusal)
-            self._takes_schema = False
-        return output
+                # raises if the question, not the schema, is at fault
+                output = await self._paid(text, self._call)
+                logger.info("asking judge %s without a response schema: %s", self.name, describe_error(error))
+                self._takes_schema = False
+                return output
+        return await self._paid(text, self._call)
 
     async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput:
         """Call the judge within its budget, if it has one."""

@@ -27,6 +27,8 @@ T = TypeVar("T")
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
+REJECTED = (400, 422)
+"""The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
 _TOKENS = 64
 _LONGEST = 300
 """Maximum number of characters of the description of an error."""
@@ -134,7 +136,7 @@ async def _reach(model: Model, timeout: int | None = None) -> None:
         try:
             await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
         except Exception as error:
-            if status_of(error) not in (400, 422):
+            if status_of(error) not in REJECTED:
                 raise
             # reasoning models reject a token limit that is too low
             await model.generate(PROBE, config=config)
