@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
@@ -21,6 +22,9 @@ _WORD = re.compile(r"\w")
 # "A is wrong, while B is right" concedes nothing
 _CONTRAST = re.compile(r"\b(?:while|whereas)\s*$")
 _ALONE = re.compile(r"\W*([a-dA-D])\W*")
+
+Places = list[tuple[int, str]]
+"""Options, or how they are rated, each behind its place in the sentence."""
 
 
 class OptionQuestion(Question):
@@ -172,8 +176,7 @@ class OptionQuestion(Question):
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
             heading, here, known = "", False, {label for label, _ in ratings}
-            at_end = concludes or number in (0, len(found) - 1)
-            ties = at_end and any(map(self._is_tie, statements))
+            ties = (concludes or number in (0, len(found) - 1)) and any(map(self._is_tie, statements))
             if ties:
                 ratings.append(("", "pick"))
             for clause in read.clauses:
@@ -226,65 +229,75 @@ class OptionQuestion(Question):
             subject: The option that was named last, which the clause may be about.
             here: Whether it was named in the same sentence.
         """
-        tokens = clause.tokens
-        labels = self._named(clause)
-        if (clause.has("both") and len(labels) != 1) or (not labels and (not subject or clause.has("label"))):
+        options = self._named(clause)
+        if (clause.has("both") and len(options) != 1) or (not options and (not subject or clause.has("label"))):
             return []
-        found: list[tuple[str, str]] = []
-        than = next((t.start for t in tokens if t.kind == "than" and any(start < t.start for start, _ in labels)), None)
-        said = list(signs(clause))
-        if (
-            not labels
-            and said
-            and not clause.has("whole")
-            and _WORD.search(words_between(clause, clause.start, said[0][1].start))
-        ):
+        said = [(token.start, "right" if good else "wrong") for good, token in signs(clause)]
+        is_whole = not said or clause.has("whole")
+        if not (options or is_whole) and _WORD.search(words_between(clause, clause.start, said[0][0])):
             return []  # something else is right or wrong
-        judged = [(token.start, "right" if good else "wrong") for good, token in said]
-        negated = False
-        for token in tokens:
-            if token.kind in ("negate", "no", "cannot"):
-                negated = not negated
-            elif token.kind in ("better", "worse") and (labels or here):
-                judged.append((token.start, "pick" if (token.kind == "better") != negated else "wrong"))
-            elif token.kind == "label":
-                negated = False
-            elif token.kind == "pick":
-                taken = next(((start, label) for start, label in labels if start >= token.end), None)
-                if taken and any(token.end <= place < taken[0] for place, _ in judged):
-                    continue  # "the only error is in A"
-                if taken:
-                    denied = any(t.kind in ("negate", "no") and token.end <= t.start < taken[0] for t in tokens)
-                    found.append((taken[1], "wrong" if negated != denied else "pick"))
-                elif labels and token.label != "before":
-                    found.append((labels[-1][1], "wrong" if negated else "pick"))
-        judged.sort()
-        others = [token.start for token in tokens if token.kind == "other"]
-        usable = [(start, label) for start, label in labels if than is None or start < than]
-        compares = than is not None and (others or len(usable) < len(labels))
-        if compares and usable and not judged and not found:
-            found.append((usable[-1][1], "pick"))
-        pairs = len(judged) == len(usable) > 1
-        for number, (place, kind) in enumerate(judged):
-            begin = judged[number - 1][0] if number else -1
-            before = [label for start, label in usable if begin < start < place]
-            until = min(
-                [start for start, _ in judged[number + 1 :]]
-                + [token.start for token in tokens if token.kind == "pick" and token.start > place],
-                default=len(clause.text),
-            )
-            behind = [label for start, label in usable if place < start < until]
-            targets = [usable[number][1]] if pairs else before
-            if not targets and not behind:
-                targets = [label for start, label in usable if start < place][-1:]
-            if not targets and subject and (clause.opener in ("stop", "turn") or not behind):
-                targets = [subject]
-            targets = targets or behind
-            if others and others[0] < place and (others[0] > max((start for start, _ in usable), default=-1)):
-                left = [label for label in self.labels if label not in (targets or [subject])]
-                targets = left if targets or subject else []
-            found += [(label, kind) for label in targets if label in self.labels]
+        negated = _negated(clause)
+        found = list(_taken(clause, options, said, negated))
+        for token in clause.tokens:
+            if token.kind in ("better", "worse") and (options or here):
+                prefers = (token.kind == "better") != (token.start in negated)
+                said.append((token.start, "pick" if prefers else "wrong"))
+        than = next((t.start for t in clause.tokens if t.kind == "than" and options and options[0][0] < t.start), None)
+        compared = [option for option in options if than is None or option[0] < than]
+        compares = than is not None and (clause.has("other") or compared != options)
+        if compares and not said and not found:
+            found.append((compared[-1][1], "pick"))
+        found += self._rated(clause, compared, sorted(said), subject)
         first: dict[str, str] = {}
         for label, kind in found:
             first.setdefault(label, kind)
         return list(first.items())
+
+    def _rated(self, clause: Clause, options: Places, said: Places, subject: str) -> Iterator[tuple[str, str]]:
+        """Yield the options that the words of a clause rate: those before a word, or else those behind it."""
+        last_option = options[-1][0] if options else -1
+        another = next((token.start for token in clause.tokens if token.kind == "other"), None)
+        picks = [token.start for token in clause.tokens if token.kind == "pick"]
+        places = [place for place, _ in said]
+        for number, (place, kind) in enumerate(said):
+            begin = places[number - 1] if number else -1
+            until = min([start for start in picks if start > place] + places[number + 1 :], default=len(clause.text))
+            behind = [label for start, label in options if place < start < until]
+            if len(said) == len(options) > 1:
+                labels = [options[number][1]]
+            else:
+                labels = [label for start, label in options if begin < start < place]
+            if not labels and not behind:
+                labels = [label for start, label in options if start < place][-1:]
+            if not labels:
+                labels = [subject] if subject and (clause.opener in ("stop", "turn") or not behind) else behind
+            if another is not None and last_option < another < place:
+                labels = [label for label in self.labels if label not in labels] if labels else []
+            yield from ((label, kind) for label in labels if label in self.labels)
+
+
+def _negated(clause: Clause) -> set[int]:
+    """Return the places of the words behind an odd number of negators and no option."""
+    places, negated = set[int](), False
+    for token in clause.tokens:
+        if token.kind in ("negate", "no", "cannot"):
+            negated = not negated
+        elif token.kind == "label":
+            negated = False
+        elif negated:
+            places.add(token.start)
+    return places
+
+
+def _taken(clause: Clause, options: Places, said: Places, negated: set[int]) -> Iterator[tuple[str, str]]:
+    """Yield the options that words such as "choose" take, and those that they do not take as `wrong`."""
+    for token in clause.tokens:
+        if token.kind != "pick":
+            continue
+        place, label = next(((start, label) for start, label in options if start >= token.end), (-1, ""))
+        if not label and options and token.label != "before":
+            yield options[-1][1], "wrong" if token.start in negated else "pick"
+        # not "the only error is in A"
+        elif label and not any(token.end <= start < place for start, _ in said):
+            denied = any(t.kind in ("negate", "no") and token.end <= t.start < place for t in clause.tokens)
+            yield label, "wrong" if (token.start in negated) != denied else "pick"
