@@ -54,7 +54,6 @@ class Judge:
         model: The Inspect model that judges; None for the one that the options name.
         judging: What to ask about a reply.
         options: How it is asked, and what it may cost.
-        store: The SQLite file to cache verdicts in; by default, one in the cache folder.
         costs: The file in which costs are recorded, as in `open_budget`.
 
     Raises:
@@ -68,7 +67,6 @@ class Judge:
         model: Model | None,
         judging: JudgeSpec,
         options: JudgeOptions = DEFAULTS,
-        store: Path | None = None,
         costs: Path | None = None,
     ) -> None:
         model = model or _open_model(str(options.judge), options.judge_base_url)
@@ -83,7 +81,7 @@ class Judge:
         self._asked = self._failed = 0
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
-        self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
+        self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
@@ -117,9 +115,7 @@ class Judge:
             self._check_failures(verdicts, self._asked)
         return verdicts
 
-    async def of_replies(
-        self, replies: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
-    ) -> list[list[Verdict]]:
+    async def of_replies(self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]) -> list[list[Verdict]]:
         """Judge many replies concurrently.
 
         Args:

@@ -283,10 +283,10 @@ def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_onc
     assert questions(server) == 36 + fails + 35
 
 
-def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_path: Path) -> None:
+def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve) -> None:
     model = get_model("openai/gpt-4o", base_url=serve(priced, delay=0.05).url, memoize=False)
     options = JudgeOptions(judge_max_cost=5.0, judge_price="2.5/10")
-    asked = Judge(model, OPEN_ANSWER, options, store=tmp_path / "verdicts")
+    asked = Judge(model, OPEN_ANSWER, options)
     labels: list[str] = []
 
     async def ask(scope: anyio.CancelScope) -> None:
