@@ -175,10 +175,15 @@ def test_decomposer_and_verifier_are_model_roles(run_method: Run, serve: Run, op
 def test_own_wording(run_method: Run, tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps({"factored_verification_claims": {"user": "Own words. The claims are: Text:\n{text}"}}))
-    verifier = Verifier(listing=lambda text: "- A claim.")
-    log = run_method(TASK, "factored_verification", verifier, prompts=str(file), limit=1)
-    calls = [event for event in log.samples[0].events if event.event == "model"]
-    assert any(call.input[-1].text.startswith("Own words.") for call in calls)
+    asked: list[str] = []
+    base = Verifier()
+
+    def server(request: dict[str, Any]) -> Any:
+        asked.append(str(request["messages"][-1]["content"]))
+        return base(request)
+
+    run_method(TASK, "factored_verification", server, prompts=str(file), limit=1)
+    assert any(text.startswith("Own words.") for text in asked)
 
 
 @pytest.mark.slow
