@@ -349,7 +349,7 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
             1,
             "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
         ),
-        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 2, "found 'id': int"),
+        ("p.json", '[\n{"id": 7, "output": "a"},\n{"id": "x", "output": "a"}]', 1, "found 'id': int"),
         ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
         ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
     ],
