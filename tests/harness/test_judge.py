@@ -32,13 +32,13 @@ from judges import (
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
-from halu_tasks.core.options import JudgeOptions
+from halu_tasks.core.options import JudgeOptions, Options
 from halu_tasks.judging.judge import Judge
 from halu_tasks.lm_eval_adapter import task as lm_eval_task
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import fence
-from halu_tasks.tasks import registry
+from halu_tasks.tasks import build, registry
 
 Serve = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
@@ -110,6 +110,12 @@ def test_each_verdict_of_a_summary_names_its_sentence(serve: Serve, openai: Any,
     for each in verdicts:
         assert each["about"] in sample.output.completion and each["reason"] == "It is there."
         assert repr(each["about"]) in sample.scores["halu_score"].explanation
+
+
+def test_a_run_records_its_judge_but_neither_its_address_nor_its_price() -> None:
+    known, of_costs = ("sensitivity:0.9", "specificity:0.9"), {"judge_max_cost": 1.0, "judge_price": "1/1"}
+    options = Options(data="sample", judge="m/j", judge_base_url="http://x", assume=known, **of_costs)
+    assert build("cfaith_gen", options).provenance.options == {"judge": "m/j", "assume": [*known]}
 
 
 # --- judges that fail ---------------------------------------------------------------------------
