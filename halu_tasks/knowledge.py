@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,30 +23,23 @@ from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import Row, json_lines, require_fields, require_text, text_lines
 from halu_tasks.text.folding import SPACELESS, tokens
 
-_VERSION = "3"
+_VERSION = "4"
 """Version of how files are split and tokenized and how the index is stored; part of the index's key."""
-_PASSAGES, _PLACES = "passages.jsonl", "places.npy"
+_PASSAGES = "passages.parquet"
 _LONGEST_QUERY = 10_000
 """Characters of a query that are used; no real query is longer, but a model caught in a loop may produce one."""
 
 _ROWS = (".jsonl", ".jsonl.gz")
-_TEXTS = (".txt", ".md")
-_SUPPORTED = f"supported are files ending in {', '.join(_ROWS + _TEXTS)}"
+_ENDINGS = (*_ROWS, ".txt", ".md")
+_SUPPORTED = f"supported are files ending in {', '.join(_ENDINGS)}"
 _TEXT_FIELDS = ("text", "contents")
 _ID_FIELDS = ("id", "_id")
 
 _LONGEST = 200
 """Maximum number of words of a passage that a text is split into."""
-# a word, two characters of a script without spaces, or a part of a string longer than any word; never tried shorter
-_UNIT = rf"(?>[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}})"
-_WORD = re.compile(_UNIT)
-_ENDS = (
-    re.compile(r"\n\n"),
-    re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*\s+|[。！？；][”’」』）]*|\n+"),
-    re.compile(rf"(?>{_UNIT}\s*){{{_LONGEST}}}"),
-)
-"""Where a text is split: after paragraphs, those that are too long after sentences, and these after so many words."""
-_HEADING = re.compile(r"#{1,6}\s.{0,100}\n*")
+# two characters of a script without spaces count as a word, and a long string as several
+_WORD = re.compile(rf"[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}}")
+_PIECE = re.compile(rf"(?>(?>{_WORD.pattern})\s*){{1,{_LONGEST}}}")
 
 
 class Snippet(NamedTuple):
@@ -83,22 +75,18 @@ def named_files(named: Path) -> dict[str, Path]:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"knowledge {str(named)!r} {reason}; {_SUPPORTED}, and folders of them") from None
     if not named.is_dir():
-        if not _is_kind(named, _ROWS + _TEXTS):
+        if not named.name.lower().endswith(_ENDINGS):
             raise DataError(f"{named}: cannot be read as knowledge; {_SUPPORTED}")
         return {named.name: named}
     files = {
         path.relative_to(named).as_posix(): path
         for path in named.rglob("*")
-        if _is_kind(path, _ROWS + _TEXTS) and path.is_file()
+        if path.name.lower().endswith(_ENDINGS) and path.is_file()
     }
     visible = {name: files[name] for name in sorted(files) if "/." not in f"/{name}"}
     if not visible:
         raise DataError(f"{named}: contains no file that can be read as knowledge; {_SUPPORTED}")
     return visible
-
-
-def _is_kind(path: Path, endings: tuple[str, ...]) -> bool:
-    return path.name.lower().endswith(endings)
 
 
 def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
@@ -118,7 +106,7 @@ def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
 
 def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
     """Read the passages of a file, each with its place for error messages."""
-    if not _is_kind(path, _ROWS):
+    if not path.name.lower().endswith(_ROWS):
         for number, text in enumerate(split("".join(line for _, line in text_lines(path))), 1):
             yield f"{path}, passage {number}", Snippet(f"{name}#{number}", "", text)
         return
@@ -137,14 +125,11 @@ def _passage(row: Row, default_id: str) -> Snippet:
     Raises:
         ValueError: The row is invalid; the message says why.
     """
-    # an id may be a number, and null means missing
-    values = {
-        field: str(value) if field in _ID_FIELDS and type(value) is int else value
-        for field, value in row.items()
-        if value is not None
-    }
+    values = {field: value for field, value in row.items() if value is not None}
     text = next((field for field in _TEXT_FIELDS if field in values), _TEXT_FIELDS[0])
-    id = next((field for field in _ID_FIELDS if field in values), _ID_FIELDS[0])
+    id = next((field for field in _ID_FIELDS if field in values), "")
+    if type(values.get(id)) is int:
+        values[id] = str(values[id])
     used = [field for field in (id, "title") if field in values]
     require_fields(values, dict.fromkeys([text, *used], str))
     require_text(values, *(field for field in (text, *used) if field == id or values[field].strip()))
@@ -152,68 +137,47 @@ def _passage(row: Row, default_id: str) -> Snippet:
 
 
 def split(text: str) -> Iterator[str]:
-    """Split a text into passages of at most about 200 words.
+    """Split a text into passages of at most 200 words.
 
-    Only white space is lost. Passages end at the end of a paragraph; paragraphs that are too long are split after a
-    sentence, or, if need be, after a word. Consecutive short paragraphs share a passage, and a Markdown heading stays
-    with the text below it.
+    Only white space is lost. Consecutive short paragraphs share a passage, and a paragraph that is too long is divided
+    after every 200 words.
     """
-    passage: list[str] = []
-    length = 0
-    for piece in _pieces(re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text.split("\n")))):
-        size = _length(piece)
-        if passage and length + size > _LONGEST:
-            heading = [passage.pop()] if _HEADING.fullmatch(passage[-1]) else []
-            if passage:
-                yield "".join(passage).strip()
-            passage, length = heading, sum(map(_length, heading))
-        passage.append(piece)
-        length += size
-    if last := "".join(passage).strip():
-        yield last
-
-
-def _length(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(text))
-
-
-def _pieces(text: str, level: int = 0) -> Iterator[str]:
-    """Split a text into pieces, each with the white space that follows it."""
-    if level == len(_ENDS) or (level and _length(text) <= _LONGEST):
-        yield text
-        return
-    ends = [end.end() for end in _ENDS[level].finditer(text)]
-    for begin, end in pairwise(dict.fromkeys([0, *ends, len(text)])):
-        yield from _pieces(text[begin:end], level + 1)
+    passage, length = "", 0
+    for paragraph in re.split(r"\n\s*\n", text):
+        for piece in _PIECE.findall(paragraph.strip()):
+            size = len(_WORD.findall(piece))
+            if passage and length + size > _LONGEST:
+                yield passage
+                passage, length = "", 0
+            passage = f"{passage}\n\n{piece.strip()}" if passage else piece.strip()
+            length += size
+    if passage:
+        yield passage
 
 
 # --- the index --------------------------------------------------------------------------------------
 
 
 class Knowledge:
-    """A searchable collection of passages; `len` gives their number.
+    """A searchable collection of passages in memory; `len` gives their number.
 
     `sha256` identifies the passages independently of where their files are. Any number of threads may search at once,
     since nothing changes after opening.
-
-    The index is held in memory. Passages stay in their file, which is not memory-mapped: if another process truncated
-    a mapped file, this one would crash without an error message.
     """
 
     def __init__(self, folder: Path, sha256: str) -> None:
         import bm25s
+        from pyarrow import parquet
 
         self.sha256 = sha256
-        self._file = folder / _PASSAGES
         try:
-            self._passages = self._file.open("rb", buffering=0)
+            self._passages = parquet.read_table(folder / _PASSAGES)
             self._index = bm25s.BM25.load(folder, mmap=False)
-            self._places = np.load(folder / _PLACES)
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DataError(f"{folder}: the index is damaged ({error}); delete the folder and run again") from None
 
     def __len__(self) -> int:
-        return len(self._places) - 1
+        return int(self._passages.num_rows)
 
     def search(self, query: str, top: int = 5) -> list[Snippet]:
         """Search for passages that share a token with the query.
@@ -238,17 +202,10 @@ class Knowledge:
         least = np.partition(scores, -top)[-top] if top < len(scores) else 0.0
         candidates = np.flatnonzero((scores >= least) & (scores > 0))
         best = candidates[np.argsort(-scores[candidates], kind="stable")][:top]
-        return [self._passage(int(number), float(scores[number])) for number in best]
-
-    def _passage(self, number: int, score: float) -> Snippet:
-        start, end = int(self._places[number]), int(self._places[number + 1])
-        # does not move the file's position, which threads share
-        row = os.pread(self._passages.fileno(), end - start, start)
-        try:
-            id, title, text = json.loads(row)
-            return Snippet(id, title, text, score)
-        except ValueError:
-            raise DataError(f"{self._file} was changed or truncated while it was in use; run again") from None
+        return [
+            Snippet(**self._passages.slice(number, 1).to_pylist()[0], score=float(scores[number]))
+            for number in best.tolist()
+        ]
 
 
 def open_knowledge(path: str | Path) -> Knowledge:
@@ -283,22 +240,20 @@ def open_knowledge(path: str | Path) -> Knowledge:
 
 def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
     import bm25s
+    from pyarrow import parquet, table
 
     # assigns the next number to each new word
     vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
-    passages: list[list[int]] = []
-    places = [0]
-    with (folder / _PASSAGES).open("wb") as file:
-        # disable=None shows the progress bar only on a terminal
-        for passage in tqdm(read_passages(files), desc=f"reading {named.name}", unit=" passages", disable=None):
-            words = tokens(passage.title) + tokens(passage.text)
-            passages.append([vocabulary[word] for word in words])
-            # the name of a file, and thus an id, may contain surrogates
-            row = json.dumps(passage[:3], ensure_ascii=False).encode("utf-8", "surrogatepass")
-            places.append(places[-1] + file.write(row + b"\n"))
+    columns: dict[str, list[str]] = {"id": [], "title": [], "text": []}
+    words: list[list[int]] = []
+    # disable=None shows the progress bar only on a terminal
+    for passage in tqdm(read_passages(files), desc=f"reading {named.name}", unit=" passages", disable=None):
+        words.append([vocabulary[word] for word in tokens(passage.title) + tokens(passage.text)])
+        for name, values in columns.items():
+            values.append(getattr(passage, name))
     if not vocabulary:
-        raise DataError(f"{named}: contains no passages" + (" with searchable words" if passages else ""))
-    np.save(folder / _PLACES, np.array(places))
+        raise DataError(f"{named}: contains no passages" + (" with searchable words" if words else ""))
+    parquet.write_table(table(columns), folder / _PASSAGES)
     index = bm25s.BM25(method="lucene", backend="numpy")
-    index.index((passages, dict(vocabulary)), create_empty_token=False, show_progress=sys.stderr.isatty())
+    index.index((words, dict(vocabulary)), create_empty_token=False, show_progress=sys.stderr.isatty())
     index.save(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -15,12 +16,17 @@ Outcome = Literal["answered", "inferred", "abstained", "unparsed", "empty"]
 - `unparsed`: no answer can be read from it;
 - `empty`: it has no content, because a server failed or there is no reply.
 """
+ANSWERED: Final = "answered"
 INFERRED: Final = "inferred"
 ABSTAINED: Final = "abstained"
 UNPARSED: Final = "unparsed"
 EMPTY: Final = "empty"
-NO_ANSWER: tuple[Outcome, ...] = (UNPARSED, ABSTAINED, EMPTY)
-"""The outcomes without an answer."""
+NO_ANSWER: Mapping[Outcome, str] = {
+    UNPARSED: "contains no readable answer",
+    ABSTAINED: "declines to answer",
+    EMPTY: "has no content, as when a server fails",
+}
+"""The outcomes without an answer, and what such a reply does; figures count it as wrong."""
 
 
 class Answer(NamedTuple, Generic[T]):
@@ -46,5 +52,5 @@ class Answer(NamedTuple, Generic[T]):
         Whether a reply is `empty` is decided by `mark_empty`, which has the reply itself.
         """
         if self.value is not None:
-            return INFERRED if self.inferred else "answered"
+            return INFERRED if self.inferred else ANSWERED
         return ABSTAINED if self.abstained else UNPARSED

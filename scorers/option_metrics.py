@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from halu_tasks.core.items import WORDING
-from halu_tasks.scorers.answer import INFERRED, UNPARSED, Outcome
+from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms
@@ -41,7 +41,7 @@ def reader_spec(about: str, labels: tuple[str, ...]) -> JudgeSpec:
         prompt="read_label",
         questions=lambda item, reply: [{"task": about, "labels": listed, "reply": fence(reply, LONGEST)}],
         read=VerdictReader({**{label: label.lower() for label in labels}, NO_LABEL: NO_LABEL}),
-        unjudged="inferred",
+        unjudged=INFERRED,
     )
 
 
@@ -100,7 +100,7 @@ def read_again(score: Score) -> Score:
     if answer == score.answer:
         return score
     right = {"correct": float(answer == score.target)} if "correct" in score.measurements else {}
-    outcome: Outcome = UNPARSED if answer is None else "answered"
+    outcome: Outcome = UNPARSED if answer is None else ANSWERED
     return replace(score, answer=answer, outcome=outcome, measurements={**score.measurements, **right})
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import EMPTY, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.answer import ANSWERED, EMPTY, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import Verdict
 
 
@@ -41,7 +41,7 @@ class Score:
 
     def __post_init__(self) -> None:
         if self.outcome is None:
-            object.__setattr__(self, "outcome", UNPARSED if self.answer is None else "answered")
+            object.__setattr__(self, "outcome", UNPARSED if self.answer is None else ANSWERED)
 
     @classmethod
     def of(

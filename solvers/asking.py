@@ -47,10 +47,10 @@ _ROLES: dict[str, Callable[..., ChatMessage]] = {
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """Make a function raise a one-line ArgumentError for an unknown argument, or one of the wrong type.
 
-    The arguments are those that users give by name, such as `-S samples=5`. The function's module must postpone the
-    evaluation of annotations.
+    The arguments are those that users give by name, such as `-S samples=5`.
     """
-    annotations = {name: str(each.annotation) for name, each in inspect.signature(function).parameters.items()}
+    hints = get_type_hints(function)
+    annotations = {name: hints[name] for name in inspect.signature(function).parameters}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -63,7 +63,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         return function(*args, **kwargs)
 
     # Scout resolves the names of types in this module otherwise, where they do not exist
-    call.__annotations__ = get_type_hints(function)
+    call.__annotations__ = hints
     return call
 
 

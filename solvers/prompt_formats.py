@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,9 +200,9 @@ def few_shot(
     if number is not None and not 1 <= number <= len(rows):
         raise ArgumentError(f"few_shot: argument number={number}: expected 1 to {len(rows)}, the number of examples")
     question = _text("few_shot", "template", template) or "{input}"
-    fields = _Fields("few_shot", {})
     shown = [
-        Example(fill(question, fields.read(row, [question], where)), row["output"]) for where, row in rows[:number]
+        Example(fill(question, _fields("few_shot", {}, None, row, [question], where)), row["output"])
+        for where, row in rows[:number]
     ]
 
     def messages(state: TaskState) -> list[ChatMessage]:
@@ -223,10 +223,11 @@ def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Sol
         system: System text, or a file with it. `{field}` stands for a field of the sample's metadata.
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
-    text, fields = _text("chain_of_thought", "system", system) or SYSTEM, _Fields("chain_of_thought", {})
+    text = _text("chain_of_thought", "system", system) or SYSTEM
 
     def messages(state: TaskState) -> list[ChatMessage]:
-        instruction = ChatMessageSystem(content=fill(text, fields.of_sample(state, [text])))
+        fields = _fields("chain_of_thought", {}, None, *_sample(state, [text]))
+        instruction = ChatMessageSystem(content=fill(text, fields))
         before = [message for message in state.messages if message.role == "system"]
         return [*before, instruction, *(message for message in state.messages if message.role != "system")]
 
@@ -271,7 +272,7 @@ def _format(
     if template is not None and not placeholders(template):
         expected = " or ".join(f"{{{field}}}" for field in keys)
         raise ArgumentError(f"{name}: argument template has no field such as {expected}")
-    fields, rows = _Fields(name, keys, mask), _rows(name, examples)
+    fields, rows = partial(_fields, name, keys, mask), _rows(name, examples)
     renamed = any(field != key for field, key in keys.items()) or mask not in (None, MASK)
     unchanged = system is None and template is None and not (cot or rows or renamed)
     packaged = task_named(reference).prompts.wordings[0].prompt
@@ -286,10 +287,9 @@ def _format(
         evaluation = embedded.loaded(task.name) if task else None
         wording = evaluation.prompt if evaluation else task.prompts.wordings[0].prompt if task else packaged
         prompt = {"system": _system(wording), "user": wording["user"] if template is None else template}
-        system_text, question = texts(prompt, fields.of_sample(state, prompt.values()))
+        system_text, question = texts(prompt, fields(*_sample(state, prompt.values())))
         shown = [
-            Example(fill(prompt["user"], fields.read(row, [prompt["user"]], where)), row["output"])
-            for where, row in rows
+            Example(fill(prompt["user"], fields(row, [prompt["user"]], where)), row["output"]) for where, row in rows
         ]
         asked = chat_messages(turns(system_text, question, shown))
         # the embedded models identify the item by this metadata
@@ -316,56 +316,44 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
     return solve
 
 
-@dataclass(frozen=True)
-class _Fields:
-    """Reads the fields that texts show.
+def _sample(state: TaskState, shown: Iterable[str]) -> tuple[Row, Iterable[str], str]:
+    """Return a sample's values, the texts that show them, and the sample's name in errors."""
+    return {"input": state.input_text, **state.metadata}, shown, f"sample {state.sample_id!r}"
 
-    Attributes:
+
+def _fields(
+    solver: str, keys: Mapping[str, str], mask: str | None, row: Row, shown: Iterable[str], where: str
+) -> dict[str, str]:
+    """Read the fields that texts show from a row.
+
+    Args:
         solver: The name of the solver, for errors.
-        keys: The metadata keys of fields with another key than their name.
+        keys: The keys of fields with another key than their name.
         mask: The mask in the field `answer`, if the texts show the number of masks.
+        row: The values.
+        shown: The texts.
+        where: The place of the row, for errors.
+
+    Raises:
+        UsageError: A field is missing, or its value is not a string or number.
     """
-
-    solver: str
-    keys: Mapping[str, str]
-    mask: str | None = None
-
-    def of_sample(self, state: TaskState, shown: Iterable[str]) -> dict[str, str]:
-        """Read fields from a sample's metadata; `input` is the sample's input."""
-        return self.read(state.metadata, shown, f"sample {state.sample_id!r}: metadata", state.input_text)
-
-    def read(self, row: Row, shown: Iterable[str], where: str, input: str | None = None) -> dict[str, str]:
-        """Read the fields that texts show from a row.
-
-        Args:
-            row: The values.
-            shown: The texts.
-            where: The place of the row, for errors.
-            input: The value of `input` if the row has none.
-
-        Raises:
-            UsageError: A field is missing, or its value is not a string or number.
-        """
-        names = set[str]().union(*map(placeholders, shown))
-        if self.mask is not None:
-            names = names - {NUMBER_OF_MASKS} | {"answer"}
-        fields = {}
-        for name in sorted(names):
-            key = self.keys.get(name, name)
-            value = input if key == "input" and row.get(key) is None else row.get(key)
-            if value is None:
-                present = ", ".join(row) or "nothing"
-                raise UsageError(f"{where} lacks {key!r}, which {self.solver} needs; it has: {present}")
-            if not isinstance(value, str | int | float):
-                raise UsageError(f"{where}: {key!r}: expected a string, got {type(value).__name__}")
-            fields[name] = str(value)
-        if self.mask is not None:
-            number = fields["answer"].count(self.mask)
-            if not number:
-                key = self.keys.get("answer", "answer")
-                raise UsageError(f"{where}: {key!r} has no {self.mask!r}, which {self.solver} needs")
-            fields |= {"answer": fields["answer"].replace(self.mask, MASK), NUMBER_OF_MASKS: str(number)}
-        return fields
+    names = set[str]().union(*map(placeholders, shown))
+    if mask is not None:
+        names = names - {NUMBER_OF_MASKS} | {"answer"}
+    fields = {}
+    for name in sorted(names):
+        key = keys.get(name, name)
+        if (value := row.get(key)) is None:
+            raise UsageError(f"{where} lacks {key!r}, which {solver} needs; it has: {', '.join(row) or 'nothing'}")
+        if not isinstance(value, str | int | float):
+            raise UsageError(f"{where}: {key!r}: expected a string, got {type(value).__name__}")
+        fields[name] = str(value)
+    if mask is not None:
+        number = fields["answer"].count(mask)
+        if not number:
+            raise UsageError(f"{where}: {keys['answer']!r} has no {mask!r}, which {solver} needs")
+        fields |= {"answer": fields["answer"].replace(mask, MASK), NUMBER_OF_MASKS: str(number)}
+    return fields
 
 
 def _text(solver: str, name: str, value: str | None) -> str | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 # title, file, arguments, arguments with --small
 BENCHMARKS = [
     ("Beside the bare harnesses", "benchmark.py", "", "--repeats 2"),
-    ("Report of ten models", "benchmark_report.py", "", "lm-eval"),
+    ("Report of ten models", "benchmark_report.py", "", ""),
     ("Scoring many replies", "benchmark_score.py", "", "--numbers 300000 1000000"),
     ("Judging many replies", "benchmark_judge.py", "", ""),
     ("Building from many documents", "benchmark_build.py", "--tasks", "500 1000 --tasks"),

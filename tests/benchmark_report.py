@@ -1,22 +1,19 @@
-"""What a report of ten models by ReFACT's five tasks takes: `python tests/benchmark_report.py [lm-eval|Inspect]`.
+"""What a report of ten models by ReFACT's five tasks takes: `python tests/benchmark_report.py`.
 
-Two sets of replies to 1,001 rows grown from the sample are run through the harness, each result stands for five models,
+Two sets of replies to 1,001 rows grown from the sample are run through Inspect, each result stands for five models,
 and the report is made in a process of its own. No network; some minutes, nearly all of them the harness's.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import inspect_ai.log  # noqa: F401 (with it, zipfile knows the compression of logs)
@@ -44,12 +41,6 @@ def write_replies(folder: Path, data: Path, seed: int) -> None:
                 file.write(json.dumps({"id": item.id, "output": reply}) + "\n")
 
 
-def run_lm_eval(data: Path, predictions: Path, out: Path) -> None:
-    command = ["-m", "lm_eval", "--model", "halu-replay", "--tasks", "refact", "--log_samples"]
-    command += ["--model_args", f"predictions={predictions}", "--output_path", str(out)]
-    subprocess.run([sys.executable, *command, "--metadata", f"halu_data={data}"], check=True, capture_output=True)
-
-
 def run_inspect(data: Path, predictions: Path, out: Path) -> None:
     from inspect_ai import eval
 
@@ -62,20 +53,6 @@ def run_inspect(data: Path, predictions: Path, out: Path) -> None:
         display="none",
     )
     assert log.status == "success"
-
-
-def rename_lm_eval(source: Path, out: Path, number: int) -> None:
-    """The results of `source` as those of another model."""
-    for path in source.rglob("*.json*"):
-        target = out / path.name
-        out.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".jsonl":
-            shutil.copy(path, target)
-            continue
-        found: dict[str, Any] = json.loads(path.read_text())
-        found["config"] |= {"model": "hf", "model_args": {"pretrained": f"model-{number}"}}
-        found["model_name"] = f"model-{number}"
-        target.write_text(json.dumps(found))
 
 
 def rename_inspect(source: Path, out: Path, number: int) -> None:
@@ -91,13 +68,7 @@ def rename_inspect(source: Path, out: Path, number: int) -> None:
             new.writestr(info.filename, content, info.compress_type)
 
 
-HARNESSES = {"lm-eval": (run_lm_eval, rename_lm_eval), "Inspect": (run_inspect, rename_inspect)}
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("harness", nargs="?", choices=[*HARNESSES], help="one of them; both when not given")
-    given = parser.parse_args().harness
     os.environ["HF_HUB_OFFLINE"] = "1"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -106,13 +77,10 @@ def main() -> None:
         grow_sample(data, ROWS)
         for seed in (1, 2):
             write_replies(folder / f"replies-{seed}", data, seed)
-        for harness, (run, rename) in HARNESSES.items():
-            if given in (None, harness):
-                for seed in (1, 2):
-                    run(data, folder / f"replies-{seed}", folder / harness / f"run-{seed}")
-                for number in range(MODELS):
-                    rename(folder / harness / f"run-{number % 2 + 1}", folder / f"{harness}-all" / str(number), number)
-                print(f"{harness}: {measured(folder / f'{harness}-all', folder / 'report')}")
+            run_inspect(data, folder / f"replies-{seed}", folder / f"run-{seed}")
+        for number in range(MODELS):
+            rename_inspect(folder / f"run-{number % 2 + 1}", folder / "all" / str(number), number)
+        print(f"Inspect: {measured(folder / 'all', folder / 'report')}")
 
 
 def measured(results: Path, out: Path) -> str:

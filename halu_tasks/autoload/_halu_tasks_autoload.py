@@ -1,40 +1,35 @@
 """Make this package's tasks, models, filters and metrics available in lm-eval by name.
 
 lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
-imports nothing else, and acts only when lm-eval is imported: then it does what the entry points of installed packages
-say. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
+imports nothing else, and acts only when lm-eval is imported: then it adds the package's tasks, and registers the
+models, filters and metrics of entry points. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
 `--include_path "$(halu-tasks show --path)"`.
 """
 
 import sys
 
-_GROUP = "lm_eval.tasks"
-
 
 def _add_tasks(manager):
-    """Make the index of lm-eval's own tasks hold the advertised ones too, without hiding any."""
+    """Make the index of lm-eval's own tasks hold this package's tasks too, without hiding any."""
     build = manager.TaskIndex.build
 
-    def build_with_advertised(paths, **kwargs):
+    def build_with_ours(paths, **kwargs):
         paths = list(paths)
         index = build(paths, **kwargs)
         try:
+            from halu_tasks import task_configs
+
             given = {path.resolve() for path in paths}
             own = manager.Path(manager.__file__).resolve().parent
-            if own in given:
-                for folder in _advertised(manager.Path):
-                    if folder.resolve() not in given:
-                        added = build([folder], **kwargs)
-                        _merge(index, added)
-                        _warn_of_unread(folder)
-            for folder in paths:
-                if folder.resolve() != own:
-                    _warn_of_unread(folder)
+            for folder in map(manager.Path, task_configs.__path__):
+                if own in given and folder.resolve() not in given:
+                    _merge(index, build([folder], **kwargs))
+            _warn_of_unread(own)
         except Exception:
-            _log("cannot add the advertised tasks")
+            _log("cannot add the tasks of halu-tasks")
         return index
 
-    manager.TaskIndex.build = staticmethod(build_with_advertised)
+    manager.TaskIndex.build = staticmethod(build_with_ours)
 
 
 def _merge(index, added):
@@ -45,38 +40,15 @@ def _merge(index, added):
             known.tags |= entry.tags
 
 
-def _advertised(path_type):
-    from importlib import metadata
-
-    for entry_point in metadata.entry_points(group=_GROUP):
-        try:
-            for folder in entry_point.load().__path__:
-                yield path_type(folder)
-        except Exception:
-            _log(f"cannot load the tasks advertised by {entry_point.name}")
-
-
-def _warn_of_unread(folder):
-    """Name the files that lm-eval left out without a word because they are damaged."""
+def _warn_of_unread(own):
+    """Name the files, but for lm-eval's own, that it left out without a word because they are damaged."""
     import logging
 
-    for path in sorted(folder.glob("**/*.yaml")):
-        if path in unread:
-            logging.getLogger("halu_tasks").warning("%s; its task is missing", _reason(path, unread.pop(path)))
-
-
-def _reason(path, error):
-    """What is wrong with a file: in the words of this package's reader, which tells the line, or else of lm-eval."""
-    try:
-        from halu_tasks.core.errors import UsageError
-        from halu_tasks.tasks.yaml_files import read_task_file
-
-        read_task_file(path)
-    except UsageError as own:
-        return str(own)
-    except Exception:
-        pass
-    return " ".join(f"{path} cannot be read ({type(error).__name__}: {error})".split())
+    for path, error in sorted(unread.items()):
+        if own not in path.resolve().parents:
+            message = f"{path} cannot be read ({error}); its task is missing"
+            logging.getLogger("halu_tasks").warning("%s", " ".join(message.split()))
+    unread.clear()
 
 
 def _watch_files(loader):
@@ -122,7 +94,7 @@ def _log(what):
 
 files: dict[str, str] = {}
 """The file that each task was loaded from, for errors that name it."""
-unread: dict[object, Exception] = {}
+unread = {}
 """The files that could not be read, with the error."""
 
 _ACTIONS = {
@@ -135,34 +107,31 @@ _ACTIONS = {
 }
 
 
-class _Hook:
-    """A finder that finds nothing itself: it lets the others find, and acts once the module has run."""
+def find_spec(name, path=None, target=None):
+    """Let other finders find a module, and act once it has run: with this function the module is a finder."""
+    if name not in _ACTIONS:
+        return None
+    try:
+        from importlib.machinery import PathFinder
+        from os import environ
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name not in _ACTIONS:
+        if environ.get("HALU_TASKS_NO_AUTOLOAD") == "1":
             return None
-        try:
-            from importlib.machinery import PathFinder
-            from os import environ
+        spec = PathFinder.find_spec(name, path, target)
+        run = spec.loader.exec_module
 
-            if environ.get("HALU_TASKS_NO_AUTOLOAD") == "1":
-                return None
-            spec = PathFinder.find_spec(name, path, target)
-            run = spec.loader.exec_module
+        def exec_module(module):
+            run(module)
+            try:
+                if name in _ACTIONS:
+                    _ACTIONS.pop(name)(module)
+            except Exception:
+                _log(f"cannot extend {name}")
 
-            def exec_module(module):
-                run(module)
-                try:
-                    if name in _ACTIONS:
-                        _ACTIONS.pop(name)(module)
-                except Exception:
-                    _log(f"cannot extend {name}")
-
-            spec.loader.exec_module = exec_module
-            return spec
-        except Exception:
-            return None
+        spec.loader.exec_module = exec_module
+        return spec
+    except Exception:
+        return None
 
 
-sys.meta_path.insert(0, _Hook)
+sys.meta_path.insert(0, sys.modules[__name__])

@@ -30,17 +30,7 @@ def check_row(row: Row) -> None:
     """Raise ValueError unless the row is valid in one of the two formats."""
     if not isinstance(row["id"], int):
         require_text(row, "id")
-    if _is_marked(row):
-        require_fields(row, _MARKED)
-        require_text(row, "input", "output")
-        _question_and_answer(row["input"])
-        label = row.get("label") or explanations.label_of(row["output"])
-        if label is None:
-            raise ValueError(f"field 'output' must begin with {' or '.join(LABELS)}")
-    else:
-        require_fields(row, _RELEASED)
-        require_text(row, *_RELEASED)
-        label = row["label"]
+    *_, label = _texts(row)
     if label not in LABELS:
         raise ValueError(f"label is {label!r}, expected {' or '.join(map(repr, LABELS))}")
     if not isinstance(row.get("category", ""), str) or row.get("category", "Conventional") not in PATTERNS:
@@ -50,15 +40,25 @@ def check_row(row: Row) -> None:
     _evidence(row)
 
 
-def _is_marked(row: Row) -> bool:
-    return "input" in row and "query" not in row
+def _texts(row: Row) -> tuple[str, str, str, str]:
+    """Return the query, response, reason and label of a row in either format.
 
-
-def _question_and_answer(text: str) -> tuple[str, str]:
-    match = _INPUT.fullmatch(text)
+    Raises:
+        ValueError: One of them is missing, blank or not of its form.
+    """
+    if "input" not in row or "query" in row:
+        require_fields(row, _RELEASED)
+        require_text(row, *_RELEASED)
+        return row["query"], row["response"], row["reason"], row["label"]
+    require_fields(row, _MARKED)
+    require_text(row, *_MARKED)
+    match = _INPUT.fullmatch(row["input"])
     if not match or not match[1].strip() or not match[2].strip():
         raise ValueError("field 'input' must have the form #Question#: … #Answer#: …")
-    return match[1].strip(), match[2].strip()
+    label = row.get("label") or explanations.label_of(row["output"])
+    if label is None:
+        raise ValueError(f"field 'output' must begin with {' or '.join(LABELS)}")
+    return match[1].strip(), match[2].strip(), row["output"], label
 
 
 def _evidence(row: Row) -> list[str] | None:
@@ -95,12 +95,7 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         DataError: Evidence is to be shown, but a row has none.
     """
     for row in rows:
-        if _is_marked(row):
-            query, response = _question_and_answer(row["input"])
-            reason = row["output"]
-            label = row.get("label") or explanations.label_of(reason)
-        else:
-            query, response, reason, label = (row[key] for key in ("query", "response", "reason", "label"))
+        query, response, reason, label = _texts(row)
         fields = {"query": query, "response": response}
         lines = _evidence(row)
         if "evidence" in shown and lines is None:
@@ -112,14 +107,7 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         if domain := str(row.get("domain", "")):
             tags["domain"] = DOMAINS.get(domain, domain)
         id = str(row["id"])
-        yield Item(
-            id,
-            id,
-            str(label),
-            fields=fields,
-            gold={"reason": reason, "alpha": options.alpha},
-            tags=tags,
-        )
+        yield Item(id, id, label, fields=fields, gold={"reason": reason, "alpha": options.alpha}, tags=tags)
 
 
 def one_a_pattern(cases: Iterable[Item], options: Options) -> list[Item]:

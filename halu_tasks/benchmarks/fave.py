@@ -10,7 +10,7 @@ from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, require_text, with_ids
+from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks import judged
 from halu_tasks.text.sentences import sentences
 
@@ -18,8 +18,7 @@ PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}
 
 
 def check_row(row: Row) -> None:
-    """Raise ValueError unless the row has a query and at least one valid paper."""
-    require_text(row, "query")
+    """Raise ValueError unless the row has at least one valid paper."""
     if not row["papers"]:
         raise ValueError("field 'papers' is empty")
     for number, paper in enumerate(row["papers"], 1):

@@ -18,49 +18,38 @@ LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
 COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
 
 
-def type_of(label: str, column: str) -> str:
-    """Return the type that a published label stands for.
-
-    Args:
-        label: The label.
-        column: The column it was read from, for the error message.
+def type_of(row: Row) -> str:
+    """Return the type that the published label of a row stands for.
 
     Raises:
         ValueError: The label is unknown.
     """
-    kind = LABELS.get(label.strip().casefold())
-    if kind is None:
-        raise ValueError(f"{column} is {label!r}, expected {', '.join(map(repr, LABELS))}")
+    label = row["final_label"]
+    if (kind := LABELS.get(label.strip().casefold())) is None:
+        raise ValueError(f"final_label is {label!r}, expected {', '.join(map(repr, LABELS))}")
     return kind
 
 
 def check_row(row: Row) -> None:
     """Raise ValueError unless the row has a known label."""
-    type_of(row["final_label"], "final_label")
-
-
-def check_m3(row: Row) -> None:
-    """Raise ValueError unless the row of HalluVerse-M3 has a known label."""
-    type_of(row["label"], "label")
+    type_of(row)
 
 
 def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
     """Yield one item per row; rows labelled 0 only with `with_zero`."""
-    return _typed(rows, options, language, {"original": "orig_sentence", "edited": "edited_sentence"}, "final_label")
+    return _typed(rows, options, language, {"original": "orig_sentence", "edited": "edited_sentence"})
 
 
 def m3_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
     """Yield one item per row, clustered by question or dialogue; rows labelled 0 only with `with_zero`."""
-    return _typed(rows, options, language, {name: name for name in ("context", "original", "edited")}, "label")
+    return _typed(rows, options, language, {name: name for name in ("context", "original", "edited")})
 
 
-def _typed(
-    rows: Iterable[Row], options: Options, language: str, columns: Mapping[str, str], label: str
-) -> Iterator[Item]:
+def _typed(rows: Iterable[Row], options: Options, language: str, columns: Mapping[str, str]) -> Iterator[Item]:
     """Yield one item per row; `columns` are those of its fields, by whose first one it is clustered."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, *columns.values()):
-        kind = type_of(row[label], label)
+        kind = type_of(row)
         if kind in types:
             fields = {field: row[column].strip() for field, column in columns.items()}
             cluster = text_id(next(iter(fields.values())))
@@ -75,7 +64,7 @@ def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Ite
     `with_zero`.
     """
     for id, row in with_ids(rows, "orig_sentence", "edited_sentence"):
-        kind = type_of(row["final_label"], "final_label")
+        kind = type_of(row)
         if kind == NONE and not options.with_zero:
             continue
         original, edited = row["orig_sentence"].strip(), row["edited_sentence"].strip()

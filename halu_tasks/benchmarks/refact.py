@@ -7,31 +7,21 @@ entities (`swap`), with tags around the changes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
 from halu_tasks.core.hashing import coin_flip
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, require_text
+from halu_tasks.data.rows import Row
 
-FIELDS = dict.fromkeys(
-    ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str
-)
 FACTUAL, CONFABULATED = "True", "False"
 ORDERS = ("original_first", "confabulated_first")
 
 
 def check_row(row: Row) -> None:
-    """Raise ValueError unless the row is valid.
-
-    Its tags must be balanced and enclose at least one span, and the tagged answer without its tags must equal the
-    confabulated answer.
-    """
-    require_text(row, *FIELDS)
-    if row["error_type"] not in ("neg", "swap"):
-        raise ValueError(f"error_type is {row['error_type']!r}, expected 'neg' or 'swap'")
+    """Raise ValueError unless the tags of a row are balanced, enclose text, and leave the confabulated answer."""
     text, spans = tagged_spans(row["error_spans"])
     if text != row["confabulated_answer"]:
         raise ValueError("error_spans without its tags differs from confabulated_answer")
@@ -46,11 +36,6 @@ def check_correctable(row: Row) -> None:
         originals_of(row)
 
 
-def cluster(sample_id: str) -> str:
-    """Return the cluster of a row: the id up to its first underscore, which rows of one original answer share."""
-    return sample_id.partition("_")[0]
-
-
 def original_first(sample_id: str, seed: int) -> bool:
     """Whether the correct answer is shown as A; this is drawn by a hash of the seed and the id."""
     return coin_flip(f"{seed}:{sample_id}")
@@ -59,22 +44,22 @@ def original_first(sample_id: str, seed: int) -> bool:
 # --- rows to items --------------------------------------------------------------------------------
 
 
+def _item(row: Row, target: str, suffix: str = "", explanation: str = "explanation", **others: Any) -> Item:
+    """Make an item of a row; its cluster is the id up to the first underscore, which rows of one answer share."""
+    id = row["sample_id"]
+    return Item(id + suffix, id.partition("_")[0], target, explanation=row.get(explanation, ""), **others)
+
+
 def independent(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield two items per row: the question with the original answer, and with the confabulated one."""
     for row in rows:
-        for which, answer, target in (
-            ("original", row["correct_answer"], FACTUAL),
-            ("confabulated", row["confabulated_answer"], CONFABULATED),
+        tags = {"type": row["error_type"]}
+        for suffix, field, target, explanation in (
+            ("/original", "correct_answer", FACTUAL, "explanation_correct"),
+            ("/confabulated", "confabulated_answer", CONFABULATED, "explanation"),
         ):
-            reasoning = "explanation_correct" if which == "original" else "explanation"
-            yield Item(
-                f"{row['sample_id']}/{which}",
-                cluster(row["sample_id"]),
-                target,
-                fields={"question": row["question"], "answer": answer},
-                tags={"type": row["error_type"]},
-                explanation=row.get(reasoning, ""),
-            )
+            fields = {"question": row["question"], "answer": row[field]}
+            yield _item(row, target, suffix, explanation, fields=fields, tags=tags)
 
 
 def comparative(rows: Iterable[Row], options: Options) -> Iterator[Item]:
@@ -87,14 +72,9 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         for suffix, original_is_a in orders.items():
             answers = [row["correct_answer"], row["confabulated_answer"]]
             answer_a, answer_b = answers if original_is_a else reversed(answers)
-            yield Item(
-                row["sample_id"] + suffix,
-                cluster(row["sample_id"]),
-                "A" if original_is_a else "B",
-                fields={"question": row["question"], "answer_a": answer_a, "answer_b": answer_b},
-                tags={"type": row["error_type"]},
-                explanation=row.get("explanation", ""),
-            )
+            fields = {"question": row["question"], "answer_a": answer_a, "answer_b": answer_b}
+            target = "A" if original_is_a else "B"
+            yield _item(row, target, suffix, fields=fields, tags={"type": row["error_type"]})
 
 
 def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Item]:
@@ -115,14 +95,7 @@ def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str
         same, ending, _ = row["sample_id"].rpartition(f"_{error_type}")
         if ending and (other_text := texts.get(f"{same}_{other}")) is not None:
             gold["other_text"] = other_text
-        yield Item(
-            row["sample_id"],
-            cluster(row["sample_id"]),
-            "\n".join(strings),
-            fields={"question": row["question"], "answer": text},
-            gold=gold,
-            explanation=row.get("explanation", ""),
-        )
+        yield _item(row, "\n".join(strings), fields={"question": row["question"], "answer": text}, gold=gold)
 
 
 def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
@@ -134,14 +107,9 @@ def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         edges = [0, *(edge for span in spans for edge in span), len(text)]
         masked = "<mask>".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
         originals = originals_of(row)
-        yield Item(
-            row["sample_id"],
-            cluster(row["sample_id"]),
-            "\n".join(originals),
-            fields={"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))},
-            gold={"originals": originals, "published_originals": originals_of(row, leftmost=True)},
-            explanation=row.get("explanation", ""),
-        )
+        fields = {"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))}
+        gold = {"originals": originals, "published_originals": originals_of(row, leftmost=True)}
+        yield _item(row, "\n".join(originals), fields=fields, gold=gold)
 
 
 def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
@@ -157,15 +125,9 @@ def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
     Raises:
         ValueError: The two cannot be aligned.
     """
-    return list(_originals(row["sample_id"], row["error_spans"], row["correct_answer"], leftmost))
-
-
-# a row is checked, then made a case
-@lru_cache(maxsize=1024)
-def _originals(sample_id: str, tagged: str, correct_answer: str, leftmost: bool) -> tuple[str, ...]:
-    if "_split" in sample_id:
-        return tuple(nearest_originals(tagged, correct_answer))
-    return tuple(original_strings(tagged, correct_answer, leftmost=leftmost))
+    if "_split" in row["sample_id"]:
+        return nearest_originals(row["error_spans"], row["correct_answer"])
+    return original_strings(row["error_spans"], row["correct_answer"], leftmost=leftmost)
 
 
 # --- replies that need no model -------------------------------------------------------------------

@@ -10,7 +10,8 @@ from rapidfuzz.distance import Indel
 Span = tuple[int, int]
 Alignments = dict[int, tuple[float, list[Span]]]
 
-_TAG = re.compile(r"<(/?)(neg|swap)>")
+_TAG = re.compile(r"</?(?:neg|swap)>")
+_TAGGED = re.compile(r"<(neg|swap)>(.*?)</\1>", re.DOTALL)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _SPACE = re.compile(r"\s+")
 _NO_FIT = "the text between the tags does not occur in order in the correct answer"
@@ -26,29 +27,16 @@ def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
     Raises:
         ValueError: A tag is not closed, not opened, nested, or closed by the other tag.
     """
-    parts: list[str] = []
-    spans: list[Span] = []
-    opened = ""
-    start = length = read = 0
-    for tag in _TAG.finditer(tagged):
-        parts.append(tagged[read : tag.start()])
-        length += tag.start() - read
-        read = tag.end()
-        closing, name = tag.groups()
-        if not closing:
-            if opened:
-                raise ValueError(f"<{name}> opens inside <{opened}> at character {tag.start()}")
-            opened, start = name, length
-        else:
-            if opened != name:
-                inside = f"closes <{opened}>" if opened else "closes nothing"
-                raise ValueError(f"</{name}> {inside} at character {tag.start()}")
-            spans.append((start, length))
-            opened = ""
-    if opened:
-        raise ValueError(f"<{opened}> is never closed")
-    parts.append(tagged[read:])
-    return "".join(parts), spans
+    text, spans, read = "", list[Span](), 0
+    for tagged_text in _TAGGED.finditer(tagged):
+        text += tagged[read : tagged_text.start()]
+        spans.append((len(text), len(text) + len(tagged_text[2])))
+        text += tagged_text[2]
+        read = tagged_text.end()
+    text += tagged[read:]
+    if tag := _TAG.search(text):
+        raise ValueError(f"{tag[0]} at character {tag.start()} has no partner, or is inside another tag")
+    return text, spans
 
 
 def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False) -> list[str]:
@@ -126,17 +114,12 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
 
 def _leftmost_gaps(answer: str, segments: list[str], ends: Span) -> list[Span]:
     """Return the gaps between segments if each segment comes as early as possible between `ends`."""
-    gaps: list[Span] = []
-    here, last = ends
-    for segment in segments:
-        at = answer.find(segment, here, last)
-        if at < 0:
-            raise ValueError(_NO_FIT)
-        gaps.append((here, at))
-        here = at + len(segment)
-    if here > last:
+    # atomic, since a later place of a segment never fits if the first one does not
+    pattern = "".join(f"(?>(.*?){re.escape(segment)})" for segment in segments) + "(.*)"
+    match = re.compile(pattern, re.DOTALL).fullmatch(answer, *ends)
+    if not match:
         raise ValueError(_NO_FIT)
-    return [*gaps, (here, last)]
+    return [match.span(number) for number in range(1, len(segments) + 2)]
 
 
 def _closest_gaps(

@@ -72,7 +72,7 @@ def build(
         ModelError: A model does not answer.
         DataError: Documents failed, too few samples are consistent, the folder contains another build, or another
             process is working on it.
-        TaskLost: A task of the executor was killed too often.
+        HaluTasksError: A task of the executor was killed too often.
         RunInterrupted: The build was interrupted from the keyboard.
     """
     pipeline = pipeline_named(builder, options)

@@ -437,16 +437,15 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
 
 def _converted(spec: OptionSpec, value: Any, *, is_file: bool) -> Any:
     """Convert a value, which YAML may have given another type, to the type of its option where that is clear."""
-    accepts = spec.type.accepts if spec.type else ()
-    if tuple in accepts:
+    if spec.kind is tuple:
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(str(part).strip() for part in parts) if isinstance(parts, list | tuple) else value
-    if float in accepts:
+    if spec.kind is float:
         return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if spec.name == "language" and value is False:
         # YAML reads Norwegian (no) as false
         return "no"
-    if str in accepts:
+    if spec.kind is str:
         # a model is either a name or an existing folder
         path = Path(str(value)).expanduser()
         is_path = is_file or (spec.name.endswith("_model") and path.is_dir())

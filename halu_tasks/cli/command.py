@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options, OptionSpec, ValueType
+from halu_tasks.core.options import Options, OptionSpec
 
 if TYPE_CHECKING:
     from halu_tasks.executors import Executor
@@ -192,26 +192,23 @@ def _is_argument(param: click.Parameter) -> bool:
 
 
 def _task_option(spec: OptionSpec) -> click.Option:
-    kind = spec.type
-    if kind is None:
-        raise TypeError(f"option {spec.name} cannot be given on the command line")
-    settings: dict[str, Any] = {"type": _parser(kind), "metavar": spec.metavar}
+    settings: dict[str, Any] = {"type": _parser(spec), "metavar": spec.metavar}
     if spec.choices:
         settings = {"type": click.Choice(spec.choices)}
-    elif bool in kind.accepts:
+    elif spec.kind is bool:
         settings = {"is_flag": True}
-    shown = bool not in kind.accepts and spec.default not in (None, ())
+    shown = spec.kind is not bool and spec.default not in (None, ())
     return click.Option([spec.flag, spec.name], default=spec.default, help=spec.about, show_default=shown, **settings)
 
 
-def _parser(kind: ValueType) -> Callable[[Any], Any]:
+def _parser(spec: OptionSpec) -> Callable[[Any], Any]:
     """Return what reads a task option."""
 
     def parse(value: Any) -> Any:
         try:
-            return kind.parse(value) if isinstance(value, str) else value
-        except ValueError:
-            raise click.BadParameter(f"expected {kind.description}, got {value!r}") from None
+            return spec.parse(value) if isinstance(value, str) else value
+        except UsageError as error:
+            raise click.BadParameter(str(error)) from None
 
     return parse
 

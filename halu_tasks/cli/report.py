@@ -11,12 +11,11 @@ import click
 from halu_tasks.cli.command import Count, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, table, warn
 from halu_tasks.core.errors import UsageError
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
 
 if TYPE_CHECKING:
-    from halu_tasks.exports.common import ExportOutcome
     from halu_tasks.report.records import EntryPair, Report, ReportColumn
-    from halu_tasks.report.write import WrittenReport
     from halu_tasks.scorers.statistics.planning import Variances
 
 _COSTS = {
@@ -27,7 +26,6 @@ _COSTS = {
     "wall_seconds": "seconds",
 }
 """Headings of the columns of costs, by name of the cost."""
-_OUTCOMES = ("unparsed", "abstained", "empty")
 _NEEDED = "without a pilot, state --share, --difference or --calls, and --correlation or --discordance"
 
 ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
@@ -64,25 +62,32 @@ def report(
         compared, incomplete = compare_paths(results, metric, warn, margin)
         print_pairs(compared, metric, json=json)
         return EXIT_PARTIAL if incomplete else 0
-    from halu_tasks.report.write import write_report
+    from halu_tasks.report.write import FILES, write_report
 
-    written = write_report(results, output.expanduser(), title, warn, reference=reference, margin=margin)
-    print(f"{summary(written)}; in the same folder: {', '.join(written.others)}")
-    return EXIT_PARTIAL if written.incomplete else 0
+    folder = output.expanduser()
+    written = write_report(results, folder, title, warn, reference=reference, margin=margin)
+    print(f"{summary(folder, written)}; in the same folder: {', '.join(FILES[1:])}")
+    return EXIT_PARTIAL if any(skipped.lost for skipped in written.skipped) else 0
 
 
-def summary(written: WrittenReport) -> str:
-    """Return the page of a report, and what it contains."""
-    contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]
-    contents += [pluralize(written.apart, "column", "columns") + " apart"] if written.apart else []
-    contents += [f"{written.skipped} not read"] if written.skipped else []
-    return f"{written.page}: {', '.join(contents)}"
+def summary(folder: Path, report: Report) -> str:
+    """Return the page of a report that was written, and what it contains."""
+    tasks = sum(column.main for column in report.columns)
+    skipped = sum(one.run != "continued" for one in report.skipped)
+    parts = [pluralize(len(report.entries), "entry", "entries"), pluralize(tasks, "task", "tasks")]
+    apart = len(report.columns) - tasks
+    parts += [pluralize(apart, "column", "columns") + " apart"] if apart else []
+    parts += [f"{skipped} not read"] if skipped else []
+    return f"{folder / 'index.html'}: {', '.join(parts)}"
 
 
 def print_pairs(report: Report, metrics: Sequence[str], *, json: bool) -> None:
     """Print the figures of each task and all differences between entries."""
+    from halu_tasks.report.page import as_json
+    from halu_tasks.report.summary import rule
+
     if json:
-        print_json(report.as_json())
+        print_json(as_json(report))
         return
     parts = []
     for column in report.columns:
@@ -93,9 +98,9 @@ def print_pairs(report: Report, metrics: Sequence[str], *, json: bool) -> None:
         parts.append(table(_figures(report, column, metrics or (column.metric, column.compared_by))))
         parts += column.notes
         parts += [f"not compared with the others of this task: {column.why}"] if column.why else []
-    if report.comparison.pairs:
-        parts += [table([_pair(report, pair) for pair in report.comparison.pairs]), report.comparison.rule]
-    parts += report.remarks.notes
+    if report.pairs:
+        parts += [table([_pair(report, pair) for pair in report.pairs]), rule(report)]
+    parts += report.notes
     published = [one for one in report.published if one["headline"] or one["metric"] in metrics]
     lines = [
         f"{one['model']}: {one['metric']} {one['value']:g} ({one['method']}; {one['source']})" for one in published
@@ -109,7 +114,7 @@ def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> li
     for result in filter(None, (report.by_cell.get((entry, column.id)) for entry in report.labels)):
         figures = {f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f") for name in metrics}
         costs = {heading: _cost((result.cost or {}).get(name)) for name, heading in _COSTS.items()}
-        outcomes = {name: getattr(result, name) or None for name in _OUTCOMES}
+        outcomes: dict[str, Any] = {name: result.counts[name] or None for name in NO_ANSWER}
         rows.append({"model": report.labels[result.entry], **figures, **costs, "n": result.n, **outcomes})
     return rows
 
@@ -187,14 +192,14 @@ def plan(
         flag = f"--{next(iter(assumptions)).replace('_', '-')}"
         raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
     else:
-        pilot = read_pilot(results, metric, warn)
+        pilot, own, available = read_pilot(results, metric, warn)
         if difference or calls:
-            variances = of_pilot(pilot, correlation)
-            items = items or pilot.available
+            variances = of_pilot(own, len(pilot["sources"]), correlation)
+            items = items or available
     planned = plan_of(variances, power, difference=difference, calls=calls, available=items) if variances else None
     print_record(
         {
-            "pilot": pilot.record if pilot else None,
+            "pilot": pilot,
             "assumptions": {**assumptions, "correlation": correlation},
             "plan": planned,
         },
@@ -234,7 +239,7 @@ def eee(
     from halu_tasks.exports.every_eval_ever import export_eee
 
     publisher = {"organization": organization, "relationship": relationship}
-    return _print_files(export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
+    return _print_files(*export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
 
 
 def hub(
@@ -261,7 +266,7 @@ def hub(
 
     ids, datasets = _ids(model_id, "--model-id"), _ids(dataset, "--dataset")
     written = export_hub(results, output.expanduser(), ids, warn, datasets=datasets, source=source, partial=partial)
-    return _print_files(written)
+    return _print_files(*written)
 
 
 def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
@@ -281,13 +286,11 @@ def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
     return ids
 
 
-def _print_files(outcome: ExportOutcome) -> int:
-    """Print the files of an export, and what they lack; return the exit status."""
-    for note in outcome.notes:
-        warn(note)
-    for file in outcome.files:
+def _print_files(files: Sequence[Path], incomplete: bool) -> int:
+    """Print the files of an export; return the exit status."""
+    for file in files:
         print(file)
-    return EXIT_PARTIAL if outcome.incomplete else 0
+    return EXIT_PARTIAL if incomplete else 0
 
 
 def verdicts(
@@ -307,17 +310,12 @@ def verdicts(
     """
     from halu_tasks.results.reference import draw_verdicts
 
-    drawn = draw_verdicts(results, sample, seed, output)
-    rows = [
-        {"model": d.model, "task": d.task, "verdicts": d.verdicts, "replies": f"{d.replies:,} of {d.of:,}"}
-        for d in drawn
-    ]
-    print(table(rows))
+    drawn, warnings = draw_verdicts(results, sample, seed, output)
+    print(table(drawn))
     print(
         f"\nwrite yes or no in 'label' of {output} and your name in 'by', then: "
         f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
     )
-    warnings = [each.warning for each in drawn if each.warning]
     for warning in warnings:
         warn(warning)
     return EXIT_PARTIAL if warnings else 0

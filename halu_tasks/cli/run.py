@@ -18,7 +18,7 @@ from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
-    from halu_tasks.report.write import WrittenReport
+    from halu_tasks.report.records import Report
     from halu_tasks.runs.models import HarnessModel
     from halu_tasks.runs.run import ModelRun
     from halu_tasks.tasks import Task
@@ -272,16 +272,16 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     if any(row["done"] for row in done.values()):
         written = _report(folder, runs[0].folder if len(runs) == 1 else None)
     if json:
-        print_json({"models": done, "report": str(written.page) if written else None})
+        print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:
         if len(done) > 1:
             counts = ("done", "missing")
             print(table([{"model": name, **{k: str(len(row[k])) for k in counts}} for name, row in done.items()]))
-        print(f"\n{summary(written) if written else 'no report'}")
+        print(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
 
-def _report(folder: Path, warn_about: Path | None) -> WrittenReport:
+def _report(folder: Path, warn_about: Path | None) -> Report:
     """Write the report on all results in a folder."""
     from halu_tasks.report.write import write_report
 

@@ -258,7 +258,7 @@ def fetch(sources: Names = ()) -> int:
 
 
 def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptions, json: bool = False) -> int:
-    """Describe data by statistics: rows, lengths, languages, labels.
+    """Count what is in data: items, clusters, labels, tags, gold spans.
 
     Args:
         names: sources, tasks, groups or task files (default: all sources)

@@ -54,10 +54,6 @@ class RunInterrupted(HaluTasksError, RuntimeError):
     exit_status = 130
 
 
-class TaskLost(HaluTasksError, RuntimeError):
-    """A task of an executor whose process was killed more often than it may be started again."""
-
-
 class JudgeError(HaluTasksError, RuntimeError):
     """A judge that cannot be reached, or that failed more often than is allowed."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 
@@ -25,49 +25,44 @@ PREFIX = "halu_"
 
 # --- types ----------------------------------------------------------------------------------------
 
+_KINDS = {
+    str: ("a string", "TEXT"),
+    int: ("an integer", "N"),
+    float: ("a number", "NUMBER"),
+    bool: ("true or false", "true|false"),
+    tuple: ("a list of strings", "A,B"),
+}
+"""The types of values that can be checked: how error messages call them, and their placeholder in the help."""
 
-def _parse_bool(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError
-    return text.lower() == "true"
+
+def _kind(annotation: Any) -> tuple[type | None, bool]:
+    """Return the type of an annotation's values, None if they cannot be checked; and whether None is a value."""
+    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    kinds = [get_origin(member) or member for member in members if member is not NoneType]
+    return kinds[0] if len(kinds) == 1 and kinds[0] in _KINDS else None, NoneType in members
 
 
-def _parse_strings(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(","))
+def wrong_kind(value: Any, annotation: Any) -> str | None:
+    """Describe what a value should be, such as "an integer"; None if it has the right type or cannot be checked.
 
+    True and False are no numbers.
 
-@dataclass(frozen=True)
-class ValueType:
-    """A type that options and arguments can have.
-
-    Attributes:
-        description: How error messages describe a value, such as "an integer".
-        accepts: The Python types of valid values.
-        parse: Reads a value from a string; raises ValueError if the string is not one.
-        metavar: The placeholder for a value in the help of commands.
-        valid: Further condition on a value.
-        optional: Whether None is valid, too.
+    Args:
+        value: The value.
+        annotation: The type of its option or argument, such as `int` or `str | None`.
     """
-
-    description: str
-    accepts: tuple[type, ...]
-    parse: Callable[[str], Any]
-    metavar: str
-    valid: Callable[[Any], bool] = lambda value: True
-    optional: bool = False
-
-    def accepts_value(self, value: Any) -> bool:
-        """Return whether a value has this type; True and False are no numbers."""
-        if value is None:
-            return self.optional
-        if isinstance(value, tuple | list) and not all(isinstance(element, str) for element in value):
-            return False
-        typed = isinstance(value, self.accepts) and (bool in self.accepts or not isinstance(value, bool))
-        return typed and self.valid(value)
+    kind, optional = _kind(annotation)
+    if kind is None or (value is None and optional):
+        return None
+    if kind is tuple:
+        right = isinstance(value, tuple | list) and all(isinstance(element, str) for element in value)
+    else:
+        right = isinstance(value, (int, float) if kind is float else kind) and isinstance(value, bool) == (kind is bool)
+    return None if right else _KINDS[kind][0]
 
 
 def token_price(value: str) -> tuple[float, float] | None:
-    """Return the prices of a million input and of a million output tokens that a `TokenPrice` states, such as 2.50/10.
+    """Return the prices of a million input and of a million output tokens that a text such as 2.50/10 states.
 
     Returns:
         None if it is not two prices.
@@ -79,71 +74,10 @@ def token_price(value: str) -> tuple[float, float] | None:
     return prices if all(0 <= price < math.inf for price in prices) and any(prices) else None
 
 
-_NUMBER = (float, int)
-Count = Annotated[int, ValueType("an integer, 0 or more", (int,), int, "N", lambda value: value >= 0)]
-Dollars = Annotated[
-    float, ValueType("dollars, more than 0", _NUMBER, float, "DOLLARS", lambda value: 0 < value < math.inf)
-]
-Share = Annotated[float, ValueType("a number from 0 to 1", _NUMBER, float, "SHARE", lambda value: 0 <= value <= 1)]
-Weight = Annotated[
-    float, ValueType("a number above 0, up to 1", _NUMBER, float, "WEIGHT", lambda value: 0 < value <= 1)
-]
-TokenPrice = Annotated[
-    str,
-    ValueType(
-        "prices of a million input and output tokens, such as 2.50/10",
-        (str,),
-        str,
-        "INPUT/OUTPUT",
-        lambda value: token_price(value) is not None,
-    ),
-]
-"""Dollars per million input tokens and per million output tokens, such as 2.50/10."""
-
-_TYPES: Mapping[Any, ValueType] = {
-    str: ValueType("a string", (str,), str, "TEXT"),
-    int: ValueType("an integer", (int,), int, "N"),
-    float: ValueType("a number", _NUMBER, float, "NUMBER"),
-    bool: ValueType("true or false", (bool,), _parse_bool, "true|false"),
-    tuple[str, ...]: ValueType("a list of strings", (tuple, list), _parse_strings, "A,B"),
-}
-
-
-def value_type(annotation: Any) -> ValueType | None:
-    """Return the type that an annotation stands for.
-
-    Args:
-        annotation: A type, such as `int` or `str | None`, or its source code, as in a postponed annotation.
-
-    Returns:
-        None if values of this type cannot be checked.
-    """
-    if isinstance(annotation, str):
-        names = {"None": NoneType, **{getattr(kind, "__name__", ""): kind for kind in _TYPES}}
-        names |= {str(kind): kind for kind in _TYPES if get_args(kind)}
-        members = [names.get(name.strip(), name) for name in annotation.split("|")]
-    else:
-        members = [*get_args(annotation)] if get_origin(annotation) in (Union, UnionType) else [annotation]
-    kinds = [member for member in members if member is not NoneType]
-    kind = next(iter(getattr(kinds[0], "__metadata__", ())), _TYPES.get(kinds[0])) if len(kinds) == 1 else None
-    return replace(kind, optional=len(kinds) < len(members)) if kind else None
-
-
-def wrong_kind(value: Any, annotation: Any) -> str | None:
-    """Describe what a value should be, such as "an integer"; None if it has the right type or cannot be checked.
-
-    Args:
-        value: The value.
-        annotation: The annotation of its option or argument, as in `value_type`.
-    """
-    kind = value_type(annotation)
-    return None if kind is None or kind.accepts_value(value) else kind.description
-
-
 # --- declarations ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OptionSpec:
     """The declaration of an option.
 
@@ -151,7 +85,10 @@ class OptionSpec:
         name: The option's name, as in `-T`.
         default: Its default.
         about: What it does, for the help of commands and the documentation.
-        type: The type of its values; None if they cannot be checked.
+        annotation: The type of its values.
+        kind: The same without None and parameters; None if values cannot be checked.
+        expected: How error messages describe a value.
+        valid: Further condition on a value.
         choices: The values to choose from; empty if there are no others than those of the type.
         metavar: The placeholder for a value in the help of commands.
         of_harnesses: Whether the option only has an effect when a harness asks the model.
@@ -161,11 +98,14 @@ class OptionSpec:
     name: str
     default: Any
     about: str
-    type: ValueType | None
-    choices: tuple[Any, ...] = ()
-    metavar: str = ""
-    of_harnesses: bool = False
-    in_provenance: bool = True
+    annotation: Any
+    kind: type | None
+    expected: str
+    valid: Callable[[Any], bool]
+    choices: tuple[str, ...]
+    metavar: str
+    of_harnesses: bool
+    in_provenance: bool
 
     @property
     def flag(self) -> str:
@@ -178,8 +118,21 @@ class OptionSpec:
         Raises:
             UsageError: It is not one of the choices, or has the wrong type.
         """
-        if self.type and not self.type.accepts_value(value):
-            raise UsageError(f"option {self.name}: expected {self.type.description}, got {value!r}")
+        if wrong_kind(value, self.annotation) or (value is not None and not self.valid(value)):
+            raise UsageError(f"option {self.name}: expected {self.expected}, got {value!r}")
+
+    def parse(self, text: str) -> Any:
+        """Read a value from a string, in which commas separate the elements of a list.
+
+        Raises:
+            UsageError: It is not a valid value.
+        """
+        try:
+            value = tuple(map(str.strip, text.split(","))) if self.kind is tuple else (self.kind or str)(text)
+        except ValueError:
+            value = text
+        self.check(value)
+        return value
 
     def version_tag(self, value: Any) -> str:
         """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
@@ -188,45 +141,39 @@ class OptionSpec:
 
 @cache
 def option_specs(cls: type) -> Mapping[str, OptionSpec]:
-    """Return the options that the fields of a dataclass declare, by name.
-
-    The metadata of a field holds the arguments of `option`.
-    """
-    hints = get_type_hints(cls, include_extras=True)
+    """Return the options that the fields of a dataclass declare, by name; see `option`."""
+    hints = get_type_hints(cls)
     specs = {}
-    for declared in fields(cls):
-        facts, kind = declared.metadata, value_type(hints[declared.name])
-        choices, metavar = facts.get("choices", ()), facts.get("metavar") or (kind.metavar if kind else "VALUE")
-        if kind and choices:
-            kind = replace(kind, description=" or ".join(choices), valid=choices.__contains__)
-        flags = {name: facts[name] for name in ("of_harnesses", "in_provenance") if name in facts}
-        specs[declared.name] = OptionSpec(
-            declared.name, declared.default, facts["about"], kind, choices, metavar, **flags
+    for each in fields(cls):
+        kind, _ = _kind(hints[each.name])
+        expected, metavar = _KINDS[kind] if kind else ("", "VALUE")
+        choices = each.metadata.get("choices", ())
+        specs[each.name] = OptionSpec(
+            name=each.name,
+            default=each.default,
+            about=each.metadata["about"],
+            annotation=hints[each.name],
+            kind=kind,
+            expected=" or ".join(choices) or each.metadata.get("expected") or expected,
+            valid=choices.__contains__ if choices else each.metadata.get("valid", lambda value: True),
+            choices=choices,
+            metavar=each.metadata.get("metavar") or metavar,
+            of_harnesses=each.metadata.get("of_harnesses", False),
+            in_provenance=each.metadata.get("in_provenance", True),
         )
     return specs
 
 
-def option(
-    default: Any,
-    about: str,
-    choices: tuple[str, ...] = (),
-    *,
-    metavar: str = "",
-    of_harnesses: bool = False,
-    in_provenance: bool = True,
-) -> Any:
-    """Declare an option.
+def option(default: Any, about: str, choices: tuple[str, ...] = (), **facts: Any) -> Any:
+    """Declare an option, which has the type of the field.
 
     Args:
         default: The default.
         about: What the option does.
         choices: The values to choose from, if only some are valid.
-        metavar: The placeholder for a value in the help of commands; by default it follows from the type.
-        of_harnesses: The option only has an effect when a harness asks the model, so commands do not offer it.
-        in_provenance: Runs record the option; False for one that changes no figure.
+        **facts: Any of `expected`, `valid`, `metavar`, `of_harnesses` and `in_provenance`, as in `OptionSpec`.
     """
-    flags = {"of_harnesses": of_harnesses, "in_provenance": in_provenance}
-    return field(default=default, metadata={"about": about, "choices": choices, "metavar": metavar, **flags})
+    return field(default=default, metadata={"about": about, "choices": choices, **facts})
 
 
 # --- options of tasks -----------------------------------------------------------------------------
@@ -312,7 +259,9 @@ class AskingOptions:
         "(`packaged` is the built-in one)",
         metavar="FILE,…",
     )
-    fewshot: Count = option(0, "number of worked examples before the question")
+    fewshot: int = option(
+        0, "number of worked examples before the question", expected="an integer, 0 or more", valid=lambda n: n >= 0
+    )
     cot: bool = option(False, "ask for reasoning before the answer")
     structured: bool = option(
         False, "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"
@@ -320,31 +269,8 @@ class AskingOptions:
 
 
 @dataclass(frozen=True)
-class JudgeOptions:
-    """A model that is asked about replies."""
-
-    judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
-    judge_base_url: str | None = option(
-        None, "the address of the judge's OpenAI-compatible server", metavar="URL", in_provenance=False
-    )
-    judge_max_failures: Share = option(
-        0.05,
-        "the share of questions that the judge may leave without a verdict before the run stops",
-        in_provenance=False,
-    )
-    judge_max_cost: Dollars | None = option(
-        None, "the maximum cost of the judge in dollars; the run stops before it costs more", in_provenance=False
-    )
-    judge_price: TokenPrice | None = option(
-        None,
-        "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10",
-        in_provenance=False,
-    )
-
-
-@dataclass(frozen=True)
 class ScoringOptions:
-    """How replies are scored, and what is known of the errors of that."""
+    """How replies are scored, by which judge, and what is known of the errors of that."""
 
     scoring: str = option(
         "strict",
@@ -369,6 +295,34 @@ class ScoringOptions:
         "which the paper assumes precision:2/3",
         metavar="NAME:SHARE,…",
     )
+    judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
+    judge_base_url: str | None = option(
+        None, "the address of the judge's OpenAI-compatible server", metavar="URL", in_provenance=False
+    )
+    judge_max_failures: float = option(
+        0.05,
+        "the share of questions that the judge may leave without a verdict before the run stops",
+        metavar="SHARE",
+        expected="a number from 0 to 1",
+        valid=lambda share: 0 <= share <= 1,
+        in_provenance=False,
+    )
+    judge_max_cost: float | None = option(
+        None,
+        "the maximum cost of the judge in dollars; the run stops before it costs more",
+        metavar="DOLLARS",
+        expected="dollars, more than 0",
+        valid=lambda cost: 0 < cost < math.inf,
+        in_provenance=False,
+    )
+    judge_price: str | None = option(
+        None,
+        "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10",
+        metavar="INPUT/OUTPUT",
+        expected="prices of a million input and output tokens, such as 2.50/10",
+        valid=lambda price: token_price(price) is not None,
+        in_provenance=False,
+    )
 
     @property
     def assumption(self) -> Assumption | None:
@@ -376,9 +330,18 @@ class ScoringOptions:
         return Assumption.parse(self.assume) if self.assume else None
 
 
+DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(ScoringOptions))
+JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
+JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
+"""The options that say what judges may cost, which changes no figure."""
+
+
 @dataclass(frozen=True)
-class BenchmarkOptions:
-    """Options of the tasks that name them in `task_options`: which items there are, or how they are asked."""
+class Options(ScoringOptions, AskingOptions, DataOptions):
+    """The options of tasks.
+
+    Its own fields are for the tasks that name them in `task_options`: which items there are, or how they are asked.
+    """
 
     seed: int = option(0, "seed of random choices (order of A and B, examples, splits)")
     subset: str = option("multi_error", "ReFACT: which of its two files to use", ("multi_error", "single_error"))
@@ -391,27 +354,21 @@ class BenchmarkOptions:
     probability: bool = option(False, "compare the probabilities of the two answers", of_harnesses=True)
     with_zero: bool = option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
     without_original: bool = option(False, "HalluVerse25 binary: show the sentence without the original")
-    alpha: Weight = option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch")
+    alpha: float = option(
+        0.7,
+        "FactCHD: the weight of an explanation's body in ExpMatch",
+        metavar="WEIGHT",
+        expected="a number above 0, up to 1",
+        valid=lambda weight: 0 < weight <= 1,
+    )
     part: str = option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
 
-
-DATA_OPTIONS, JUDGE_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(JudgeOptions))
-SCORING_OPTIONS = (*option_specs(ScoringOptions), *JUDGE_OPTIONS)
-"""The options that say how replies are scored, with the judge."""
-JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
-"""The options that say what judges may cost, which changes no figure."""
-
-
-@dataclass(frozen=True)
-class Options(BenchmarkOptions, JudgeOptions, ScoringOptions, AskingOptions, DataOptions):
-    """The options of tasks."""
-
     def __post_init__(self) -> None:
-        for name, spec in option_specs(Options).items():
+        for name, spec in self.specs().items():
             value = getattr(self, name)
-            if spec.type and tuple in spec.type.accepts:
+            if spec.kind is tuple:
                 # harnesses pass a list, or a string if it has one element
-                value = spec.type.parse(value) if isinstance(value, str) else value
+                value = spec.parse(value) if isinstance(value, str) else value
                 object.__setattr__(self, name, tuple(value) if isinstance(value, list) else value)
             spec.check(value)
         for pair in self.columns:
@@ -429,27 +386,24 @@ class Options(BenchmarkOptions, JudgeOptions, ScoringOptions, AskingOptions, Dat
     @classmethod
     def of_some_tasks(cls) -> Mapping[str, OptionSpec]:
         """Return the options that only some tasks have, by name."""
-        return option_specs(BenchmarkOptions)
+        of_all = {name for part in cls.__bases__ for name in option_specs(part)}
+        return {name: spec for name, spec in cls.specs().items() if name not in of_all}
 
     def changed(self) -> dict[str, Any]:
         """Return the options that are not at their default, by name."""
-        specs = option_specs(Options)
-        return {name: value for name in specs if (value := getattr(self, name)) != specs[name].default}
+        values = ((name, getattr(self, name), spec.default) for name, spec in self.specs().items())
+        return {name: value for name, value, default in values if value != default}
 
     def about_judge(self) -> list[str]:
         """Return the options about the judge that a run of a judged task records: the judge, and those that are set."""
-        specs, changed = option_specs(Options), self.changed()
-        set_ones = [name for name in (*JUDGE_OPTIONS, "assume") if name in changed and specs[name].in_provenance]
-        return list(dict.fromkeys(["judge", *set_ones]))
+        changed, specs = self.changed(), self.specs()
+        given = [name for name in (*JUDGE_OPTIONS, "assume") if name in changed and specs[name].in_provenance]
+        return list(dict.fromkeys(["judge", *given]))
 
     @property
     def for_reader(self) -> Options:
         """These options with the reader in place of the judge, for what asks judges."""
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
-
-    def without_costs(self) -> Options:
-        """Return these options with the default for those of `JUDGE_COST_OPTIONS`."""
-        return replace(self, judge_max_cost=None, judge_price=None)
 
     def version_tags(self, names: Iterable[str]) -> list[str]:
         """Return how a version shows those of some options of some tasks that are not at their default.
@@ -457,21 +411,19 @@ class Options(BenchmarkOptions, JudgeOptions, ScoringOptions, AskingOptions, Dat
         Args:
             names: The options to show, such as the `task_options` of a task.
         """
-        changed = self.changed()
-        return [
-            spec.version_tag(changed[name])
-            for name, spec in self.of_some_tasks().items()
-            if name in names and name in changed
-        ]
+        return [self.specs()[name].version_tag(value) for name, value in self._changed_of_some() if name in names]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""
+        return [name for name, _ in self._changed_of_some() if name not in names]
+
+    def _changed_of_some(self) -> list[tuple[str, Any]]:
         changed = self.changed()
-        return [name for name in self.of_some_tasks() if name in changed and name not in names]
+        return [(name, changed[name]) for name in self.of_some_tasks() if name in changed]
 
     def for_tasks(self, names: Iterable[str]) -> Options:
         """Return these options with the default for the options of some tasks that are not among `names`."""
-        return replace(self, **{name: self.of_some_tasks()[name].default for name in self.unused(names)})
+        return replace(self, **{name: self.specs()[name].default for name in self.unused(names)})
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:

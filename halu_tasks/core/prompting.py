@@ -102,7 +102,7 @@ def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
     beginnings: set[str] = set()
     for question in questions:
         lines = question.splitlines()
-        label = next(line for line in lines if "{" in line).partition("{")[0].strip()
+        label = next((line for line in lines if "{" in line), "").partition("{")[0].strip()
         beginnings |= {beginning for beginning in (lines[0].partition("{")[0].strip(), label) if len(beginning) > 3}
     return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(beginnings))) or '(?!)'})")
 

@@ -1,4 +1,4 @@
-"""Published files in the cache: downloaded once, with retries, verified, and safe for concurrent processes.
+"""Published files in the cache: downloaded once, verified, and safe for concurrent processes.
 
 Files on the Hub are downloaded by the Hub's own client, and are in its cache. What a download needs is imported when
 there is one.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
@@ -16,8 +15,6 @@ from halu_tasks.core.files import atomic_path
 from halu_tasks.data import hub
 from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, HubAddress
 from halu_tasks.data.sources import Source
-
-_ATTEMPTS = 3
 
 
 def cache_folder() -> Path:
@@ -55,32 +52,8 @@ def sha256_of(path: Path) -> str:
         raise DataError(f"{path}: {error.strerror or error}") from None
 
 
-def verify(source: Source, name: str, path: Path) -> str:
-    """Verify a file's checksum, if the published one is known.
-
-    Args:
-        source: The source that publishes the file.
-        name: Its name in the source.
-        path: The file.
-
-    Returns:
-        Its sha256, in hex.
-
-    Raises:
-        DataError: It differs from the published one; the message gives both.
-    """
-    sha256 = sha256_of(path)
-    published = source.file(name).sha256
-    if published and sha256 != published:
-        raise DataError(
-            f"{path}: sha256 is {sha256}, expected the published {published}; delete the file and fetch it again "
-            f"(halu-tasks data fetch {source.name})"
-        )
-    return sha256
-
-
 def fetch(source: Source, name: str) -> Path:
-    """Download a data file into the cache, unless it is already there.
+    """Download a published file into the cache, unless it is already there, and verify its checksum if that is known.
 
     Returns:
         Its path.
@@ -89,58 +62,52 @@ def fetch(source: Source, name: str) -> Path:
         DataError: There is no address to download it from, no network or no access; its checksum is not the published
             one; or the cache cannot be written.
     """
-    url = source.file(name).url
+    path = cached_file(source, name) or _download(source, name)
+    _verify(source, name, path)
+    return path
+
+
+def _verify(source: Source, name: str, path: Path) -> None:
+    published = source.file(name).sha256
+    if published and (sha256 := sha256_of(path)) != published:
+        raise DataError(
+            f"{path}: sha256 is {sha256}, expected the published {published}; delete the file and fetch it again "
+            f"(halu-tasks data fetch {source.name})"
+        )
+
+
+def _download(source: Source, name: str) -> Path:
+    url, path = source.file(name).url, cached_path(source, name)
     if url is None:
         raise DataError(
             f"{source.title}: {name} cannot be downloaded automatically, as no pinned address is known; download it "
             f"manually from {source.homepage} and {HOW_TO_NAME}"
         )
     if url.startswith(SCHEME):
-        path = hub.download(HubAddress.parse(url), gated=source.gated)
-        verify(source, name, path)
-        return path
+        return hub.download(HubAddress.parse(url))
+    import httpx
     from filelock import FileLock
+    from tqdm import tqdm
 
-    path = cached_path(source, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
-            if not path.is_file():
-                with atomic_path(path) as partial:
-                    _download(source.title, url, partial)
-                    verify(source, name, partial)
+            if path.is_file():  # another process was faster
+                return path
+            with atomic_path(path) as partial:
+                with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
+                    reply.raise_for_status()
+                    size = int(reply.headers.get("Content-Length", 0)) or None
+                    with partial.open("wb") as file, tqdm(total=size, unit="B", unit_scale=True, desc=name) as bar:
+                        for part in reply.iter_bytes():
+                            bar.update(file.write(part))
+                _verify(source, name, partial)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{source.title}: cannot download {url} ({reason}); {HOW_TO_NAME}") from None
     except OSError as error:
         raise DataError(
             f"{source.title}: cannot write {error.filename or path} ({error.strerror or error}); "
             "name another folder with HALU_TASKS_CACHE=PATH"
         ) from None
-    verify(source, name, path)
     return path
-
-
-def _download(title: str, url: str, target: Path) -> None:
-    import httpx
-    from tqdm import tqdm
-
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
-                reply.raise_for_status()
-                size = int(reply.headers.get("Content-Length", 0)) or None
-                with (
-                    target.open("wb") as file,
-                    tqdm(total=size, unit="B", unit_scale=True, desc=f"{title} {url.rpartition('/')[2]}") as bar,
-                ):
-                    for part in reply.iter_bytes():
-                        bar.update(file.write(part))
-            return
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            status = error.response.status_code if isinstance(error, httpx.HTTPStatusError) else None
-            permanent = isinstance(error, httpx.InvalidURL) or (status and status < 500 and status != 429)
-            if permanent or attempt == _ATTEMPTS:
-                raise DataError(f"{title}: cannot download {url} ({_reason(error)}); {HOW_TO_NAME}") from None
-            time.sleep(attempt)
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,6 @@ HOW_TO_NAME = (
     "(halu-tasks) or HALU_TASKS_DATA=PATH, or use the word sample instead of PATH for the packaged sample"
 )
 SCHEME = "hf://"
-PARQUET = ".parquet"
 _HUB = "https://huggingface.co/datasets"
 _ADDRESS = re.compile(
     rf"{SCHEME}(?:datasets/)?(?P<repository>[^/@]+/[^/@]+)(?:@(?P<revision>refs/(?:convert|pr)/[^/]+|[^/]+))?"
@@ -60,24 +59,9 @@ class HubAddress(NamedTuple):
         revision = f"@{self.revision}" if self.revision else ""
         return f"{SCHEME}{self.repository}{revision}{f'/{self.path}' if self.path else ''}"
 
-    @property
-    def of_file(self) -> dict[str, Any]:
-        """The arguments of functions of the Hub's client that are about a file."""
-        names = {"repo_id": self.repository, "filename": self.path, "revision": self.revision}
-        return {**names, "repo_type": "dataset"}
 
-    @property
-    def homepage(self) -> str:
-        """The address of the dataset's page."""
-        return f"{_HUB}/{self.repository}"
-
-
-def download(address: HubAddress, *, gated: bool = False) -> Path:
+def download(address: HubAddress) -> Path:
     """Download a file into the Hub's cache, unless it is already there.
-
-    Args:
-        address: The file.
-        gated: Whether access to the dataset is known to need a token.
 
     Returns:
         Its path, in a folder with the dataset's layout.
@@ -87,27 +71,28 @@ def download(address: HubAddress, *, gated: bool = False) -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    with hub_errors(address, gated=gated):
-        return Path(hf_hub_download(**address.of_file))
+    with _one_line(str(address)):
+        return Path(
+            hf_hub_download(address.repository, str(address.path), repo_type="dataset", revision=address.revision)
+        )
 
 
 def cached(address: HubAddress) -> Path | None:
     """Return the path of a file in the Hub's cache; None if it has not been downloaded."""
     from huggingface_hub import try_to_load_from_cache
 
-    path = try_to_load_from_cache(**address.of_file)
+    path = try_to_load_from_cache(address.repository, str(address.path), repo_type="dataset", revision=address.revision)
     return Path(path) if isinstance(path, str) else None
 
 
 @contextmanager
-def hub_errors(address: HubAddress, *, gated: bool = False) -> Iterator[None]:
-    """Turn the errors of the Hub's client into errors of one line.
+def _one_line(name: str) -> Iterator[None]:
+    """Turn the errors of both libraries into errors of one line.
 
     Args:
-        address: What was asked for.
-        gated: Whether access to the dataset is known to need a token.
+        name: What is loaded: an address on the Hub, perhaps with a split, or a local file or folder.
     """
-    from datasets.exceptions import DatasetNotFoundError
+    from datasets.exceptions import DatasetNotFoundError, DatasetsError
     from huggingface_hub import errors
 
     try:
@@ -115,31 +100,26 @@ def hub_errors(address: HubAddress, *, gated: bool = False) -> Iterator[None]:
     except DataError:
         raise
     except Exception as error:
-        refused = isinstance(error, errors.HfHubHTTPError) and error.response.status_code in (401, 403)
+        cause = _cause(error)
+        on_hub = name.startswith(SCHEME)
         # datasets drops the cause of its error, so only the message says that the dataset is gated
-        if isinstance(error, errors.GatedRepoError) or "gated dataset" in str(error) or (gated and refused):
-            how = f"accept the terms at {address.homepage} and set HF_TOKEN to a token of that account"
-            raise DataError(f"{address} is gated; {how}, or {HOW_TO_NAME}") from None
+        if isinstance(error, errors.GatedRepoError) or "gated dataset" in str(error):
+            page = f"{_HUB}/{HubAddress.parse(name.partition(' ')[0]).repository}"
+            how = f"accept the terms at {page} and set HF_TOKEN to a token of that account, or {HOW_TO_NAME}"
+            raise DataError(f"{name} is gated; {how}") from None
         if isinstance(error, errors.RevisionNotFoundError):
-            raise DataError(f"{address}: the dataset has no revision {address.revision!r}") from None
-        if refused or isinstance(error, errors.RepositoryNotFoundError | DatasetNotFoundError):
+            raise DataError(f"{name}: the dataset has no such revision") from None
+        if on_hub and isinstance(error, errors.RepositoryNotFoundError | DatasetNotFoundError):
             reason = "no such dataset on the Hub, or no access to it; if it is private, set HF_TOKEN to a token for it"
-            raise DataError(f"{address}: {reason}") from None
-        # releases of the client use different HTTP libraries
-        names = {kind.__name__ for kind in type(error).__mro__}
-        if names.isdisjoint(("OSError", "HTTPError", "ConnectionError", "HfHubHTTPError")):
+            raise DataError(f"{name}: {reason}") from None
+        # releases of the client use different HTTP libraries, whose errors have these names
+        if on_hub and not {kind.__name__ for kind in type(error).__mro__}.isdisjoint(("OSError", "HTTPError")):
+            offline = isinstance(cause, errors.OfflineModeIsEnabled)
+            reason = "HF_HUB_OFFLINE is set" if offline else str(cause).strip().partition("\n")[0]
+            raise DataError(f"{name}: cannot be downloaded ({reason or type(cause).__name__}); {HOW_TO_NAME}") from None
+        if not isinstance(error, DatasetsError | ValueError | OSError | TypeError):
             raise
-        raise DataError(f"{address}: cannot be downloaded ({_reason(error)}); {HOW_TO_NAME}") from None
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error's root cause."""
-    from huggingface_hub.errors import OfflineModeIsEnabled
-
-    cause = _cause(error)
-    if isinstance(cause, OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE is set"
-    return next(iter(str(cause).strip().splitlines()), type(cause).__name__)
+        raise DataError(f"{name}: cannot be loaded ({' '.join(str(cause).split())})") from None
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -206,11 +186,6 @@ class Dataset:
         return {"path": self.path, "name": self.config, "revision": self.revision, "data_files": self.files}
 
 
-def file_dataset(path: Path) -> Dataset:
-    """Return the rows of a Parquet file."""
-    return Dataset(name=str(path), path="parquet", files=str(path), split="train")
-
-
 def named_dataset(named: str, options: Options) -> Dataset:
     """Return the rows of one split: the one that is named, or the only one there is.
 
@@ -228,7 +203,7 @@ def named_dataset(named: str, options: Options) -> Dataset:
         from huggingface_hub import HfApi
 
         address = HubAddress.parse(named)
-        with hub_errors(address):
+        with _one_line(named):
             commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
         name = str(address._replace(revision=commit))
         dataset = replace(dataset, name=name, path=address.repository, revision=commit, files=address.path)
@@ -243,12 +218,6 @@ def named_dataset(named: str, options: Options) -> Dataset:
     return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split)
 
 
-def is_dataset_folder(folder: Path, options: Options) -> bool:
-    """Return whether a folder is to be loaded by its layout: a split is named, or it contains Parquet files."""
-    named = bool(options.data_split or options.data_config)
-    return named or any(next(folder.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
-
-
 def _plain(value: Any, names: list[str] | None = None) -> Any:
     """Return a value as JSON has it: a label by its name, objects without their nulls."""
     if names is not None and isinstance(value, int):
@@ -258,22 +227,3 @@ def _plain(value: Any, names: list[str] | None = None) -> Any:
     if isinstance(value, list):
         return [_plain(part) for part in value]
     return value
-
-
-@contextmanager
-def _one_line(name: str) -> Iterator[None]:
-    """Turn errors of `datasets` into errors of one line.
-
-    Args:
-        name: What is loaded.
-    """
-    from datasets.exceptions import DatasetsError
-
-    of_hub = hub_errors(HubAddress.parse(name.partition(" ")[0])) if name.startswith(SCHEME) else nullcontext()
-    try:
-        with of_hub:
-            yield
-    except DataError:
-        raise
-    except (DatasetsError, ValueError, OSError, TypeError) as error:
-        raise DataError(f"{name}: cannot be loaded ({' '.join(str(_cause(error)).split())})") from None

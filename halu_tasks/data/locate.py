@@ -15,21 +15,14 @@ from typing import Literal
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
-from halu_tasks.data.cache import cached_file, fetch, sha256_of, verify
-from halu_tasks.data.hub import (
-    HOW_TO_NAME,
-    PARQUET,
-    SCHEME,
-    Dataset,
-    file_dataset,
-    is_dataset_folder,
-    named_dataset,
-)
+from halu_tasks.data.cache import cached_file, fetch, sha256_of
+from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, Dataset, named_dataset
 from halu_tasks.data.sources import Source
 
 Kind = Literal["pinned", "extract", "sample", "local"]
 
 
+PARQUET = ".parquet"
 SAMPLE = Path(__file__).parent.parent / "sample"
 NO_OPTIONS = Options()
 
@@ -58,10 +51,8 @@ class Located:
     @property
     def name(self) -> str:
         """The name that results record: a file's name, or the address or name of a dataset."""
-        content = self.content
-        if isinstance(content, Path):
-            return content.name
-        return content.name if content.revision or content.name.startswith(SCHEME) else Path(content.name).name
+        of_hub = isinstance(self.content, Dataset) and self.content.revision
+        return self.content.name if of_hub else Path(self.content.name).name
 
 
 def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
@@ -77,44 +68,42 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
         UsageError: An option does not apply to the data.
     """
     named = options.data or os.environ.get("HALU_TASKS_DATA")
-    if named and named.startswith(SCHEME):
-        return _user_data(named_dataset(named, options), options)
-    if named and named != "sample":
-        return _named_data(source, name, Path(named).expanduser(), options)
-    _refuse(options, "data_split", "data_config", "columns")
-    if named:
-        path = SAMPLE / source.name / name
+    if not named or named == "sample":
+        _refuse(options, "data_split", "data_config", "columns")
+        path = SAMPLE / source.name / name if named else fetch(source, name)
         if not path.is_file():
             raise DataError(f"{source.title}: the packaged sample has no {name}")
-        return Located(path, "sample", sha256_of(path))
-    path = cached_file(source, name) or fetch(source, name)
-    return Located(path, "pinned", verify(source, name, path))
-
-
-def _named_data(source: Source, name: str, named: Path, options: Options) -> Located:
-    """Locate data that the user named as a file or folder."""
+        return Located(path, "sample" if named else "pinned", sha256_of(path))
+    if named.startswith(SCHEME):
+        return _user_dataset(named_dataset(named, options), options)
+    path = Path(named).expanduser()
     try:
-        named.stat()
+        path.stat()
     except OSError as error:
         # the file does not exist, or no file can have this name
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
-    if named.is_dir() and not in_folder(source, name, named) and is_dataset_folder(named, options):
-        return _user_data(named_dataset(str(named), options), options)
+        raise DataError(f"{source.title}: data {str(path)!r} {reason}; {HOW_TO_NAME}") from None
+    if path.is_dir() and not in_folder(source, name, path) and _has_layout(path, options):
+        return _user_dataset(named_dataset(str(path), options), options)
     _refuse(options, "data_split", "data_config")
-    path = _named_file(source, name, named)
-    if path.suffix == PARQUET:
-        return _user_data(file_dataset(path), options)
-    return _user_file(source, name, path, options)
+    return _user_file(source, name, _named_file(source, name, path), options)
+
+
+def _has_layout(folder: Path, options: Options) -> bool:
+    """Whether a folder is to be loaded by its layout: a split is named, or it contains Parquet files."""
+    named = options.data_split or options.data_config
+    return bool(named) or any(next(folder.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
 
 
 def _user_file(source: Source, name: str, path: Path, options: Options) -> Located:
+    if path.suffix == PARQUET:
+        return _user_dataset(Dataset(name=str(path), path="parquet", files=str(path), split="train"), options)
     sha256, file = sha256_of(path), source.file(name)
     kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
     return Located(path, kind, _with_columns(sha256, options), options.column_names)
 
 
-def _user_data(dataset: Dataset, options: Options) -> Located:
+def _user_dataset(dataset: Dataset, options: Options) -> Located:
     """Locate a dataset, whose checksum is that of its files, or of the commit on the Hub, which determines them."""
     parts = [dataset.config or "", dataset.split]
     if dataset.revision:

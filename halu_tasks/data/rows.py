@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
 import csv
 import gzip
 import json
@@ -75,8 +73,9 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
         if column not in row and name in fields:
             raise ValueError(f"column {column!r} ({name}:{column}) is missing (has {', '.join(map(repr, row))})")
     new_names = {column: name for name, column in columns.items()}
-    others = {name: value for name, value in row.items() if name not in columns and name not in new_names}
-    return {**others, **{new_names[name]: value for name, value in row.items() if name in new_names}}
+    # what is there under a name that another column gets is not read
+    kept = {name: value for name, value in row.items() if name in new_names or name not in columns}
+    return {new_names.get(name, name): value for name, value in kept.items()}
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
@@ -92,39 +91,28 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     lines = text_lines(path)
     begin, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     if first.lstrip().startswith("["):
-        try:
-            rows = json.loads(first + "".join(text for _, text in lines))
-        except (ValueError, RecursionError) as error:
-            line = begin + (error.lineno - 1 if isinstance(error, json.JSONDecodeError) else 0)
-            raise DataError(f"{path}:{line}: not JSON ({_reason(error)})") from None
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(_parse(first + "".join(text for _, text in lines), path, begin), 1):
             yield number, _object(f"{path}:{number}", row)
         return
     for number, text in chain([(begin, first)], lines):
         if text.strip():
-            try:
-                row = json.loads(text.rstrip())
-            except (ValueError, RecursionError) as error:
-                column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-                raise DataError(f"{path}:{number}: not JSON ({_reason(error)}{column})") from None
-            yield number, _object(f"{path}:{number}", row)
+            yield number, _object(f"{path}:{number}", _parse(text.rstrip(), path, number))
+
+
+def _parse(text: str, path: Path, line: int) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
+        raise DataError(f"{path}:{line + error.lineno - 1}: not JSON ({reason})") from None
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, or brackets in brackets
+        raise DataError(f"{path}:{line}: not JSON ({error})") from None
 
 
 def _object(where: str, row: Any) -> Row:
     if not isinstance(row, dict):
         raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
     return row
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return error.msg.removesuffix(" at")
-    # Python refuses to parse integers of more than 4,300 digits
-    return "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
-
-
-_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-"""The first bytes of new and old spreadsheet files."""
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -139,20 +127,13 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         with path.open("rb") as raw, gzip.open(raw) if path.suffix.lower() == ".gz" else raw as file:
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(file, 1):
-                if number == 1 and line.startswith(_WORKBOOKS):
-                    raise DataError(f"{path}:1: an Excel workbook, not text; export the sheet in the expected format")
-                yield number, _decode(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
     except (EOFError, zlib.error):
         raise DataError(f"{path}: the compressed file is truncated or damaged") from None
-
-
-def _decode(where: str, line: bytes) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: not UTF-8 ({error.reason})") from None
 
 
 def read_json(path: Path) -> Any:
@@ -196,10 +177,10 @@ def require_text(row: Row, *fields: str) -> None:
         value = row[field]
         if not isinstance(value, str) or not value.strip():
             raise ValueError(f"field {field!r} is empty")
-        with contextlib.suppress(UnicodeEncodeError):
+        try:
             value.encode()
-            continue
-        raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode")
+        except UnicodeEncodeError:
+            raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode") from None
 
 
 text_id = short_hash

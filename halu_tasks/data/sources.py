@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from halu_tasks.core.errors import did_you_mean
 
 _HUB = "https://huggingface.co/datasets/"
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(BaseModel):
     """A published file.
 
     Attributes:
@@ -23,6 +23,8 @@ class SourceFile:
         also: Other names that the file may have in a user's folder; paths and patterns (`*`) are allowed.
         extracts: The checksums of published files that contain only some of its rows.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     name: str
     url: str | None = None
@@ -37,29 +39,47 @@ class SourceFile:
         return (*names, *(f"{name.removesuffix('.csv')}.xlsx" for name in names if name.endswith(".csv")))
 
 
-@dataclass(frozen=True)
-class Source:
-    """A benchmark's published data.
+class Source(BaseModel):
+    """A benchmark's published data, as `sources.yaml` and task files declare them.
 
     Attributes:
         name: The source's name, which its folders have, too.
         title: The benchmark's name.
-        files: The published files.
+        files: The published files; in a declaration the files by name, with what differs from the defaults.
         homepage: The address of its repository, or where people find the data.
         licence: The licence of the data.
         revision: The commit that addresses are pinned to; `main` means that there is no pin and files may change.
+        address: What comes before the name in the address of a file, with `{revision}`; None if there is none.
         gated: Whether the terms must be accepted on the hub and a token is needed.
         paper: Where the benchmark is published: authors, venue, arXiv number.
     """
 
+    model_config = ConfigDict(frozen=True)
+
     name: str
     title: str
-    files: tuple[SourceFile, ...]
+    files: Annotated[tuple[SourceFile, ...], Field(min_length=1)]
     homepage: str = ""
     licence: str = "not stated"
     revision: str = "main"
+    address: str | None = None
     gated: bool = False
     paper: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_named_files(cls, keys: dict[str, Any]) -> dict[str, Any]:
+        """Give each file its name and its address."""
+        _check_names(cls, keys)
+        if not isinstance(keys.get("files"), dict):
+            return keys
+        address = keys.get("address")
+        base = address and str(address).replace("{revision}", str(keys.get("revision", "main")))
+        files = []
+        for name, facts in keys["files"].items():
+            _check_names(SourceFile, facts or {})
+            files.append({"name": name, "url": base and base + name, **(facts or {})})
+        return {**keys, "files": files}
 
     @property
     def hub_dataset(self) -> str | None:
@@ -70,27 +90,16 @@ class Source:
         """Return the published file of this name."""
         return next(file for file in self.files if file.name == name)
 
-    @classmethod
-    def from_keys(
-        cls, name: str, *, files: Mapping[str, Mapping[str, Any] | None], address: str | None = None, **keys: Any
-    ) -> Source:
-        """Declare a source as `sources.yaml` and task files do.
 
-        Args:
-            name: The source's name.
-            files: The files by name, each with some of the attributes of `SourceFile`.
-            address: What comes before the name in the address of a file, with `{revision}`; None if there is none.
-            **keys: Further attributes.
-        """
-        source = cls(name, files=(), **keys)
-        base = address and address.replace("{revision}", source.revision)
-        published = []
-        for file, facts in files.items():
-            given: dict[str, Any] = {key: fact for key, fact in (facts or {}).items() if fact is not None}
-            given |= {key: tuple(given[key]) for key in ("also", "extracts") if key in given}
-            published.append(SourceFile(file, **{"url": base and base + file, **given}))
-        return replace(source, files=tuple(published))
+def _check_names(model: type[BaseModel], keys: Any) -> None:
+    """Raise ValueError unless all keys of a mapping are fields of a model."""
+    if not isinstance(keys, dict):
+        raise ValueError(f"expected a mapping, got {keys!r}")
+    for name in keys:
+        if name not in model.model_fields:
+            close = did_you_mean(str(name), model.model_fields)
+            raise ValueError(f"unknown key {name!r}{close}; known: {', '.join(model.model_fields)}")
 
 
 _KEYS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))
-SOURCES = {name: Source.from_keys(name, **keys) for name, keys in _KEYS.items()}
+SOURCES = {name: Source(name=name, **keys) for name, keys in _KEYS.items()}

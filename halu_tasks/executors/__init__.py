@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from halu_tasks.core import errors
-from halu_tasks.core.errors import HaluTasksError, RunInterrupted, TaskLost
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 
 ATTEMPTS = 4
 """How often a task is started if its process is killed."""
@@ -74,8 +74,7 @@ class Executor(Protocol):
             report: Called with lines about the progress.
 
         Raises:
-            HaluTasksError: What a task has raised, after the others have ended.
-            TaskLost: A task was killed too often.
+            HaluTasksError: What a task has raised, after the others have ended; or a task was killed too often.
             RunInterrupted: The run was interrupted from the keyboard.
         """
 
@@ -111,13 +110,12 @@ def raise_first(failures: Sequence[TaskFailure], lost: Sequence[str]) -> None:
         lost: Descriptions of the tasks that were killed too often.
 
     Raises:
-        HaluTasksError: A task has raised it.
-        TaskLost: A task was lost.
+        HaluTasksError: A task has raised it, or was lost.
     """
     if failures:
         raise failures[0].error()
     if lost:
-        raise TaskLost(f"{lost[0]}; what is finished is kept, and the same command continues from there")
+        raise HaluTasksError(f"{lost[0]}; what is finished is kept, and the same command continues from there")
 
 
 def unfinished(job: Job, tasks: int) -> list[int]:

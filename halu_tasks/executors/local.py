@@ -57,7 +57,7 @@ class LocalExecutor:
 
         Raises:
             HaluTasksError: The first error of a task.
-            TaskLost: A task was killed too often.
+            HaluTasksError: A task was killed too often.
         """
         started, failures, lost = Counter(running.keys()), list[TaskFailure](), list[str]()
         while running:

@@ -101,7 +101,7 @@ def _wait(running: dict[Any, int], job: Job, tasks: int, report: Report) -> None
 
     Raises:
         HaluTasksError: The first error of a task.
-        TaskLost: Ray has given up a task.
+        HaluTasksError: Ray has given up a task.
     """
     import ray
 

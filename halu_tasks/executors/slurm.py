@@ -124,7 +124,7 @@ class SlurmExecutor:
 
         Raises:
             HaluTasksError: The first error of a task.
-            TaskLost: A task was killed too often.
+            HaluTasksError: A task was killed too often.
         """
         failures, lost, gone = list[TaskFailure](), list[int](), dict[int, float]()
         total, began = len(waiting), time.monotonic()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import filecmp
 import math
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_you_mean
 from halu_tasks.core.files import atomic_path, create_folder
@@ -36,9 +34,9 @@ _COMPATIBLE = "openai-api"
 _EMBEDDED = "halu-"
 """How the names of this package's embedded models begin."""
 _FILES = (".jsonl", ".json", ".csv", ".parquet", ".xlsx", "/")
-"""How names of files and folders of predictions end."""
-_NOT_PORTABLE = re.compile(r'[\x00-\x1f<>:"\\|?*]')
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?|data", re.IGNORECASE)
+"""How names of predictions end, of which it is not known which model gave them."""
+_PART = re.compile(r"\w([\w.-]*\w)?")
+"""A part of an id, which can be the name of a folder on every system."""
 
 
 def own_name(name: str) -> str:
@@ -50,56 +48,10 @@ def own_name(name: str) -> str:
     return rest if provider in _LOCAL_PROVIDERS and "/" in rest else name
 
 
-class Model(NamedTuple):
-    """A model.
-
-    Attributes:
-        id: Its id, `ORGANIZATION/NAME` if the organization is known.
-        organization: The organization; empty if it is not known.
-    """
-
-    id: str
-    organization: str
-
-    @classmethod
-    def named(cls, name: str, ids: Mapping[str, str]) -> Model:
-        """Return the model of this name in results.
-
-        Args:
-            name: The name.
-            ids: The ids that the user gives, by name.
-        """
-        own = own_name(name)
-        model_id = ids.get(name) or ids.get(own, own)
-        organization, slash, _ = model_id.partition("/")
-        if slash:
-            return cls(model_id, organization)
-        return cls(model_id, "halu-tasks" if model_id.startswith(_EMBEDDED) else "")
-
-    @property
-    def folders(self) -> str:
-        """The folders of its results, `ORGANIZATION/NAME`.
-
-        Raises:
-            DataError: The id cannot be the name of folders on every system.
-        """
-        parts = self.id.split("/")
-        if any(_is_no_folder(part) for part in parts):
-            raise DataError(
-                f"model {self.id!r} is not an id such as ORGANIZATION/NAME; name it with --model-id "
-                f"'{self.id}=ORGANIZATION/NAME'"
-            )
-        return "/".join((self.organization or NO_ORGANIZATION, "_".join(parts[1:] or parts)))
-
-
-def _is_no_folder(part: str) -> bool:
-    odd = part in ("", ".", "..") or part != part.strip() or part.endswith(".")
-    return odd or bool(_NOT_PORTABLE.search(part) or _RESERVED.fullmatch(part))
-
-
-def is_named_after_file(run: Run) -> bool:
-    """Return whether a run has the name of its predictions, since it is not known which model gave them."""
-    return run.model.endswith(_FILES) and (run.harness.startswith("halu-tasks") or run.model.startswith(_EMBEDDED))
+def organization_of(model_id: str) -> str:
+    """Return the organization that made a model; empty if the id does not say."""
+    organization, slash, _ = model_id.partition("/")
+    return organization if slash else "halu-tasks" if model_id.startswith(_EMBEDDED) else ""
 
 
 ALL_RIGHT = ("exact", "acc")
@@ -114,58 +66,47 @@ text has, too; `exact` is 1 only if it returns nothing else.
 
 
 @dataclass(frozen=True)
-class RunFigure:
-    """One figure of a run.
-
-    Attributes:
-        metric: The metric.
-        estimate: Its value and error.
-        replies: The number of replies that it is over.
-        clusters: The number of clusters of these replies.
-        judged: Whether it rests on verdicts of a judge.
-    """
-
-    metric: Metric
-    estimate: Estimate
-    replies: int
-    clusters: int
-    judged: bool
-
-    @property
-    def direction(self) -> str:
-        """Which values are better: `higher`, `lower` or `neither`."""
-        return {True: "higher", False: "lower", None: "neither"}[self.metric.higher_is_better]
-
-
-@dataclass(frozen=True)
 class PublicRun:
     """A run as it is published.
 
     Attributes:
         run: The run.
-        models: The ids of models by their name in the results, as the user gives them.
+        ids: The ids of models by their name in the results, as the user gives them.
     """
 
     run: Run
-    models: Mapping[str, str]
+    ids: Mapping[str, str]
+
+    def id_of(self, name: str) -> str:
+        """Return the id of a model by its name in results, `ORGANIZATION/NAME` if the organization is known."""
+        own = own_name(name)
+        return self.ids.get(name) or self.ids.get(own, own)
 
     @cached_property
-    def model(self) -> Model:
-        """The model under test.
+    def model(self) -> str:
+        """The id of the model under test.
 
         Raises:
-            DataError: The results do not say which model it is.
+            DataError: The results do not say which model it is, or not by an id.
         """
-        if self.run.model not in self.models and is_named_after_file(self.run):
+        name = self.run.model
+        model = self.id_of(name)
+        if name not in self.ids and name.endswith(_FILES):
             raise DataError(
-                f"the results do not say which model replied; name it with --model-id "
-                f"'{self.run.model}=ORGANIZATION/NAME'"
+                f"the results do not say which model replied; name it with --model-id '{name}=ORGANIZATION/NAME'"
             )
-        return self.model_of(self.run.model)
+        if not all(_PART.fullmatch(part) for part in model.split("/")):
+            raise DataError(
+                f"model {model!r} is not an id such as ORGANIZATION/NAME; name it with --model-id "
+                f"'{model}=ORGANIZATION/NAME'"
+            )
+        return model
 
-    def model_of(self, name: str) -> Model:
-        """Return a model by its name in results."""
-        return Model.named(name, self.models)
+    @property
+    def folders(self) -> str:
+        """The folders of the model's results, `ORGANIZATION/NAME`."""
+        parts = self.model.split("/")
+        return "/".join((organization_of(self.model) or NO_ORGANIZATION, "_".join(parts[1:] or parts)))
 
     @property
     def harness(self) -> tuple[str, str]:
@@ -180,33 +121,38 @@ class PublicRun:
         return {metric.name: metric for metric in metrics}
 
     @cached_property
-    def figures(self) -> Mapping[str, RunFigure]:
+    def figures(self) -> Mapping[str, Estimate]:
         """The figures of the run by metric, the headline first.
 
         Raises:
             DataError: The run has none.
         """
-        run, task = self.run, self.run.benchmark_task
-        values = estimates(self.metrics.values(), run.scores)
+        values = estimates(self.metrics.values(), self.run.scores)
         if not values:
             raise DataError("has no figures, since none of its metrics is defined")
-        judged = set()
-        if task.judged and run.judge:
-            scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
-            judged = values.keys() - estimates(self.metrics.values(), scores).keys()
-        figures = {}
-        for name, value in values.items():
-            counted = self._counted(self.metrics[name])
-            clusters = len({score.cluster for score in counted})
-            figures[name] = RunFigure(self.metrics[name], value, len(counted), clusters, name in judged)
-        return figures
+        return values
 
-    def _counted(self, metric: Metric) -> Sequence[Score]:
-        """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""
+    @cached_property
+    def judged(self) -> set[str]:
+        """The names of the figures that rest on verdicts of a judge."""
+        run, task = self.run, self.run.benchmark_task
+        if not (task.judged and run.judge):
+            return set()
+        scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
+        return self.figures.keys() - estimates(self.metrics.values(), scores).keys()
+
+    def direction(self, name: str) -> str:
+        """Return which values of a metric are better: `higher`, `lower` or `neither`."""
+        return {True: "higher", False: "lower", None: "neither"}[self.metrics[name].higher_is_better]
+
+    def counts(self, name: str) -> tuple[int, int]:
+        """Return of how many replies, in how many clusters, a figure is: those with its tag, and with a value."""
+        metric = self.metrics[name]
         tag, value = metric.tag_filter or ("", None)
         scores = [score for score in self.run.scores if score.tags.get(tag) == value]
-        item = metric.item
-        return [score for score in scores if not math.isnan(item(score))] if item else scores
+        if item := metric.item:
+            scores = [score for score in scores if not math.isnan(item(score))]
+        return len(scores), len({score.cluster for score in scores})
 
     def is_right(self, score: Score) -> bool | None:
         """Return whether a reply is right; None if that is not known, as without a judge's verdict."""
@@ -226,20 +172,6 @@ class PublicRun:
 
 
 # --- reading and writing -----------------------------------------------------------------------------
-
-
-class ExportOutcome(NamedTuple):
-    """What became of an export.
-
-    Attributes:
-        files: The files that were written, or were there before with the same content.
-        notes: A line for each file about what it lacks; empty if it lacks nothing.
-        incomplete: Whether results could not be read or exported.
-    """
-
-    files: Sequence[Path]
-    notes: Sequence[str]
-    incomplete: bool
 
 
 def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> tuple[list[PublicRun], bool]:
@@ -286,6 +218,9 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
 
     Returns:
         What was done with the runs that did not fail, and whether there were failures.
+
+    Raises:
+        DataError: All failed.
     """
     done: list[T] = []
     public = []
@@ -302,11 +237,13 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
     for run in (one.run for one in public):
         for share, meaning in run.reply_warnings:
             warn(f"{run.model}, {run.task}: {share} {meaning}")
-    for name in dict.fromkeys(own_name(one.run.model) for one in public if not one.model.organization):
+    for name in dict.fromkeys(own_name(one.run.model) for one in public if not organization_of(one.model)):
         warn(
             f"model {name}: the results do not say which organization made it, so it is exported as "
             f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"
         )
+    if not done:
+        raise DataError("no result was exported")
     return done, bool(failures)
 
 
@@ -316,39 +253,16 @@ def _sources(runs: Sequence[Run]) -> str:
     return f"{first} and {len(others):,} more" if others else first
 
 
-def outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> ExportOutcome:
-    """Return the outcome of an export.
-
-    Raises:
-        DataError: There are no files.
-    """
-    if not files:
-        raise DataError("no result was exported")
-    return ExportOutcome(files, notes, incomplete)
-
-
-def write_new(contents: Mapping[Path, str | Path]) -> None:
+def write_new(contents: Mapping[Path, bytes]) -> None:
     """Write files, in order, unless one of them exists and differs.
-
-    Args:
-        contents: The text of each file, or the file to copy.
 
     Raises:
         DataError: One of them does, in which case none is written; or a file cannot be written.
     """
     for path, content in contents.items():
-        if path.exists() and not (path.is_file() and _is_same(path, content)):
+        if path.exists() and not (path.is_file() and path.read_bytes() == content):
             raise DataError(f"{path}: exists and differs; choose another folder with -o, or remove the file")
     for path, content in contents.items():
         create_folder(path.parent)
         with atomic_path(path) as partial:
-            if isinstance(content, Path):
-                shutil.copyfile(content, partial)
-            else:
-                partial.write_bytes(content.encode())
-
-
-def _is_same(path: Path, content: str | Path) -> bool:
-    if isinstance(content, Path):
-        return filecmp.cmp(content, path, shallow=False)
-    return path.read_bytes() == content.encode()
+            partial.write_bytes(content)

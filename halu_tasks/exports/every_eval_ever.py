@@ -22,12 +22,10 @@ from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_for, prompt_hash
 from halu_tasks.exports.common import (
-    ExportOutcome,
     PublicRun,
-    RunFigure,
     Warn,
     each,
-    outcome,
+    organization_of,
     read_public,
     write_new,
 )
@@ -49,16 +47,19 @@ def export_eee(
     *,
     organization: str = "unknown",
     relationship: str = "other",
-) -> ExportOutcome:
+) -> tuple[list[Path], bool]:
     """Write results in the schema of Every Eval Ever.
 
     Args:
         paths: Results, or folders that contain some.
         folder: Where to write, created if necessary; as in the schema's datastore, the files are below `data/`.
         models: The ids of models by their name in the results.
-        warn: Called with a message for each result that is not exported, or whose replies say little about the model.
+        warn: Called with a message for each result that is not exported, or lacks something.
         organization: The organization that publishes the results.
         relationship: What it is to those who made the model: `first_party`, `third_party`, `collaborative` or `other`.
+
+    Returns:
+        The files with figures, and whether results could not be read or exported.
 
     Raises:
         DataError: There are no results, or none can be public.
@@ -67,34 +68,34 @@ def export_eee(
     publisher = {"source_organization_name": organization, "evaluator_relationship": relationship}
     runs, unread = read_public(paths, models, warn)
     written, failed = each(runs, lambda public: _write_run(public, folder, publisher), warn)
-    notes = [
-        f"{path}: {unjudged:,} of {replies:,} replies have no row, since it is not known whether they are right"
-        for path, unjudged, replies in written
-        if unjudged
-    ]
-    return outcome([path for path, _, _ in written], notes, unread or failed)
+    for path, unjudged, replies in written:
+        if unjudged:
+            warn(
+                f"{path}: {unjudged:,} of {replies:,} replies have no row, since it is not known whether they are right"
+            )
+    return [path for path, _, _ in written], unread or failed
 
 
 def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str]) -> tuple[Path, int, int]:
     """Write a run; return the file with its figures, and how many replies have no row, of how many."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
-    digest = stable_hash(*run.identity, public.model.id, surrogates="replace")
+    digest = stable_hash(*run.identity, public.model, surrogates="replace")
     identity = str(uuid.UUID(bytes=bytes.fromhex(digest)[:16], version=4))
-    place = f"data/{run.benchmark_task.benchmark}/{public.model.folders}/{identity}"
+    place = f"data/{run.benchmark_task.benchmark}/{public.folders}/{identity}"
     record = _record(public, publisher, identity)
     rows = _rows(public, record["evaluation_id"])
     unjudged = len(run.answers) - len(rows)
-    files: dict[Path, str | Path] = {}
+    files: dict[Path, bytes] = {}
     if rows:
         # lone surrogates, which a model's reply can contain, cannot be written
-        text = "".join(json_line(row, allow_nan=False) + "\n" for row in rows).encode("utf-8", "replace").decode()
-        files[folder / f"{place}_samples.jsonl"] = text
+        content = "".join(json_line(row, allow_nan=False) + "\n" for row in rows).encode("utf-8", "replace")
+        files[folder / f"{place}_samples.jsonl"] = content
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
             "file_path": f"{place}_samples.jsonl",
             "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode()).hexdigest(),
+            "checksum": hashlib.sha256(content).hexdigest(),
             "total_rows": len(rows),
             "additional_details": _strings(
                 score_of=rows[0]["evaluation_result_id"], replies_without_a_verdict=unjudged
@@ -102,7 +103,7 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str]) ->
         }
     path = folder / f"{place}.json"
     # the record comes last: it refers to the replies
-    files[path] = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    files[path] = (json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     write_new(files)
     return path, unjudged, len(run.answers)
 
@@ -114,7 +115,7 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
     retrieved = _seconds(run.completed) if run.completed else created
     return {
         "schema_version": SCHEMA_VERSION,
-        "evaluation_id": f"{run.task}/{public.model.id}/{retrieved}/{identity[:8]}",
+        "evaluation_id": f"{run.task}/{public.model}/{retrieved}/{identity[:8]}",
         "evaluation_timestamp": created,
         "retrieved_timestamp": retrieved,
         "source_metadata": {
@@ -136,7 +137,7 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
             ),
         },
         "model_info": _model(public, run.model),
-        "evaluation_results": [_result(public, figure) for figure in public.figures.values()],
+        "evaluation_results": [_result(public, name) for name in public.figures],
     }
 
 
@@ -149,15 +150,17 @@ def _seconds(time: str) -> str:
 
 
 def _model(public: PublicRun, name: str) -> dict[str, Any]:
-    model = public.model_of(name)
-    developer = {"developer": model.organization} if model.organization else {}
+    model = public.id_of(name)
+    organization = organization_of(model)
+    developer = {"developer": organization} if organization else {}
     unknown = {"deployment_type": "unknown", "model_availability": "unknown"}
-    return {"name": name, "id": model.id, **developer, "additional_details": unknown}
+    return {"name": name, "id": model, **developer, "additional_details": unknown}
 
 
-def _result(public: PublicRun, figure: RunFigure) -> dict[str, Any]:
-    estimate, name = figure.estimate, figure.metric.name
-    uncertainty: dict[str, Any] = {"num_samples": figure.replies}
+def _result(public: PublicRun, name: str) -> dict[str, Any]:
+    estimate = public.figures[name]
+    replies, clusters = public.counts(name)
+    uncertainty: dict[str, Any] = {"num_samples": replies}
     if estimate.stderr is not None:
         uncertainty["standard_error"] = {"value": estimate.stderr, "method": "jackknife over clusters"}
     if estimate.low is not None and estimate.high is not None:
@@ -171,34 +174,34 @@ def _result(public: PublicRun, figure: RunFigure) -> dict[str, Any]:
         "evaluation_result_id": name,
         "evaluation_name": public.run.task,
         "source_data": _source(public),
-        "metric_config": _metric(public, figure),
+        "metric_config": _metric(public, name),
         "score_details": {
             "score": estimate.value,
-            "details": {"clusters": str(figure.clusters)},
+            "details": {"clusters": str(clusters)},
             "uncertainty": uncertainty,
         },
         "generation_config": _generation(public.run),
     }
 
 
-def _metric(public: PublicRun, figure: RunFigure) -> dict[str, Any]:
-    metric, task = figure.metric, public.run.benchmark_task
+def _metric(public: PublicRun, name: str) -> dict[str, Any]:
+    metric, task, direction = public.metrics[name], public.run.benchmark_task, public.direction(name)
     low, high = metric.range
-    is_headline = metric.name == next(iter(public.metrics))
+    is_headline = name == next(iter(public.metrics))
     known: dict[str, Any] = {
-        "evaluation_description": metric.about or metric.name,
-        "metric_id": f"halu_tasks.{task.name}.{metric.name}",
-        "metric_name": metric.name,
+        "evaluation_description": metric.about or name,
+        "metric_id": f"halu_tasks.{task.name}.{name}",
+        "metric_name": name,
         # the schema knows two directions; `direction` has the third
-        "lower_is_better": figure.direction == "lower",
+        "lower_is_better": direction == "lower",
         "score_type": "continuous",
         "min_score": _bound(low),
         "max_score": _bound(high),
-        "additional_details": {"direction": figure.direction, "headline": json.dumps(is_headline)},
+        "additional_details": {"direction": direction, "headline": json.dumps(is_headline)},
     }
     if (low, high) == (0.0, 1.0):
         known["metric_unit"] = "proportion"
-    if figure.judged and task.judged and public.run.judge:
+    if name in public.judged and task.judged and public.run.judge:
         prompt = prompt_for(task.judged.prompt, "judge")
         known["llm_scoring"] = {
             "judges": [{"model_info": _model(public, public.run.judge)}],
@@ -271,7 +274,7 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
     replies out, too. `score` is the value of the first metric with values for single items: the headline, or else what
     comes closest to it.
     """
-    metric = next((name for name, figure in public.figures.items() if figure.metric.item), "")
+    metric = next((name for name in public.figures if public.metrics[name].item), "")
     epochs: Counter[str] = Counter()
     rows = []
     for answered in public.run.answers:
@@ -286,7 +289,7 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
 
 def _values(public: PublicRun, score: Score) -> dict[str, float]:
     """Return the values of all metrics for an item; those for parts of the items say nothing more."""
-    metrics = [figure.metric for figure in public.figures.values()]
+    metrics = [public.metrics[name] for name in public.figures]
     values = {m.name: m.item(score) for m in metrics if m.item and not m.tag_filter}
     return {name: value for name, value in values.items() if not math.isnan(value)}
 
@@ -308,7 +311,7 @@ def _row(public: PublicRun, evaluation_id: str, answered: ScoredReply, epoch: in
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": evaluation_id,
-        "model_id": public.model.id,
+        "model_id": public.model,
         "evaluation_name": run.task,
         "sample_id": score.id,
         "sample_hash": sample_hash,

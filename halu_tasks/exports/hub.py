@@ -25,15 +25,13 @@ from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
 from halu_tasks.exports.common import (
-    ExportOutcome,
     PublicRun,
-    RunFigure,
     Warn,
     each,
-    outcome,
     read_public,
     write_new,
 )
+from halu_tasks.scorers.answer import EMPTY, UNPARSED
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.tasks import Evaluation, build, task_named
 
@@ -56,24 +54,27 @@ def export_hub(
     datasets: Mapping[str, str] | None = None,
     source: str | None = None,
     partial: bool = False,
-) -> ExportOutcome:
+) -> tuple[list[Path], bool]:
     """Write results as community evals, and the datasets of builds as benchmarks.
 
     Args:
         paths: Results, folders that contain some, and folders of builds.
         folder: Where to write, created if necessary.
         models: The ids of models by their name in the results.
-        warn: Called with a message for each result that is not exported, or whose replies say little about the model.
+        warn: Called with a message for each result that is not exported, or lacks something.
         datasets: The datasets of the Hub with the leaderboards, `OWNER/NAME`, by benchmark.
         source: An address where the results are published in full.
         partial: Whether to export results on a part of the items.
+
+    Returns:
+        The files, and whether results could not be read or exported.
 
     Raises:
         DataError: There are no results, or none can be exported.
         UsageError: A name in `models` is not in the results.
     """
     builds = {path: build for path in paths if (build := build_folder(Path(path).expanduser()))}
-    files, notes, incomplete = [], [], False
+    files, incomplete = [], False
     for path, build_path in builds.items():
         try:
             file, left_out = write_benchmark(build_path, folder / "datasets" / build_path.resolve().name)
@@ -82,15 +83,18 @@ def export_hub(
             warn(f"not exported: {path}: {str(error).removeprefix(f'{build_path}: ')}")
         else:
             files.append(file)
-            notes += [f"{file}: lacks {reason}" for reason in left_out]
+            for reason in left_out:
+                warn(f"{file}: lacks {reason}")
     results = [path for path in paths if path not in builds]
     if not results:
-        return outcome(files, notes, incomplete)
+        if not files:
+            raise DataError("no result was exported")
+        return files, incomplete
     runs, unread = read_public(results, models, warn)
 
     def entry(public: PublicRun) -> tuple[Path, EvalResultEntry]:
         _check_publishable(public, partial=partial)
-        path = folder / "models" / public.model.folders / ".eval_results" / f"{public.run.task}.yaml"
+        path = folder / "models" / public.folders / ".eval_results" / f"{public.run.task}.yaml"
         return path, _entry(public, datasets or {}, source)
 
     entries, failed = each(runs, entry, warn)
@@ -98,7 +102,7 @@ def export_hub(
     for place, one in entries:
         by_file.setdefault(place, []).append(one)
     write_new({place: _entries_yaml(own) for place, own in by_file.items()})
-    return outcome([*files, *by_file], notes, incomplete or unread or failed)
+    return [*files, *by_file], incomplete or unread or failed
 
 
 # --- community evals --------------------------------------------------------------------------------
@@ -135,10 +139,9 @@ def _entry(public: PublicRun, datasets: Mapping[str, str], source: str | None) -
         raise DataError(
             f"its data are not from the Hub; name the dataset with the leaderboard: --dataset {benchmark}=OWNER/NAME"
         )
-    headline = public.figures.get(next(iter(public.metrics)))
-    candidates = [figure for figure in (headline, public.figures.get("acc")) if figure]
-    figure = next((figure for figure in candidates if figure.direction == "higher"), None)
-    if figure is None:
+    candidates = [name for name in (next(iter(public.metrics)), "acc") if name in public.figures]
+    metric = next((name for name in candidates if public.direction(name) == "higher"), None)
+    if metric is None:
         needs = " without a judge" if run.benchmark_task.judged and not run.judge else ""
         raise DataError(f"has no figure{needs} of which higher values are better")
     # a branch or tag is no revision that stays
@@ -146,24 +149,25 @@ def _entry(public: PublicRun, datasets: Mapping[str, str], source: str | None) -
     return EvalResultEntry(
         dataset_id=dataset,
         task_id=run.task,
-        value=figure.estimate.value,
+        value=public.figures[metric].value,
         dataset_revision=revision if revision and _REVISION.fullmatch(revision) else None,
         date=run.completed or run.created,
         source_url=source,
-        notes=_notes(public, figure, headline),
+        notes=_notes(public, metric),
     )
 
 
-def _notes(public: PublicRun, figure: RunFigure, headline: RunFigure | None) -> str:
+def _notes(public: PublicRun, metric: str) -> str:
     """Return what an entry has no other place for, as `name=value` separated by semicolons."""
     run, provenance = public.run, public.run.provenance
-    n = f"{figure.replies} of {run.expected_replies}" if len(run.scores) < run.expected_replies else figure.replies
-    notes: dict[str, Any] = {"metric": figure.metric.name, **_figure_notes("", figure)}
-    notes |= {"n": n, "clusters": figure.clusters}
-    notes |= {name: count / len(run.scores) for name, count in run.outcomes.items() if name in ("unparsed", "empty")}
-    if headline and headline.metric.name != figure.metric.name:
-        notes |= {"headline": headline.metric.name, "headline_value": headline.estimate.value}
-        notes |= _figure_notes("headline_", headline)
+    n, clusters = public.counts(metric)
+    of = f"{n} of {run.expected_replies}" if len(run.scores) < run.expected_replies else n
+    notes: dict[str, Any] = {"metric": metric, **_figure_notes("", public, metric), "n": of, "clusters": clusters}
+    notes |= {name: count / len(run.scores) for name, count in run.outcomes.items() if name in (UNPARSED, EMPTY)}
+    headline = next(iter(public.metrics))
+    if headline != metric and headline in public.figures:
+        notes |= {"headline": headline, "headline_value": public.figures[headline].value}
+        notes |= _figure_notes("headline_", public, headline)
     notes |= {
         "version": run.version,
         "scoring": run.scoring,
@@ -178,10 +182,10 @@ def _notes(public: PublicRun, figure: RunFigure, headline: RunFigure | None) -> 
     return "; ".join(f"{name}={_text(value)}" for name, value in notes.items() if value not in (None, ""))
 
 
-def _figure_notes(prefix: str, figure: RunFigure) -> dict[str, Any]:
-    estimate = figure.estimate
+def _figure_notes(prefix: str, public: PublicRun, metric: str) -> dict[str, Any]:
+    estimate = public.figures[metric]
     interval = None if estimate.low is None else f"{estimate.low!r}..{estimate.high!r}"
-    values = {"better": figure.direction, "interval95": interval, "stderr": estimate.stderr}
+    values = {"better": public.direction(metric), "interval95": interval, "stderr": estimate.stderr}
     return {f"{prefix}{name}": value for name, value in values.items()}
 
 
@@ -191,14 +195,14 @@ def _text(value: Any) -> str:
     return value if plain else json.dumps(value, sort_keys=True, default=str).replace(";", "\\u003b")
 
 
-def _entries_yaml(entries: Sequence[EvalResultEntry]) -> str:
+def _entries_yaml(entries: Sequence[EvalResultEntry]) -> bytes:
     from huggingface_hub import eval_result_entries_to_yaml
 
     return _yaml(eval_result_entries_to_yaml(list(entries)), width=1_000_000)
 
 
-def _yaml(content: Any, width: int = 120) -> str:
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width))
+def _yaml(content: Any, width: int = 120) -> bytes:
+    return bytes(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width, encoding="utf-8"))
 
 
 # --- benchmarks -------------------------------------------------------------------------------------
@@ -222,7 +226,7 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
     if not (dataset / CARD).is_file():
         raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks build collect {path}")
     tasks, left_out = [], []
-    rows: dict[Path, str | Path] = {}
+    rows: dict[Path, bytes] = {}
     configs = []
     for name in tasks_on(folder.pipeline.benchmark, dataset_rows(dataset)):
         if task_named(name).prompts.shots:
@@ -239,7 +243,7 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
             {"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}
             for item, target in zip(evaluation.items, targets, strict=True)
         ]
-        rows[place / file] = "".join(json_line(line) + "\n" for line in lines)
+        rows[place / file] = "".join(json_line(line) + "\n" for line in lines).encode()
         configs.append({"config_name": name, "data_files": [{"split": "test", "path": file}]})
     if not tasks:
         raise DataError(f"{path}: no task on this dataset can be run on the Hub ({'; '.join(left_out) or 'none'})")
@@ -256,9 +260,9 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
     front["configs"] = [*front.get("configs", []), *configs]
     others = [file for file in sorted(dataset.iterdir()) if file.is_file() and file.name != CARD]
     write_new(
-        {place / file.name: file for file in others}
+        {place / file.name: file.read_bytes() for file in others}
         | rows
-        | {place / CARD: f"---\n{_yaml(front)}---\n" + _FRONT.sub("", card, count=1)}
+        | {place / CARD: b"---\n" + _yaml(front) + b"---\n" + _FRONT.sub("", card, count=1).encode()}
         | {place / EVAL: _yaml(content | {"tasks": tasks})}
     )
     return place / EVAL, left_out

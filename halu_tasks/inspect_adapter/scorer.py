@@ -22,7 +22,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
+from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
 from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.predictions import with_target
@@ -33,7 +33,7 @@ from halu_tasks.replies.scoring import (
     revision_warnings,
     run_warnings,
 )
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.answer import EMPTY, UNPARSED, Outcome
 from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.option_metrics import UNSURE
@@ -189,7 +189,7 @@ def with_method_output(score: Score, method: MethodRecord) -> ScoreRecord:
     score = replace(score, measurements={**score.measurements, **counts})
     if method.reason:
         # the method, not a server, left the reply without content
-        outcome: Outcome = "unparsed" if score.outcome == "empty" else score.outcome
+        outcome: Outcome = UNPARSED if score.outcome == EMPTY else score.outcome
         score = replace(score, reason=method.reason, outcome=outcome)
     if method.method is None:
         return ScoreRecord(score=score)
@@ -223,7 +223,7 @@ def _scorer_options(values: dict[str, Any]) -> Options:
 # --- judges ---------------------------------------------------------------------------------------
 
 
-def judge_of_run(spec: JudgeSpec, options: JudgeOptions, role: str = "grader") -> Judge | None:
+def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Judge | None:
     """Return the judge of this run: the model in the role, or else the one in `options`.
 
     The model under test is never the judge by default; without a judge the result is None.

@@ -23,7 +23,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import JudgeOptions
+from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.reaching import REJECTED, describe_error, log_retries, run_blocking, status_of, unanswered
@@ -44,7 +44,7 @@ SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
 """The settings of a judge, unless its model has its own."""
-DEFAULTS = JudgeOptions()
+DEFAULTS = Options()
 
 
 class Judge:
@@ -66,7 +66,7 @@ class Judge:
         self,
         model: Model | None,
         judging: JudgeSpec,
-        options: JudgeOptions = DEFAULTS,
+        options: Options = DEFAULTS,
         costs: Path | None = None,
     ) -> None:
         model = model or _open_model(str(options.judge), options.judge_base_url)
@@ -284,7 +284,7 @@ def _open_model(name: str, address: str | None) -> Model:
 
 
 def judge_now(
-    options: JudgeOptions,
+    options: Options,
     judging: JudgeSpec,
     replies: Sequence[tuple[Item, str]],
     each: Callable[[], object],
@@ -302,13 +302,13 @@ def judge_now(
     return _run_with_judge(options, judging, lambda judge: judge.of_replies(replies, each), costs)
 
 
-def reach_now(options: JudgeOptions, judging: JudgeSpec, costs: Path | None = None) -> None:
+def reach_now(options: Options, judging: JudgeSpec, costs: Path | None = None) -> None:
     """Check from outside an event loop that the judge answers; see `Judge.reach` and `open_budget`."""
     _run_with_judge(options, judging, Judge.reach, costs)
 
 
 def _run_with_judge(
-    options: JudgeOptions, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None
+    options: Options, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None
 ) -> T:
     """Open the judge in a new event loop, and call `act` with it."""
 

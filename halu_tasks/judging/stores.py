@@ -14,7 +14,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ import anyio
 from filelock import FileLock
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
-from halu_tasks.core.options import JUDGE_COST_OPTIONS, JudgeOptions, option_specs, token_price
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
 from halu_tasks.scorers.judge import Verdict
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class Budget:
         )
 
 
-def open_budget(options: JudgeOptions, model: Model, file: Path | None) -> Budget | None:
+def open_budget(options: Options, model: Model, file: Path | None) -> Budget | None:
     """Return the budget of a judge; None if there is no limit.
 
     What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
@@ -268,15 +268,15 @@ def open_budget(options: JudgeOptions, model: Model, file: Path | None) -> Budge
     return Budget(limit, price_of(model, price), file or (Path(named) if named else None))
 
 
-def _stated(options: JudgeOptions, name: str) -> Any:
+def _stated(options: Options, name: str) -> Any:
     """Return the value of an option, from the environment if it is not given."""
-    value, text, kind = getattr(options, name), os.environ.get(_variable(name)), option_specs(JudgeOptions)[name].type
-    if value is not None or not text or not kind:
+    value, text, spec = getattr(options, name), os.environ.get(_variable(name)), Options.specs()[name]
+    if value is not None or not text:
         return value
-    with suppress(ValueError):
-        if kind.accepts_value(value := kind.parse(text)):
-            return value
-    raise UsageError(f"{_variable(name)}: expected {kind.description}, got {text!r}")
+    try:
+        return spec.parse(text)
+    except UsageError:
+        raise UsageError(f"{_variable(name)}: expected {spec.expected}, got {text!r}") from None
 
 
 def budget_variables(options: Mapping[str, Any], folder: Path) -> dict[str, str]:

@@ -28,7 +28,7 @@ from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write, atomic_write_text
 from halu_tasks.core.items import Reply
-from halu_tasks.core.options import DATA_OPTIONS, Options
+from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors import Executor, Report
@@ -198,7 +198,11 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
     """
     plan = {
         "task": job.task,
-        "options": {name: redacted(str(value)) for name, value in job.options.without_costs().changed().items()},
+        "options": {
+            name: redacted(str(value))
+            for name, value in job.options.changed().items()
+            if name not in JUDGE_COST_OPTIONS
+        },
         "version": evaluation.version,
         "data": job.data,
         "files": [path for path, _ in job.shards],

@@ -20,10 +20,10 @@ from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, JudgeOptions, Options
+from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.reference import check_reference, label_warnings, with_known_errors
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.score import Score
@@ -132,7 +132,7 @@ def scores_of(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], cos
 
 
 def _verdicts(
-    options: JudgeOptions, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], doing: str, costs: Path | None
+    options: Options, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], doing: str, costs: Path | None
 ) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
@@ -148,7 +148,7 @@ MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
 
 def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     """Return the outcome of a reply: its score's, or `empty` in `paper`, whose scores do not have that outcome."""
-    return "empty" if scoring == "paper" and not reply.strip() else score.outcome
+    return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
 
 
 def reply_warnings(
@@ -171,19 +171,19 @@ def reply_warnings(
     template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
-            "empty",
+            EMPTY,
             MOST_EMPTY,
             "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
             f"server's log, raise the token limit ({limit}) or run again",
         ),
         (
-            "unparsed",
+            UNPARSED,
             MOST_UNPARSED,
-            f"contain no readable answer (unparsed) and count as wrong; look at the replies: {template}a reasoning "
+            f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies: {template}a reasoning "
             f"model needs a higher token limit ({limit})",
         ),
         (
-            "inferred",
+            INFERRED,
             MOST_INFERRED,
             "declare no answer; theirs is inferred from what they say, which is less certain: look at some of them "
             "(docs/reading.md)",

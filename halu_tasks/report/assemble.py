@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,16 +16,13 @@ from halu_tasks.report.records import (
     Floor,
     GroupResult,
     Json,
-    Origin,
-    Remarks,
     Report,
     ReportColumn,
-    ReportEntry,
     ReportGroup,
     Result,
 )
-from halu_tasks.report.summary import joined, summary
-from halu_tasks.results.comparability import Entry, different_settings, possible_duplicates
+from halu_tasks.report.summary import joined
+from halu_tasks.results.comparability import different_settings, possible_duplicates
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -58,28 +54,25 @@ def assemble(
         margin: The difference below which two entries count as equal; None to test no equality.
         step: Called with 1 after each column with its details.
     """
-    comparison, ranks = differences(board, margin)
+    pairs, ranks = differences(board, margin)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    report = Report(
-        about={"title": title, "created": created, "package": f"halu-tasks {__version__}", "table": TABLE},
-        summary=[],
-        remarks=Remarks(list(_notes(board)), skipped, list(_warnings(board)), list(_superseded(board))),
-        entries=[_entry(entry, board) for entry in board.labels],
+    package = f"halu-tasks {__version__}"
+    return Report(
+        about={"title": title, "created": created, "package": package, "table": TABLE, "margin": margin},
+        notes=list(_notes(board)),
+        skipped=skipped,
+        warnings=list(_warnings(board)),
+        superseded=list(_superseded(board)),
+        entries=board.entries,
         columns=[_column(column) for column in board.columns],
         groups=[_group(mean) for mean in board.means],
-        results=[one for column in board.columns for one in _results(column, board, ranks[column])],
-        group_results=[one for mean in board.means for one in _means(mean, board, ranks[mean])],
+        results=[one for column in board.columns for one in _results(column, ranks[column])],
+        group_results=[one for mean in board.means for one in _means(mean, ranks[mean])],
         floors=[floor for column in board.columns for floor in _floors(column)],
         published=list(_published(board)),
-        comparison=comparison,
+        pairs=pairs,
         why=write_details(board, table, step) if table else [],
     )
-    return replace(report, summary=summary(report))
-
-
-def _entry(entry: Entry, board: Board) -> ReportEntry:
-    settings, roles = dict(entry.settings), dict(entry.roles)
-    return ReportEntry(board.ids[entry], board.labels[entry], entry.model, entry.method, entry.harness, settings, roles)
 
 
 def _column(column: Column) -> ReportColumn:
@@ -117,20 +110,25 @@ def _column(column: Column) -> ReportColumn:
     )
 
 
-def _results(column: Column, board: Board, ranks: Ranks) -> Iterator[Result]:
+def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
     failed = next((metric for metric in column.metrics if metric.name == "judge_failed"), None)
     for entry, run in column.runs.items():
-        settings = {name: str(value) for name, value in run.settings.items()}
+        counts: dict[str, int | None] = {name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER}
+        # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
+        counts["judge_failed"] = _sum_of(failed, run.scores) if failed and run.judge else None
         costs = total(run.costs) if run.costs else None
         yield Result(
-            entry=board.ids[entry],
+            entry=entry.id,
             column=column.id,
-            origin=Origin(run.source, run.harness, run.created, run.version, settings, run.method, run.judge),
+            source=run.source,
+            harness=run.harness,
+            created=run.created,
+            version=run.version,
+            settings={name: str(value) for name, value in run.settings.items()},
+            method=run.method,
+            judge=run.judge,
             n=len(run.scores),
-            **{outcome: sum(score.outcome == outcome for score in run.scores) for outcome in NO_ANSWER},
-            # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of
-            # none
-            judge_failed=_sum_of(failed, run.scores) if failed and run.judge else None,
+            counts=counts,
             metrics=estimates(column.metrics, run.scores),
             rank=ranks.get(entry),
             cost=costs and {name: int(x) if x.is_integer() else round(x, 1) for name, x in costs.items()},
@@ -163,12 +161,12 @@ def _group(mean: Mean) -> ReportGroup:
     )
 
 
-def _means(mean: Mean, board: Board, ranks: Ranks) -> Iterator[GroupResult]:
+def _means(mean: Mean, ranks: Ranks) -> Iterator[GroupResult]:
     for entry, figure in mean.figures.items():
         corrected: Estimate | None = None
         if mean.corrected:
             corrected = estimates(mean.compared_by, mean.scores(entry)).get(mean.compared_by[0].name)
-        yield GroupResult(board.ids[entry], mean.id, figure, corrected, ranks.get(entry))
+        yield GroupResult(entry.id, mean.id, figure, corrected, ranks.get(entry))
 
 
 # --- figures for reference --------------------------------------------------------------------------
@@ -216,7 +214,7 @@ def _published_figure(figure: Published, headline: bool, **place: str | None) ->
 
 
 def _notes(board: Board) -> Iterator[str]:
-    for one, other in possible_duplicates(list(board.labels)):
+    for one, other in possible_duplicates(board.entries):
         yield (
             f"{one.model} ({one.harness}) and {other.model} ({other.harness}) may be the same model. Results of two "
             "harnesses are not merged: both are compared with all others and with each other. To compare models, pass "
@@ -226,7 +224,7 @@ def _notes(board: Board) -> Iterator[str]:
     for name, by_entry in different_settings(column.runs for column in board.columns).items():
         parts = []
         for value in sorted({*by_entry.values()}, key=lambda value: (value is None, str(value))):
-            labels = [board.labels[entry] for entry, own in by_entry.items() if own == value]
+            labels = [entry.label for entry, own in by_entry.items() if own == value]
             who = joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
             parts.append(f"{'the task’s own' if value is None else value} for {who}")
         clauses.append(f"{name} is {joined(parts)}")
@@ -238,8 +236,8 @@ def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
     for column in board.columns:
         for entry, run in column.runs.items():
             for share, meaning in run.reply_warnings:
-                text = f"{board.labels[entry]}, {column.title}: {share} {meaning}"
-                where = {"entry": board.ids[entry], "column": column.id}
+                text = f"{entry.label}, {column.title}: {share} {meaning}"
+                where = {"entry": entry.id, "column": column.id}
                 yield {**where, "share": share, "meaning": meaning, "text": text}
 
 
@@ -247,5 +245,5 @@ def _superseded(board: Board) -> Iterator[Mapping[str, str]]:
     for earlier, entry, column in board.superseded:
         later = column.runs[entry]
         why = f"{column.task.name}: replaced by the later run of {later.created} ({later.source})"
-        where = {"entry": board.ids[entry], "column": column.id}
+        where = {"entry": entry.id, "column": column.id}
         yield {**where, "source": earlier.source, "created": earlier.created, "why": why}

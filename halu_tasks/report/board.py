@@ -13,7 +13,7 @@ from halu_tasks.results.comparability import (
     Entry,
     asked_otherwise,
     chosen_metrics,
-    labels_of,
+    labelled,
     not_paired,
     reordered,
 )
@@ -161,21 +161,16 @@ class Board:
     """Entries, columns and means: main columns first, and those that more entries share before others.
 
     Attributes:
-        labels: The labels of entries, in the order of the report's rows.
+        entries: The entries, in the order of the report's rows.
         columns: The columns.
         means: The means of groups; those of one entry alone, which compare nothing, come last.
         superseded: Runs that were replaced by a later run of the same entry, each with its entry and column.
     """
 
-    labels: Mapping[Entry, str]
+    entries: Sequence[Entry]
     columns: Sequence[Column]
     means: Sequence[Mean]
     superseded: Sequence[tuple[Run, Entry, Column]]
-
-    @cached_property
-    def ids(self) -> dict[Entry, str]:
-        """The ids of entries."""
-        return {entry: f"e{number}" for number, entry in enumerate(self.labels, 1)}
 
 
 def board(runs: Sequence[Run]) -> Board:
@@ -185,12 +180,17 @@ def board(runs: Sequence[Run]) -> Board:
         runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
     """
     rows = [(Entry.of(run), run) for run in runs]
-    entries = sorted({entry for entry, _ in rows}, key=lambda entry: (entry.model.casefold(), entry))
+    entries = labelled(sorted({entry for entry, _ in rows}, key=_alphabetical))
     arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
     arranged.means = sorted(_means(arranged), key=lambda mean: len(mean.figures) < 2)
     for number, mean in enumerate(arranged.means, 1):
         mean.id = f"g{number}"
     return arranged
+
+
+def _alphabetical(entry: Entry) -> tuple[Any, ...]:
+    settings, roles = (sorted(values.items()) for values in (entry.settings, entry.roles))
+    return entry.model.casefold(), entry.model, entry.harness, entry.method, settings, roles
 
 
 def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Sequence[str] = ()) -> Board:
@@ -204,8 +204,7 @@ def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Se
     alike: Callable[[Run, Run], bool] = lambda one, other: (  # noqa: E731
         (across or one.task == other.task) and not not_paired(one, other)
     )
-    arranged = _arranged(rows, list(dict.fromkeys(entry for entry, _ in rows)), alike)
-    arranged.labels = labels_of(arranged.labels, among_all=True)
+    arranged = _arranged(rows, labelled(list(dict.fromkeys(entry for entry, _ in rows)), among_all=True), alike)
     for column in arranged.columns:
         column.names = metrics
     return arranged
@@ -214,7 +213,8 @@ def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Se
 def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike: Callable[[Run, Run], bool]) -> Board:
     columns: list[Column] = []
     superseded: list[tuple[Run, Entry, Column]] = []
-    for entry, run in rows:
+    named = {entry: entry for entry in entries}
+    for entry, run in ((named[entry], run) for entry, run in rows):
         column = next((column for column in columns if alike(column.first, run)), None)
         if column is None:
             columns.append(column := Column())
@@ -244,7 +244,7 @@ def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike
         column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}
         seen[column.title] += 1
         column.title += f" ({seen[column.title]})" if uses[column.title] > 1 else ""
-    return Board(labels_of(entries), columns, [], superseded)
+    return Board(entries, columns, [], superseded)
 
 
 def _means(board: Board) -> Iterator[Mean]:
@@ -254,7 +254,7 @@ def _means(board: Board) -> Iterator[Mean]:
             columns = [column for member in group.members if (column := _column(board, member, mode))]
             if len(columns) < len(group.members) or not _same_condition(columns):
                 continue
-            entries = [entry for entry in board.labels if all(entry in column.runs for column in columns)]
+            entries = [entry for entry in board.entries if all(entry in column.runs for column in columns)]
             figures = {entry: group.figures(mode, _by_task(columns, entry)) for entry in entries}
             for name in group.means:
                 if means := {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}:

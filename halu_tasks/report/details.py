@@ -6,10 +6,8 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from statistics import fmean, pvariance
 from typing import Any, NamedTuple
@@ -23,7 +21,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.report.board import Board, Column
 from halu_tasks.report.records import Json
 from halu_tasks.results.run import Run
-from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.benchmarks.strings import places
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.kinds import Label
@@ -33,7 +31,6 @@ from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
-UNPARSED = "unparsed"
 JUDGED_ONCE = (
     "The judge's verdicts are not logged, so the other mode cannot be computed; score the replies in that mode."
 )
@@ -55,8 +52,6 @@ _MAX_MARKED = 20_000
 """Maximum length in characters of a text in which spans are marked, once for each entry."""
 _TITLE = 140
 """Maximum length of an item's title in characters."""
-_LABEL = re.compile(r".*[:：]\s*")
-"""What all titles may begin with, such as `Question: `."""
 
 _TEXTS = (
     *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),
@@ -93,13 +88,13 @@ def write_details(board: Board, table: Path, step: Callable[[int], object]) -> l
         table: The file of the table.
         step: Called with 1 after each column.
     """
-    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.labels))
+    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.entries))
     all_details = []
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         for column in board.columns:
-            replies = {board.ids[entry]: _records(column, run) for entry, run in column.runs.items()}
+            replies = {entry.id: _records(column, run) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                rows = _rows(column, run, board.labels[entry], replies[board.ids[entry]])
+                rows = _rows(column, run, entry.label, replies[entry.id])
                 writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
             all_details.append(_details(column, replies, limit))
             step(1)
@@ -174,25 +169,21 @@ def _details(column: Column, replies: Replies, limit: int) -> Json:
 
 
 def _breakdowns(column: Column, scores: Mapping[str, Sequence[Score]]) -> Iterator[Json]:
-    """Break the headline down by each tag with several values, and by the length of the prompt."""
-    items = {answered.item.id: answered.item for answered in column.first.answers}
-    tags = {id: dict(item.tags) for id, item in items.items()}
-    lengths = _quarters({id: len(item.prompt) for id, item in items.items()})
-    for id, length_range in lengths.items():
-        tags[id]["length"] = length_range
-    tagged = {entry: by_cluster(score.tagged(tags[score.id]) for score in own) for entry, own in scores.items()}
-    for name in dict.fromkeys(name for item_tags in tags.values() for name in item_tags):
-        counts = Counter(item_tags[name] for item_tags in tags.values() if name in item_tags)
+    """Break the headline down by each tag with several values."""
+    columns = {entry: by_cluster(own) for entry, own in scores.items()}
+    tags = {answered.item.id: answered.item.tags for answered in column.first.answers}.values()
+    for name in dict.fromkeys(name for item_tags in tags for name in item_tags):
+        counts = Counter(item_tags[name] for item_tags in tags if name in item_tags)
         if 1 < len(counts) <= _VALUES:
-            values = list(dict.fromkeys(lengths.values())) if name == "length" else sorted(counts)
+            values = sorted(counts)
             metrics = [column.headline.only(name, value, value) for value in values]
             yield {
                 "by": name,
                 "metric": column.headline.name,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
-                    {"entry": entry, "figures": [_figure(metric, columns) for metric in metrics]}
-                    for entry, columns in tagged.items()
+                    {"entry": entry, "figures": [_figure(metric, own) for metric in metrics]}
+                    for entry, own in columns.items()
                 ],
             }
 
@@ -200,21 +191,6 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[Score]]) -> Iterat
 def _figure(metric: Metric, columns: Columns) -> Json | None:
     figure = estimate(metric, columns)
     return None if figure is None else figure._asdict()
-
-
-def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
-    """Assign items to quarters by length.
-
-    Returns:
-        For each item, its quarter as `120 to 340 characters`, shortest first; empty if the lengths are too similar.
-    """
-    edges = np.quantile(list(lengths.values()), [0.25, 0.5, 0.75], method="higher")
-    quarter = {id: int(np.searchsorted(edges, length)) for id, length in lengths.items()}
-    if len(set(quarter.values())) < 4:
-        return {}
-    inside = {n: [lengths[id] for id, number in quarter.items() if number == n] for n in range(4)}
-    names = {number: f"{min(own):,} to {max(own):,} characters" for number, own in inside.items()}
-    return {id: names[number] for id, number in sorted(quarter.items(), key=lambda pair: pair[1])}
 
 
 def _confusion(entry: str, scores: Sequence[Score]) -> Json | None:
@@ -343,15 +319,11 @@ def cut(text: str, limit: int) -> tuple[str, int]:
 
 
 def titles(prompts: Mapping[str, str]) -> dict[str, str]:
-    """Title items by the first line of their prompts that few others have, usually the question, without its label."""
+    """Title items by the first line of their prompts that few others have, usually the question."""
     lines = {id: [line for line in prompt.split("\n") if line.strip()] or [""] for id, prompt in prompts.items()}
     counts = Counter(line for own in lines.values() for line in {*own})
     first = {id: next((line for line in own if 3 * counts[line] <= len(lines)), own[0]) for id, own in lines.items()}
-    pairs = zip(min(first.values()), max(first.values()), strict=False) if len(first) > 1 else ()
-    common = "".join(char for char, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    label = _LABEL.match(common)
-    start = label.end() if label else 0
-    shown = {id: " ".join(line[start : 8 * _TITLE].split()) for id, line in first.items()}
+    shown = {id: " ".join(line[: 8 * _TITLE].split()) for id, line in first.items()}
     return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in shown.items()}
 
 
@@ -367,7 +339,7 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
     for entry, own in replies.items():
         for reply in own:
             spans, unplaced = _marks(whole, gold.spans if gold else [], reply.score.answer)
-            marks = {"spans": spans, "unplaced": [cut(string, limit)[0] for string in unplaced]}
+            marks = {"spans": spans, "unplaced": _cut_all(unplaced, limit)}
             shown.append(_shown_reply(entry, reply, other_mode, limit) | marks)
     return {
         **{name: part for name, (part, _) in parts.items()},
@@ -396,25 +368,25 @@ def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -
         "entry": entry,
         "reply": reply,
         "cut": left_out,
-        "answer": _cut_answer(score.answer, limit),
+        "answer": _cut_all(score.answer, limit),
         "outcome": score.outcome,
         # the correct answer, if the item was asked in another order
         "target": score.target if differs else None,
         "value": record.value,
         "reason": score.reason,
-        "verdicts": [
-            {name: cut(text, limit)[0] for name, text in verdict.items()}
-            for verdict in score.verdicts_json()[:_MAX_VERDICTS]
-        ],
+        "verdicts": _cut_all(score.verdicts_json()[:_MAX_VERDICTS], limit),
         "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
         "probability": score.measurements.get(FACT),
         "other": other
-        and {"scoring": other_mode, "answer": _cut_answer(other.answer, limit)}
+        and {"scoring": other_mode, "answer": _cut_all(other.answer, limit)}
         | {"outcome": other.outcome, "value": record.other_value},
     }
 
 
-def _cut_answer(answer: str | list[str] | None, limit: int) -> str | list[str] | None:
-    if isinstance(answer, list):
-        return [cut(string, limit)[0] for string in answer]
-    return None if answer is None else cut(answer, limit)[0]
+def _cut_all(value: Any, limit: int) -> Any:
+    """Truncate each string in a JSON value."""
+    if isinstance(value, list):
+        return [_cut_all(part, limit) for part in value]
+    if isinstance(value, dict):
+        return {name: _cut_all(part, limit) for name, part in value.items()}
+    return value if value is None else cut(value, limit)[0]

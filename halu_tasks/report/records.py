@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from halu_tasks.results.comparability import Entry
 from halu_tasks.results.run import Skipped
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.differences import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
@@ -33,10 +33,16 @@ Json = Mapping[str, Any]
 class Report:
     """Results of several models on several tasks, compared.
 
+    What follows from these fields, such as the summary, is in `summary.py`.
+
     Attributes:
-        about: `title`, `created` (ISO 8601), `package` with its version, and `table`, the file with all items.
-        summary: In a few sentences, who leads on which task, what is open, and which figures say little.
-        remarks: What is missing from the report, and what readers need to know of its results.
+        about: `title`, `created` (ISO 8601), `package` with its version, `table`, the file with all items, and
+            `margin`, the difference below which two entries count as equal; None if equality was not tested.
+        notes: What readers need to know of the entries, such as two that may be the same model.
+        skipped: Files that were not read.
+        warnings: Results (`entry`, `column`) of which some (`share`) of the replies or of the questions to the judge
+            have no answer; `meaning` says what they are and what to do, and `text` everything.
+        superseded: Runs that were replaced by later ones: `entry`, `column`, `source`, `created`, `why`.
         entries: The models as they were asked: the rows of the leaderboard.
         columns: Comparable results: the columns of the leaderboard, main ones first.
         groups: Means over the tasks of a group.
@@ -45,21 +51,23 @@ class Report:
         floors: Figures of uninformed replies.
         published: Figures published in papers for a `column` or a `group`: `model`, `method`, `metric`, `value`,
             `scoring`, `source`, `note`, and whether they are of the `headline`.
-        comparison: Differences between entries.
+        pairs: Differences between two entries in a column, or in the mean of a group.
         why: The details of each column, in the order of `columns`; empty for a comparison.
     """
 
-    about: Mapping[str, str] = field(metadata=PART)
-    summary: Sequence[str]
-    remarks: Remarks = field(metadata=PART)
-    entries: Sequence[ReportEntry]
+    about: Mapping[str, Any] = field(metadata=PART)
+    notes: Sequence[str]
+    skipped: Sequence[Skipped]
+    warnings: Sequence[Mapping[str, str]]
+    superseded: Sequence[Mapping[str, str]]
+    entries: Sequence[Entry]
     columns: Sequence[ReportColumn]
     groups: Sequence[ReportGroup]
     results: Sequence[Result]
     group_results: Sequence[GroupResult]
     floors: Sequence[Floor]
     published: Sequence[Json]
-    comparison: Comparison = field(metadata=PART)
+    pairs: Sequence[EntryPair]
     why: Sequence[Json]
 
     @cached_property
@@ -107,14 +115,12 @@ class Report:
         """Return the cell of an entry in a column or mean; None if it has no result there."""
         cells = ((entry, column.id) for column in self.columns_of(place))
         results = [self.by_cell[cell] for cell in cells if cell in self.by_cell]
-        counts = dict(zip((*NO_ANSWER, "not judged"), (*NO_ANSWER, "judge_failed"), strict=True))
         # all tasks of a mean count the same
         shares = {
-            kind: fmean((getattr(result, name) or 0) / (result.n or 1) for result in results)
-            for kind, name in counts.items()
-            if results
+            name: fmean((result.counts[name] or 0) / (result.n or 1) for result in results)
+            for name in (results[0].counts if results else ())
         }
-        missing = {kind: share for kind, share in shares.items() if share > FREQUENT}
+        missing = {name: share for name, share in shares.items() if share > FREQUENT}
         if isinstance(place, ReportGroup):
             mean = self.means.get((entry, place.id))
             return Cell(mean.figure, mean.rank, mean.corrected, mean.corrected is not None, missing) if mean else None
@@ -125,57 +131,8 @@ class Report:
         by_corrected = place.compared_by != place.metric
         return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
 
-    def as_json(self) -> dict[str, Any]:
-        """Convert to JSON values, as in `report.json`."""
-        return dict(_json_value(self))
-
-
-def _json_value(value: Any) -> Any:
-    if is_dataclass(value):
-        record: dict[str, Any] = {}
-        for one in fields(value):
-            inner = _json_value(getattr(value, one.name))
-            record |= inner if one.metadata.get("part") else {one.name: inner}
-        return record
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _json_value(value._asdict())
-    if isinstance(value, Mapping):
-        return {name: _json_value(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_json_value(part) for part in value]
-    return value
-
-
-class Remarks(NamedTuple):
-    """What readers need to know.
-
-    Attributes:
-        notes: On entries, such as two that may be the same model.
-        skipped: Files that were not read.
-        warnings: Results (`entry`, `column`) of which some (`share`) of the replies or of the questions to the judge
-            have no answer; `meaning` says what they are and what to do, and `text` everything.
-        superseded: Runs that were replaced by later ones: `entry`, `column`, `source`, `created`, `why`.
-    """
-
-    notes: Sequence[str]
-    skipped: Sequence[Skipped]
-    warnings: Sequence[Mapping[str, str]]
-    superseded: Sequence[Mapping[str, str]]
-
 
 # --- the leaderboard --------------------------------------------------------------------------------
-
-
-class ReportEntry(NamedTuple):
-    """A model as it was asked."""
-
-    id: str
-    label: str
-    model: str
-    method: str
-    harness: str
-    settings: Mapping[str, str]
-    roles: Mapping[str, str]
 
 
 class Condition(NamedTuple):
@@ -278,21 +235,6 @@ class ReportGroup:
 Place = ReportColumn | ReportGroup
 
 
-class Origin(NamedTuple):
-    """Where a result comes from: its file, the program with its version, its settings, and the judge if there is one.
-
-    `created` is when the run began, in ISO 8601, and `version` that of the task with its marks.
-    """
-
-    source: str
-    harness: str
-    created: str
-    version: str
-    settings: Mapping[str, str]
-    method: str
-    judge: str | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """The result of an entry in a column.
@@ -300,12 +242,16 @@ class Result:
     Attributes:
         entry: The entry's id.
         column: The column's id.
-        origin: Where it comes from.
+        source: The file that it comes from.
+        harness: The program that made it, with its version.
+        created: When the run began, in ISO 8601.
+        version: The version of the task with its marks.
+        settings: The model's settings.
+        method: The method.
+        judge: The judge, if there is one.
         n: The number of replies.
-        unparsed: The number of replies without a readable answer.
-        abstained: The number of replies that decline to answer.
-        empty: The number of replies without content.
-        judge_failed: The number of questions without a verdict; None if there is no judge.
+        counts: The number of replies of each outcome without an answer, and as `judge_failed` that of questions without
+            a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
         cost: Calls, tokens and seconds; None if they were not recorded.
@@ -313,12 +259,15 @@ class Result:
 
     entry: str
     column: str
-    origin: Origin = field(metadata=PART)
+    source: str
+    harness: str
+    created: str
+    version: str
+    settings: Mapping[str, str]
+    method: str
+    judge: str | None
     n: int
-    unparsed: int
-    abstained: int
-    empty: int
-    judge_failed: int | None
+    counts: Mapping[str, int | None] = field(metadata=PART)
     metrics: Mapping[str, Estimate]
     rank: tuple[int, int] | None
     cost: Mapping[str, float] | None
@@ -350,9 +299,8 @@ class Cell(NamedTuple):
         rank: The confidence set of the rank; None if there is nothing to rank.
         corrected: The figure that labels correct, if there is one.
         by_corrected: Whether the rank is of the corrected figure.
-        missing: The shares of replies without an answer or a verdict by kind, of those that are frequent.
-        result: The result, if the entry was measured in a column.
-        note: Where a published figure comes from.
+        missing: The shares of what `Result.counts` counts, where they are frequent.
+        result: The result, if the place is a column.
     """
 
     figure: Estimate | None
@@ -361,7 +309,6 @@ class Cell(NamedTuple):
     by_corrected: bool = False
     missing: Mapping[str, float] = {}
     result: Result | None = None
-    note: str = ""
 
 
 class Floor(NamedTuple):
@@ -375,23 +322,6 @@ class Floor(NamedTuple):
 
 
 # --- pairs ------------------------------------------------------------------------------------------
-
-
-class Comparison(NamedTuple):
-    """Differences between entries.
-
-    Attributes:
-        rule: What decides which entry is better, in a few sentences; empty if there are no pairs.
-        margin: The difference below which two entries count as equal; None if equality was not tested.
-        pairs: Differences between two entries in a column, or in the mean of a group.
-        wins: For each two entries, on how many main columns the `first` is `better` or `worse` than the `second`,
-            `equal` within the margin, or `open`.
-    """
-
-    rule: str
-    margin: float | None
-    pairs: Sequence[EntryPair]
-    wins: Sequence[Json]
 
 
 @dataclass(frozen=True, kw_only=True)

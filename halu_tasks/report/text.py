@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from halu_tasks.text.figures import NONE, format_interval, format_p_value
+from halu_tasks.text.figures import NONE, format_interval
 
 NAME = 80
 """Maximum length in characters of a name: of a model, a task, an item or a file."""
@@ -77,15 +77,10 @@ def plain(value: Any, limit: int = 100_000) -> str:
 
 def characters(text: str, *, line: bool = False) -> Markup:
     """Escape a string and show control characters as pictures; with `line`, also tabs and line feeds."""
-
-    def element(match: re.Match[str]) -> str:
-        code_points = sorted({f"U+{ord(char):04X}" for char in match[0]})
-        title = " ".join(code_points[:3]) + (" …" if len(code_points) > 3 else "")
-        return f'<span class="ctl" title="{title}">{_pictures(match)}</span>'
-
     text = text if line else text.replace("\r\n", "\n")
     # escaped first, so only the elements inserted here are markup
-    return Markup((_IN_LINE if line else _IN_TEXT).sub(element, str(escape(text))))
+    pattern = _IN_LINE if line else _IN_TEXT
+    return Markup(pattern.sub(lambda match: f'<span class="ctl">{_pictures(match)}</span>', str(escape(text))))
 
 
 def name(value: Any, limit: int = NAME) -> Markup:
@@ -191,11 +186,6 @@ def percent(value: float) -> str:
 def count(value: Any) -> str:
     """Format a count with commas as thousands separators."""
     return f"{value:,.0f}" if defined(value) else NONE
-
-
-def p_value(value: float | None) -> str:
-    """Format a p value with three decimals, or as less than 0.001."""
-    return format_p_value(value).replace("<", "<\u202f")
 
 
 def rank(span: tuple[int, int]) -> str:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -14,7 +13,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
-from halu_tasks.report.page import markdown, render
+from halu_tasks.report.page import as_json, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.readers.read import read_results
@@ -22,28 +21,8 @@ from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
-
-
-class WrittenReport(NamedTuple):
-    """A report that was written.
-
-    Attributes:
-        page: The page.
-        others: The names of the other files.
-        entries: The number of entries.
-        tasks: The number of tasks in the main leaderboard.
-        apart: The number of columns outside of it.
-        skipped: The number of results that were not read.
-        incomplete: Whether results of this package could not be read.
-    """
-
-    page: Path
-    others: tuple[str, ...]
-    entries: int
-    tasks: int
-    apart: int
-    skipped: int
-    incomplete: bool
+FILES = (PAGE, TEXT, FIGURES, TABLE)
+"""The files of a report."""
 
 
 def write_report(
@@ -56,7 +35,7 @@ def write_report(
     margin: float | None = None,
     warn_about: Path | None = None,
     warn_unfinished: bool = True,
-) -> WrittenReport:
+) -> Report:
     """Write a report on the results in files and folders.
 
     Args:
@@ -88,21 +67,12 @@ def write_report(
         tqdm(total=len(arranged.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
         report = assemble(arranged, results.skipped, title, table=table, margin=margin, step=bar.update)
-    for line in (*warnings, *report.remarks.notes, *_warning_lines(report, warn_about)):
+    for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
         warn(line)
-    texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(report.as_json(), indent=1) + "\n"}
+    texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(as_json(report), indent=1) + "\n"}
     for name, text in texts.items():
         atomic_write_text(folder / name, text, "report")
-    tasks = sum(column.main for column in report.columns)
-    return WrittenReport(
-        page=folder / PAGE,
-        others=(TEXT, FIGURES, TABLE),
-        entries=len(report.entries),
-        tasks=tasks,
-        apart=len(report.columns) - tasks,
-        skipped=sum(skipped.run != "continued" for skipped in results.skipped),
-        incomplete=any(skipped.lost for skipped in results.skipped),
-    )
+    return report
 
 
 def _concerns(folder: Path | None, source: str) -> bool:
@@ -113,8 +83,8 @@ def _concerns(folder: Path | None, source: str) -> bool:
 def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
     together: dict[tuple[str, str], list[Mapping[str, str]]] = {}
-    for warning in report.remarks.warnings:
-        if _concerns(warn_about, report.by_cell[warning["entry"], warning["column"]].origin.source):
+    for warning in report.warnings:
+        if _concerns(warn_about, report.by_cell[warning["entry"], warning["column"]].source):
             together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
     for (entry, meaning), warnings in together.items():
         shares = ", ".join(f"{report.places[one['column']].title}: {one['share']}" for one in warnings)
@@ -157,7 +127,7 @@ def compare_paths(
     if sum(map(len, by_path.values())) < 2:
         raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
     report = compare(by_path, metrics, margin)
-    alone = {column.id for column in report.columns} - {pair.place for pair in report.comparison.pairs}
+    alone = {column.id for column in report.columns} - {pair.place for pair in report.pairs}
     return report, incomplete or bool(alone)
 
 
@@ -189,7 +159,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
     arranged = paired_board(rows, across=across, metrics=metrics)
     report = assemble(arranged, margin=margin)
-    if len(runs) > 1 and not report.comparison.pairs:
+    if len(runs) > 1 and not report.pairs:
         first = runs[0][1]
         reasons = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))
         raise DataError(f"nothing can be compared: {'; '.join(reasons) or 'every task has one result'}")
@@ -221,4 +191,4 @@ def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
 
 
 def _with_settings(entry: Entry, **more: object) -> Entry:
-    return replace(entry, settings=(*entry.settings, *((name, str(value)) for name, value in more.items())))
+    return replace(entry, settings={**entry.settings, **{name: str(value) for name, value in more.items()}})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from halu_tasks.core.errors import UsageError, did_you_mean
@@ -139,18 +139,27 @@ def _data(run: Run) -> str:
 # --- entries ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Entry:
-    """A model as it was asked, which is compared with others across tasks.
+    """A model as it was asked, which is compared with others across tasks. The judge is not part of an entry.
 
-    `settings` and `roles` are those of its runs that differ from the tasks' own. The judge is not part of an entry.
+    Attributes:
+        model: The model under test.
+        harness: The harness, without its version.
+        method: The method.
+        settings: The settings of the model that differ from the tasks' own.
+        roles: The models of other roles by role.
+        id: Its id in a report.
+        label: Its name in a report.
     """
 
     model: str
     harness: str
     method: str
-    settings: tuple[tuple[str, str], ...]
-    roles: tuple[tuple[str, str], ...]
+    settings: Mapping[str, str] = field(hash=False)
+    roles: Mapping[str, str] = field(hash=False)
+    id: str = field(default="", compare=False)
+    label: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, run: Run) -> Entry:
@@ -159,16 +168,17 @@ class Entry:
             model=run.model,
             harness=run.harness.rpartition(" ")[0] or run.harness,
             method=run.method,
-            settings=tuple(sorted((name, str(value)) for name, value in run.settings.items())),
-            roles=tuple(sorted((role, model) for role, model in run.roles.items() if role != "grader")),
+            settings={name: str(value) for name, value in sorted(run.settings.items())},
+            roles={role: model for role, model in sorted(run.roles.items()) if role != "grader"},
         )
 
     def distinctions(self) -> list[str]:
         """List what may distinguish this entry from another one of the same model."""
+        described = (*self.roles.items(), *self.settings.items())
         return [
             self.harness,
             *([] if self.method in (PLAIN, METHOD_UNKNOWN) else [self.method]),
-            *(f"{name}={_HASH.sub(lambda hash: hash[0][:8], value)}" for name, value in (*self.roles, *self.settings)),
+            *(f"{name}={_HASH.sub(lambda hash: hash[0][:8], value)}" for name, value in described),
         ]
 
 
@@ -180,7 +190,7 @@ def possible_duplicates(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
     """
 
     def asked(entry: Entry) -> Entry:
-        settings = tuple(setting for setting in entry.settings if setting[0] != "chat_template")
+        settings = {name: value for name, value in entry.settings.items() if name != "chat_template"}
         return replace(entry, model=last_part(entry.model), harness="", settings=settings)
 
     pairs = combinations(entries, 2)
@@ -201,7 +211,7 @@ def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[En
     for entries in compared:
         known = [entry for entry in entries if entry.method != METHOD_UNKNOWN]
         for name in sorted(_GENERATION):
-            values = {entry: dict(entry.settings).get(name) for entry in known}
+            values = {entry: entry.settings.get(name) for entry in known}
             if len({*values.values()}) > 1:
                 differences.setdefault(name, {}).update(values)
     return differences
@@ -213,33 +223,23 @@ def last_part(model: str) -> str:
 
 
 def short_names(models: Collection[str]) -> dict[str, str]:
-    """Shorten the names of models to what follows the last slash, or the slash that all names have in common.
-
-    Args:
-        models: All names, such as `openai/gpt-4o-mini` or a folder. They stay distinct.
-    """
+    """Shorten the names of models to what follows the last slash, if they stay distinct."""
     last = {model: last_part(model) for model in models}
-    if all(last.values()) and len(set(last.values())) == len(last):
-        return last
-    folders = [model.split("/")[:-1] for model in models]
-    common = 0
-    while all(len(parts) > common and parts[common] == folders[0][common] for parts in folders):
-        common += 1
-    return {model: "/".join(model.split("/")[common:]) for model in models}
+    return last if all(last.values()) and len(set(last.values())) == len(last) else {model: model for model in models}
 
 
-def labels_of(entries: Iterable[Entry], *, among_all: bool = False) -> dict[Entry, str]:
-    """Label each entry with its model's short name, and with what distinguishes it if the model has several entries.
+def labelled(entries: Sequence[Entry], *, among_all: bool = False) -> list[Entry]:
+    """Number the entries and label each with its model's short name, and what distinguishes entries of one model.
 
     Args:
         entries: The entries.
         among_all: Whether to name what distinguishes an entry from those of other models, too.
     """
-    entries = list(entries)
     short = short_names({entry.model for entry in entries})
-    labels = {}
-    for entry in entries:
+    named = []
+    for number, entry in enumerate(entries, 1):
         others = [other.distinctions() for other in entries if among_all or other.model == entry.model]
         distinct = [text for text in entry.distinctions() if not all(text in other for other in others)]
-        labels[entry] = f"{short[entry.model]} ({', '.join(distinct)})" if distinct else short[entry.model]
-    return labels
+        label = f"{short[entry.model]} ({', '.join(distinct)})" if distinct else short[entry.model]
+        named.append(replace(entry, id=f"e{number}", label=label))
+    return named

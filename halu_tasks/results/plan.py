@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, why_not_paired
 from halu_tasks.results.readers.read import read_results
-from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.statistics.differences import difference, items_of
 from halu_tasks.scorers.statistics.planning import (
@@ -24,48 +23,31 @@ EPOCHS = (1, 2, 4, 8)
 """The numbers of repeats that are planned."""
 
 
-class Pilot(NamedTuple):
-    """Earlier runs whose variances are used.
-
-    Attributes:
-        variances: The variances of the figure of one run, or of the difference between two on the same items.
-        paired: Whether there are two.
-        available: How many items the task has.
-        record: The variances and what they come from, as JSON values.
-    """
-
-    variances: Variances
-    paired: bool
-    available: int
-    record: Mapping[str, Any]
-
-
-def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], None]) -> Pilot:
-    """Read one run, or two on the same items, and estimate their variances.
+def read_pilot(
+    paths: Sequence[str], metric: str | None, warn: Callable[[str], None]
+) -> tuple[dict[str, Any], Variances, int]:
+    """Read one run, or two on the same items, and estimate the variances of its figure, or of their difference.
 
     Args:
         paths: Results, or folders that contain some.
         metric: The name of a metric; None for the task's headline metric.
         warn: Called with a message for each file that cannot be read.
 
+    Returns:
+        The variances with what they come from, as JSON values; the variances; and how many items the task has.
+
     Raises:
         DataError: The runs cannot be compared, or their variances cannot be estimated.
         UsageError: There are other numbers of runs than one and two, or the task has no such metric.
     """
-    runs: list[Run] = []
-    for path in paths:
-        results = read_results([path])
-        for skipped in results.skipped:
-            warn(f"not read: {skipped.source}: {skipped.why}")
-        runs += results.runs
+    runs, skipped = read_results(paths)
+    for one in skipped:
+        warn(f"not read: {one.source}: {one.why}")
     if len(runs) not in (1, 2):
         raise UsageError(f"a plan takes one result or two on the same items; {', '.join(paths)} has {len(runs)}")
     first, *others = runs
-    for other in others:
-        if other.identity == first.identity:
-            raise UsageError(f"the run in {other.source} is named twice (also in {first.source})")
-        if why := why_not_paired(first, other):
-            raise DataError(why)
+    if others and (why := why_not_paired(first, others[0])):
+        raise DataError(why)
     (chosen,) = chosen_metrics(first.benchmark_task, first.scoring, [metric] if metric else [])
     scores = [run.scores for run in runs]
     try:
@@ -90,7 +72,7 @@ def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], N
         "within": within,
         "share_of_error_within": None if replies is None else min(replies / figure.stderr**2, 1.0),
     }
-    return Pilot(variances, len(runs) > 1, max(first.provenance.items, items), record)
+    return record, variances, max(first.provenance.items, items)
 
 
 def plan(
@@ -133,20 +115,21 @@ def plan(
     }
 
 
-def of_pilot(pilot: Pilot, correlation: float | None) -> Variances:
+def of_pilot(variances: Variances, runs: int, correlation: float | None) -> Variances:
     """Return the variance of the difference between two models, from a pilot.
 
     Args:
-        pilot: The pilot.
-        correlation: For a pilot of one model, the correlation between both models over items.
+        variances: The variances of the pilot.
+        runs: The number of its runs.
+        correlation: For a pilot of one run, the correlation between both models over items.
 
     Raises:
         UsageError: A correlation is given with two runs, or is missing with one.
     """
-    if pilot.paired:
+    if runs == 2:
         if correlation is not None:
             raise UsageError("--correlation is for a pilot of one run; two runs have their own")
-        return pilot.variances
+        return variances
     if correlation is None:
         raise UsageError("a pilot of one run needs --correlation, between it and the other model; 0 is the safe side")
-    return of_difference(pilot.variances, correlation)
+    return of_difference(variances, correlation)

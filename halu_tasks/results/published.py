@@ -139,6 +139,3 @@ def _read_table(paper: str, table: Mapping[str, Any]) -> Iterator[Published]:
                 critic=table.get("critic"),
                 judge=table.get("judge"),
             )
-
-
-__all__ = ["Published", "published", "with_figures"]

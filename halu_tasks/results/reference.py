@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write, json_line
@@ -22,35 +22,7 @@ from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import FIELDS, read_reference
 
 
-class Drawn(NamedTuple):
-    """What was drawn of a run.
-
-    Attributes:
-        model: The model that gave the replies.
-        task: The task's name.
-        replies: The number of replies drawn.
-        of: The number of judged replies.
-        verdicts: The number of verdicts on the replies drawn.
-    """
-
-    model: str
-    task: str
-    replies: int
-    of: int
-    verdicts: int
-
-    @property
-    def warning(self) -> str | None:
-        """A warning if there are fewer verdicts than an interval needs labels."""
-        if self.verdicts >= FEWEST:
-            return None
-        return (
-            f"{self.model}: {self.verdicts} verdicts of {self.task} are too few for an interval of the corrected rate, "
-            f"{FEWEST} labels are needed"
-        )
-
-
-def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) -> list[Drawn]:
+def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Draw replies of each run at random and write what was judged, without the judge's answers, for labels.
 
     Args:
@@ -60,13 +32,17 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
         seed: The seed; which are drawn depends on it and on the replies.
         output: The file, JSON Lines if its name ends in `.jsonl`, otherwise CSV.
 
+    Returns:
+        The `model` and `task` of each run with the numbers of `verdicts` and `replies` that were drawn, and warnings of
+        runs with fewer verdicts than an interval needs labels.
+
     Raises:
         DataError: There are no results with a judge's verdicts, or a file cannot be read or written.
     """
     results = read_results(paths)
     if lost := [skipped for skipped in results.skipped if skipped.lost]:
         raise DataError(f"{lost[0].source}: {lost[0].why}")
-    drawn, rows = [], []
+    drawn, warnings, rows = [], [], []
     for run in results.runs:
         task = run.benchmark_task
         judged = [answer for answer in run.answers if answer.score.verdicts]
@@ -77,7 +53,13 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
         judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply, surrogates="surrogatepass"))
         weight = f"{len(judged) / replies:.6g}"
         own = [row for answer in judged[:replies] for row in _verdicts(run, task, answer, weight)]
-        drawn.append(Drawn(run.model, task.name, replies, len(judged), len(own)))
+        numbers = {"verdicts": len(own), "replies": f"{replies:,} of {len(judged):,}"}
+        drawn.append({"model": run.model, "task": task.name, **numbers})
+        if len(own) < FEWEST:
+            warnings.append(
+                f"{run.model}: {len(own)} verdicts of {task.name} are too few for an interval of the corrected rate, "
+                f"{FEWEST} labels are needed"
+            )
         rows += own
     if not rows:
         raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
@@ -88,7 +70,7 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
             writer = csv.DictWriter(file, FIELDS)
             writer.writeheader()
             writer.writerows(rows)
-    return drawn
+    return drawn, warnings
 
 
 def _verdicts(run: Run, task: Task, answer: ScoredReply, weight: str) -> Iterator[dict[str, Any]]:

@@ -51,8 +51,7 @@ def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
         name = file if file == PACKAGED else Path(file).stem
         if name in prompts:
             raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
-        prompt = _packaged_prompt(task, options) if file == PACKAGED else _prompt_of_file(task, options, file)
-        prompt = structured_prompt(prompt, task, options) if options.structured else prompt
+        prompt = packaged_prompt(task, options) if file == PACKAGED else _prompt_of_file(task, options, file)
         if same := next((other for other in prompts if prompts[other] == prompt), None):
             files = ",".join(options.prompts)
             raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
@@ -72,14 +71,9 @@ def prompt_of(task: Task, options: Options) -> Prompt:
     return next(iter(prompts.values()))
 
 
-def reference_prompt(task: Task, options: Options) -> Prompt:
-    """Return the prompt by which the packaged task is asked under `options`."""
-    prompt = _packaged_prompt(task.packaged or task, options)
-    return structured_prompt(prompt, task, options) if options.structured else prompt
-
-
-def _packaged_prompt(task: Task, options: Options) -> Prompt:
-    return task.prompts.wording(options).prompt
+def packaged_prompt(task: Task, options: Options) -> Prompt:
+    """Return the prompt of a task's own file under `options`."""
+    return _in_form(task.prompts.wording(options).prompt, task, options)
 
 
 def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
@@ -88,7 +82,7 @@ def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
     prompt = wording.prompt
     for name in dict.fromkeys((task.reference, task.name)):
         prompt = {**prompt, **given.get(name + wording.suffix, {})}
-    return prompt
+    return _in_form(prompt, task, options)
 
 
 # --- published wordings ---------------------------------------------------------------------------
@@ -139,31 +133,26 @@ _INSTRUCTION = (
 )
 
 
-def check_structured(task: Task, options: Options) -> None:
-    """Check that `structured` can be combined with the other options.
-
-    Raises:
-        UsageError: It cannot.
-    """
-    if options.scoring == "paper":
-        raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
-    if options.probability and "probability" in task.task_options:
-        raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
-
-
 def structured_decoding(decoding: Decoding) -> Decoding:
     """Return a decoding with room for the JSON around an answer."""
     return decoding.model_copy(update={"max_tokens": decoding.max_tokens + _MORE_TOKENS})
 
 
-def structured_reply(task: Task, options: Options, reply: str) -> str:
-    """Return a reply as JSON; where an explanation is asked for, the whole reply is it."""
+def reply_in_form(task: Task, options: Options, reply: str) -> str:
+    """Return a reply in the form that is asked for: as it is, or with the option `structured` as JSON.
+
+    Where an explanation is asked for, the whole reply is it.
+    """
+    if not options.structured:
+        return reply
     explanation = {"explanation": reply} if _explains(task, options) else {}
     return json.dumps({**explanation, "answer": task.answer.json_value(reply)}, ensure_ascii=False)
 
 
-def structured_prompt(prompt: Prompt, task: Task, options: Options) -> Prompt:
-    """Return a prompt that ends with the instruction to answer in JSON."""
+def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
+    """Return a prompt that ends with the instruction to answer in JSON if the options ask for it."""
+    if not options.structured:
+        return prompt
     explains = _explains(task, options)
     keys = 'the keys "explanation", which gives your reasons, and "answer", which is ' if explains else ""
     asked = _INSTRUCTION.format(keys=keys or 'the key "answer", which is ', answer=task.answer.json_meaning(options))
@@ -237,7 +226,7 @@ def _example(task: Task, item: Item, prompt: Prompt, options: Options) -> Exampl
     if options.cot:
         cue = item.prompt.rsplit("\n", 1)[-1]
         reply = f"{item.explanation}\n{cue} {reply}"
-    return Example(item.prompt, structured_reply(task, options, reply) if options.structured else reply)
+    return Example(item.prompt, reply_in_form(task, options, reply))
 
 
 # --- chats ----------------------------------------------------------------------------------------

@@ -14,12 +14,11 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.tasks.asking import (
-    check_structured,
+    packaged_prompt,
     prompts_of,
     published_source,
-    reference_prompt,
+    reply_in_form,
     structured_decoding,
-    structured_reply,
     worked_examples,
 )
 from halu_tasks.tasks.provenance import Provenance, TaskReference
@@ -119,14 +118,11 @@ class Evaluation:
 
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score, in the form that is asked for."""
-        return self._in_form(self.task.oracle(item))
+        return reply_in_form(self.task, self.options, self.task.oracle(item))
 
     def baseline(self, item: Item) -> str:
         """Return a reply that does not know the answer, in the form that is asked for."""
-        return self._in_form(self.task.baseline(item))
-
-    def _in_form(self, reply: str) -> str:
-        return structured_reply(self.task, self.options, reply) if self.options.structured else reply
+        return reply_in_form(self.task, self.options, self.task.baseline(item))
 
     @property
     def prompt(self) -> Prompt:
@@ -199,15 +195,13 @@ class Evaluation:
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
         if options.fewshot and self.task.data.lacks_training(options):
             tags.append("own_examples")
-        if len(self.prompts) > 1 or self.prompt != reference_prompt(self.task, self.options):
-            tags.append("prompts_paper" if self._asks_as_published() else f"prompts_{self.prompt_hash}")
+        if len(self.prompts) > 1 or self.prompt != packaged_prompt(self.task.packaged or self.task, options):
+            # a published wording is without chain of thought
+            as_published = len(self.prompts) == 1 and not options.cot
+            as_published = as_published and published_source(self.task.reference, self.prompt) is not None
+            tags.append("prompts_paper" if as_published else f"prompts_{self.prompt_hash}")
         tags += [f"own_{key}" for key in self.task.changed]
         return tuple(tags)
-
-    def _asks_as_published(self) -> bool:
-        """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
-        asked_as_is = len(self.prompts) == 1 and not self.options.cot
-        return asked_as_is and published_source(self.task.reference, self.prompt) is not None
 
     @cached_property
     def reference(self) -> ReferenceLabels | None:
@@ -265,8 +259,10 @@ def build(name: str | Task, options: Options) -> Evaluation:
         DataError: The data are missing or damaged.
     """
     task = (name if isinstance(name, Task) else task_named(name)).check()
-    if options.structured:
-        check_structured(task, options)
+    if options.structured and options.scoring == "paper":
+        raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
+    if options.structured and options.probability and "probability" in task.task_options:
+        raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
     prompts = prompts_of(task, options)
     _check_examples(task, options.fewshot, prompts)
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):

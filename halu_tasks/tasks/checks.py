@@ -13,7 +13,6 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
-from halu_tasks.tasks.schema import GroupKeys, validated
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
@@ -51,9 +50,8 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
     for file in groups.values():
         with noting(file.path):
             check_tags(file, {*packaged_tasks, *packaged_groups})
-            validated(GroupKeys, file, file.values)
             others = {name: group.file for name, group in packaged_groups.items()} | groups
-            _ = Group(file, packaged_tasks | tasks, others).keys
+            Group(file, packaged_tasks | tasks, others).check()
     return faults
 
 

@@ -11,7 +11,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     InstanceOf,
-    StrictBool,
     StrictStr,
     ValidationError,
     model_validator,
@@ -24,7 +23,7 @@ from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, table_lines, table_rows
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.schema import (
+from halu_tasks.tasks.yaml_files import (
     OPTIONS,
     Count,
     Function,
@@ -40,33 +39,10 @@ from halu_tasks.tasks.schema import (
 _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": dict, "any": object}
 
 
-class FileKeys(Keys):
-    """A file of a source."""
-
-    url: StrictStr | None = None
-    sha256: StrictStr | None = None
-    also: Strings = ()
-    extracts: Strings = ()
-
-
-class SourceKeys(Keys):
-    """The key `source` of a task whose data are in no source of the package."""
-
-    name: StrictStr
-    title: StrictStr
-    files: Annotated[dict[StrictStr, FileKeys | None], Field(min_length=1)]
-    homepage: StrictStr = ""
-    licence: StrictStr = "not stated"
-    revision: StrictStr = "main"
-    address: StrictStr | None = None
-    gated: StrictBool = False
-    paper: StrictStr = ""
-
-
 def _source(value: Any) -> Any:
     if isinstance(value, dict):
         try:
-            return Source.from_keys(**SourceKeys.model_validate(value).model_dump())
+            return Source.model_validate(value)
         except ValidationError as error:
             raise reason_of(error) from None
     if isinstance(value, str) and value not in SOURCES:

@@ -1,40 +1,28 @@
 """What a task and its data are, as JSON: what `halu-tasks show` and `halu-tasks data describe` print.
 
-Statistics of data correspond to the tables of the papers: ReFACT, Appendix B; FactCHD, Table 2 and Figure 3;
-HalluVerse25, Table 2 and Figure 3; C-FAITH, Table 4. They follow from the rows and from what task files declare. Rows
-are read one at a time; of each, lengths are kept.
+Numbers of items correspond to the tables of the papers: ReFACT, section 3.3; FactCHD, Table 2 and Figure 3;
+HalluVerse25, Table 2 and Figure 3; C-FAITH, Table 4.
 """
 
 from __future__ import annotations
 
-import heapq
 import inspect
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from statistics import fmean, median
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
-from halu_tasks.data.rows import Row
-from halu_tasks.scorers.kinds import Label, Spans, Strings
+from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.registry import reading_named, scorer_factory
 from halu_tasks.tasks.build import build
 from halu_tasks.tasks.prompts import Wording
-from halu_tasks.tasks.registry import registry, sources, task_named
+from halu_tasks.tasks.registry import registry, task_named, tasks_selected
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import load_object
-from halu_tasks.text.folding import SPACELESS, language_of
 
 Summary = dict[str, Any]
-Lengths = defaultdict[str, defaultdict[str, list[int]]]
-_SAMPLED = 200
-"""The number of rows whose language is identified."""
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 
 
 # --- a task ---------------------------------------------------------------------------------------
@@ -134,19 +122,13 @@ def tasks_of(name: str) -> list[Task]:
     Raises:
         UsageError: The benchmark, group or task does not exist.
     """
-    tasks, groups = registry()
-    if members := [task for task in tasks.values() if task.benchmark == name]:
-        return members
-    if name in groups:
-        return list(groups[name].tasks)
-    if name in tasks or name.endswith((".yaml", ".yml")):
+    if name.endswith(".yaml"):
         return [task_named(name)]
-    known = (*sources(), *groups, *tasks)
-    raise UsageError(f"no benchmark, group, task or build folder {name!r}{did_you_mean(name, known)}")
+    return [task for task in registry()[0].values() if task.benchmark == name] or tasks_selected([name])
 
 
 def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
-    """Describe the data that tasks read.
+    """Count what is in the data of tasks, and in the training parts that are there.
 
     Args:
         tasks: The tasks.
@@ -155,100 +137,26 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     Raises:
         DataError: Data are missing, or a row is invalid.
     """
-    readers: dict[str, list[tuple[Task, Options]]] = {}
-    located: dict[str, Located] = {}
+    training: dict[str, Summary] = {}
     for task in tasks:
-        own = options.for_tasks(task.task_options)
-        data = build(task, own).located
-        readers.setdefault(str(data), []).append((task, own))
-        located[str(data)] = data
-    seen: set[str] = set()
-    for key, of_data in readers.items():
-        yield _profile(located[key], of_data)
-        # the training part is read by the same tasks, and the usual one of them describes it; nothing is downloaded
-        task, own = of_data[0]
-        part = task.data.training
-        training = find_beside(task.data.source, part, own, fetch=False) if part else None
-        if training and str(training) not in seen:
-            seen.add(str(training))
-            yield _profile(training, [(task, own)], training=True)
+        own, data = options.for_tasks(task.task_options), task.data
+        evaluation = build(task, own)
+        # the published number is that of the default options
+        published = None if own.changed().keys() & set(task.task_options) else data.size
+        yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
+        # tasks of a benchmark share the training part; nothing is downloaded
+        part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
+        if part and str(part) not in training:
+            training[str(part)] = _counts(task, part, data.items(data.rows(part), own))
+    yield from ({**counts, "training": True} for counts in training.values())
 
 
-def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training: bool = False) -> Summary:
-    task, _ = readers[0]
-    lengths: Lengths = defaultdict(lambda: defaultdict(list))
-    rows = 0
-
-    def ranked() -> Iterator[tuple[int, int, Row]]:
-        nonlocal rows
-        for rows, row in enumerate(task.data.rows(data), 1):
-            for name, value in row.items():
-                _measure(value, name, lengths)
-            # a sample by a hash of the number, which the order of tasks and earlier rows do not affect
-            yield stable_number("language", rows), rows, row
-
-    texts = [_prose(row) for _, _, row in heapq.nsmallest(_SAMPLED, ranked())]
-    return {
-        "source": task.benchmark,
-        "data": data.name,
-        "kind": data.kind,
-        "sha256": data.sha256,
-        "training": training,
-        "rows": rows,
-        "fields": [_field(name, of_field) for name, of_field in lengths.items()],
-        "languages": dict(Counter(language_of(text) for text in texts if text).most_common()),
-        "tasks": [
-            _items(task, task.data.items(task.data.rows(data), own), published=None)
-            if training
-            else _items(task, build(task, own).stream(), published=_published(task, own))
-            for task, own in readers
-        ],
-    }
-
-
-def _measure(value: Any, name: str, lengths: Lengths) -> None:
-    """Add the lengths of the strings and lists of a value; `a.b` is a field of an object, `a[]` a list's element."""
-    if isinstance(value, str):
-        lengths[name]["characters"].append(len(value))
-        lengths[name]["words"].append(len(value.split()))
-        lengths[name]["spaceless"].append(len(value) > 0 and len(_SPACELESS.findall(value)) * 2 > len(value))
-    elif isinstance(value, list):
-        lengths[name]["entries"].append(len(value))
-        for entry in value:
-            _measure(entry, f"{name}[]", lengths)
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            _measure(part, f"{name}.{key}", lengths)
-
-
-def _field(name: str, lengths: Mapping[str, list[int]]) -> Summary:
-    texts = lengths.get("characters", [])
-    # a script without white space has no words
-    words = [] if sum(lengths.get("spaceless", ())) * 2 > len(texts) else lengths.get("words", [])
-    entries = lengths.get("entries", [])
-    summaries = {"characters": _lengths(texts), "words": _lengths(words), "entries": _lengths(entries)}
-    return {"name": name, "texts": len(texts), "lists": len(entries), **summaries}
-
-
-def _lengths(lengths: Sequence[int]) -> Summary | None:
-    """Summarize lengths; None if there are none."""
-    if not lengths:
-        return None
-    mean, middle = fmean(lengths), float(median(lengths))
-    return {"total": sum(lengths), "mean": mean, "median": middle, "minimum": min(lengths), "maximum": max(lengths)}
-
-
-def _published(task: Task, options: Options) -> int | None:
-    """Return the number of published items, which is known for the default options."""
-    return None if options.changed().keys() & set(task.task_options) else task.data.size
-
-
-def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summary:
-    """Count the items of a task: by label, by value of each tag, and their gold spans or strings."""
+def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
+    """Count items: by label, by value of each tag, and their gold spans or strings."""
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = defaultdict(Counter)
     clusters: set[str] = set()
-    spans, number = list[int](), 0
+    number = parts = 0
     for item in items:
         number += 1
         clusters.add(item.cluster)
@@ -256,24 +164,18 @@ def _items(task: Task, items: Iterable[Item], *, published: int | None) -> Summa
             tags[tag][value] += 1
         if isinstance(task.answer, Label):
             labels[item.target] += 1
-        elif isinstance(task.answer, Spans):
-            spans.append(len(task.answer.gold_spans(item.gold).spans))
-        elif isinstance(task.answer, Strings):
-            spans.append(len(item.gold["originals"]))
+        else:
+            gold = item.gold.get("spans" if isinstance(task.answer, Spans) else "originals", ())
+            parts += len(gold)
     return {
         "task": task.name,
-        "published": published,
+        "source": task.benchmark,
+        "data": located.name,
+        "kind": located.kind,
+        "sha256": located.sha256,
         "items": number,
         "clusters": len(clusters),
         "labels": dict(labels.most_common()),
         "tags": {tag: dict(counted.most_common()) for tag, counted in tags.items()},
-        "spans": _lengths(spans),
+        "spans": parts,
     }
-
-
-def _prose(value: Any) -> str:
-    """Return the strings of a value, at any depth, that are sentences and not ids or labels."""
-    if isinstance(value, str):
-        return value if len(value.split()) > 3 or len(_SPACELESS.findall(value)) > 6 else ""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return "\n".join(filter(None, map(_prose, parts)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -21,21 +21,25 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
-from halu_tasks.tasks.schema import (
+from halu_tasks.tasks.yaml_files import (
     Count,
+    FunctionName,
     KeyFault,
     Keys,
     Strings,
     Template,
     check_placeholders,
     check_signature,
+    load_object,
     one_of,
 )
-from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
 PROMPT_FORMATS = ("independent", "comparative", "localization", "correction")
 PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
 """The keys of a prompt in task files, and the parts of a `Prompt` that they give."""
+Part = Literal["text", "query", "source", "evidence"]
+"""What a detection method looks at: a text that may hallucinate, the question that it answers, the source that has to
+support it, and evidence that the task does not show, for methods that are asked to use it."""
 Positive = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -77,49 +81,18 @@ class Decoding(Keys):
         return self.model_dump(by_alias=True, include={"max_tokens", "temperature", "top_p"}, exclude_none=True)
 
 
-class Subject(Keys):
-    """The key `method_input`: the fields of an item that a detection method looks at.
-
-    Attributes:
-        text: The text that may hallucinate.
-        query: The question that the text answers.
-        source: The source that has to support the text.
-        evidence: Evidence that the task does not show, for methods that are asked to use it.
-    """
-
-    text: StrictStr
-    query: StrictStr | None = None
-    source: StrictStr | None = None
-    evidence: StrictStr | None = None
-
-    def of(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return the parts that are among the fields, under the names of the attributes."""
-        return {part: fields[name] for part, name in self if name in fields}
-
-
-class PromptKeys(Keys):
-    """The texts of a prompt."""
+class Wording(Keys):
+    """An entry of `wordings`: texts that replace the usual ones under some options."""
 
     description: Template | None = Field(None, description="system text")
     doc_to_text: Template | None = Field(None, description="prompt")
     chain_of_thought: Template | None = Field(None, description="system text that asks for reasoning first")
+    when: Annotated[Mapping[StrictStr, Any], Field(min_length=1)]
 
-    def parts(self) -> dict[str, str]:
-        """Return the texts that are given, by the part of a prompt."""
+    @property
+    def prompt(self) -> Prompt:
+        """The texts that are given, by the part of a prompt."""
         return {part: text for key, part in PARTS.items() if (text := getattr(self, key)) is not None}
-
-
-class OtherPrompt(PromptKeys):
-    """An entry of `wordings`: texts that replace the usual ones under some options."""
-
-    when: Annotated[dict[StrictStr, Any], Field(min_length=1)]
-
-
-class Wording(NamedTuple):
-    """A prompt of a task, and the values of the options under which it replaces the usual one."""
-
-    when: Mapping[str, Any]
-    prompt: Prompt
 
     @property
     def suffix(self) -> str:
@@ -127,14 +100,15 @@ class Wording(NamedTuple):
         return "".join(f"_{name if value is True else value}" for name, value in self.when.items())
 
 
-class Prompts(PromptKeys):
+class Prompts(Wording):
     """How a model is asked, and two replies that need no model."""
 
+    when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
     fields: Strings = Field(description="fields of an item that prompts may show")
     task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = Field(
         (), description="options that change what is asked"
     )
-    others: tuple[OtherPrompt, ...] = Field(
+    others: tuple[Wording, ...] = Field(
         (), alias="wordings", description="other prompts, used if an option changes the question"
     )
     oracle: Reply = Field(
@@ -146,7 +120,9 @@ class Prompts(PromptKeys):
     )
     shots: Count = Field(0, alias="num_fewshot", description="default number of worked examples")
     decoding: Decoding = Field(alias="generation_kwargs", description="decoding")
-    subject: Subject | None = Field(None, alias="method_input", description="fields that detection methods look at")
+    subject: dict[Part, StrictStr] | None = Field(
+        None, alias="method_input", description="fields that detection methods look at"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Prompts:
@@ -162,13 +138,15 @@ class Prompts(PromptKeys):
                     Options(**{name: value})
                 except UsageError as error:
                     raise KeyFault("wordings", error) from None
-        for part, field in self.subject or ():
-            if field is not None and field not in self.fields and part != "evidence":
+        for part, field in (self.subject or {}).items():
+            if field not in self.fields and part != "evidence":
                 reason = f"{part}: {field!r} is not a field; fields: {', '.join(self.fields)}"
                 raise KeyFault("method_input", reason)
+        if self.subject and "text" not in self.subject:
+            raise KeyFault("method_input", "text: is missing")
         return self
 
-    def _check_texts(self, texts: PromptKeys, within: str | None = None) -> None:
+    def _check_texts(self, texts: Wording, within: str | None = None) -> None:
         for key in PARTS:
             text = getattr(texts, key)
             if key == "doc_to_text" and text is not None and (not text.strip() or text != text.rstrip()):
@@ -180,9 +158,10 @@ class Prompts(PromptKeys):
 
     @cached_property
     def wordings(self) -> tuple[Wording, ...]:
-        """The prompts; the first is the usual one."""
-        usual = self.parts()
-        return (Wording({}, usual), *(Wording(other.when, {**usual, **other.parts()}) for other in self.others))
+        """The prompts, each complete; the first is the usual one."""
+        usual = {key: getattr(self, key) for key in PARTS}
+        given = ({key: value for key, value in other if value is not None} for other in self.others)
+        return (self, *(Wording.model_construct(**usual | texts) for texts in given))
 
     def wording(self, options: Options) -> Wording:
         """Return the wording that is used under `options`."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic.dataclasses import dataclass
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.tasks.asking import structured_decoding
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 _FUNCTION = "!function "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskReference:
     """The name of a task in a log, and what else it takes to restore the task without its file.
 
@@ -47,7 +50,7 @@ class TaskReference:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TaskReference:
         """Read the reference from a record that holds the keys of `as_json` among others."""
-        return cls(record["task"], record.get("reference_task"), record.get("overrides") or {})
+        return cls(**{name: record[name] for name in _REFERENCE if name in record})
 
     def as_json(self) -> dict[str, Any]:
         """Convert to JSON: for a packaged task only its name."""
@@ -108,7 +111,7 @@ class Provenance:
         data_file: The name of the data file.
         data_sha256: The checksum of the data file.
         items: The number of items of the task under these options.
-        prompt_hash: A hash of the prompt; None if it is not known how the model was asked.
+        prompt_hash: The hash of the prompt; None if it is not known how replies were asked for.
         fewshot: The number of worked examples; None if it is not known.
         cot: Whether reasoning was asked for; None if it is not known.
         options: The values of the options that only some tasks have, by name; `judge` is one of judged tasks.
@@ -133,18 +136,18 @@ class Provenance:
         Raises:
             DataError: A value is missing or has the wrong type.
         """
-        prefix = f"{record['task']}: " if "task" in record else ""
-        for key, kind in _TYPES.items():
-            if key not in record or not isinstance(record[key], kind):
-                problem = f"{key!r} is missing or has the wrong type"
-                raise DataError(f"{prefix}the record is damaged: {problem}; run the task again")
-        known = {name: record[name] for name in _JSON_KEYS if name in record}
-        options = {name: record[name] for name in record if name not in _JSON_KEYS and name not in _REFERENCE}
-        return cls(task=TaskReference.from_json(record), options=options, **known)
+        options = {name: record[name] for name in record if name not in (*_OWN, *_REFERENCE)}
+        try:
+            reference = TaskReference.from_json(record)
+            return cls(task=reference, options=options, **{name: record[name] for name in _OWN if name in record})
+        except ValidationError as error:
+            prefix = f"{record['task']}: " if "task" in record else ""
+            problem = f"{error.errors()[0]['loc'][0]!r} is missing or has the wrong type"
+            raise DataError(f"{prefix}the record is damaged: {problem}; run the task again") from None
 
     def as_json(self) -> dict[str, Any]:
         """Convert to a flat JSON object."""
-        return {**self.task.as_json(), **{name: getattr(self, name) for name in _JSON_KEYS}, **self.options}
+        return {**self.task.as_json(), **{name: getattr(self, name) for name in _OWN}, **self.options}
 
     @property
     def judge(self) -> str | None:
@@ -164,14 +167,5 @@ class Provenance:
 
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))
-_JSON_KEYS = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
-_TYPES: Mapping[str, Any] = {
-    "task": str,
-    "version": str,
-    "scoring": str,
-    "data": str,
-    "data_file": str,
-    "data_sha256": str,
-    "items": int,
-    "prompt_hash": str | None,
-}
+_OWN = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
+"""The entries of a record that are not those of options."""

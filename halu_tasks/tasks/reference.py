@@ -39,7 +39,9 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
     """
     assert task.judged
     together: dict[tuple[str, str, str | None], dict[str, VerdictLabel]] = {}
-    for number, row in _lines(Path(path).expanduser()):
+    file = Path(path).expanduser()
+    is_table = file.name.lower().endswith((".csv", WORKBOOK))
+    for number, row in table_lines(file, {"id": (), "label": ()}) if is_table else json_lines(file):
         try:
             for label in _labels(row, task.name, task.judged):
                 key = label.id, squeezed(label.claim), None if label.reply is None else squeezed(label.reply)
@@ -63,12 +65,6 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
     ]
     content = sorted("\0".join(map(str, label)) for label in labels)
     return ReferenceLabels.of(short_hash("\n".join(content), surrogates="surrogatepass")[:8], labels)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, Row]]:
-    if path.name.lower().endswith((".csv", WORKBOOK)):
-        return table_lines(path, {"id": (), "label": ()})
-    return json_lines(path)
 
 
 def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
+from halu_tasks.tasks.yaml_files import GroupKeys, TaskFile, packaged_files, read_task_file, validated
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate, Metric
     from halu_tasks.scorers.score import Score
-    from halu_tasks.tasks.schema import GroupKeys
 
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
@@ -38,11 +37,14 @@ class Group:
     """
 
     def __init__(self, file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile]) -> None:
+        keys = validated(GroupKeys, file, file.values)
         self.file = file
-        self.name = str(file.values["group"])
-        self.about = str(file.values["metadata"]["about"])
+        self.name = keys.group
+        self.about = str(keys.metadata.about)
+        self.version = int(keys.metadata.version or 1)
+        """A number that changes when results stop being comparable."""
         self.tasks = tuple(_members(file, tasks, groups, ()))
-        self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
+        self.means = tuple(entry.metric for entry in keys.means)
         """The metrics whose unweighted means over the members are reported."""
 
     @property
@@ -50,26 +52,16 @@ class Group:
         """The names of the members; a group among them is replaced by its own members."""
         return tuple(task.name for task in self.tasks)
 
-    @cached_property
-    def keys(self) -> GroupKeys:
-        """The keys of the file, which are checked.
+    def check(self) -> None:
+        """Check that the members have the metrics of the means.
 
         Raises:
-            UsageError: A key is wrong, or a member lacks the metric of a mean.
+            UsageError: One lacks a metric; the message names the file and the key.
         """
-        from halu_tasks.tasks.schema import GroupKeys, validated  # imports pydantic, which listings avoid
-
-        keys = validated(GroupKeys, self.file, self.file.values)
         for mean, task in product(self.means, self.tasks):
             if mean not in (known := [metric.name for metric in task.scoring["strict"].metrics]):
                 reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
                 raise self.file.fault("aggregate_metric_list", reason)
-        return keys
-
-    @property
-    def version(self) -> int:
-        """A number that changes when results stop being comparable."""
-        return int(self.keys.metadata.version or 1)
 
     def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
         """Estimate the means over the members' scores.
@@ -134,8 +126,8 @@ def _members(
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """Return all packaged tasks and groups by name.
 
-    The tasks of a benchmark are in the order in which its groups list them. A file that cannot be read is named in a
-    warning and left out.
+    The tasks of a benchmark, which share a folder, are in the order in which its groups list them. A file that cannot
+    be read is named in a warning and left out.
     """
     files: dict[str, dict[str, TaskFile]] = {"task": {}, "group": {}}
     for path in packaged_files():
@@ -146,43 +138,33 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
             continue
         key = "group" if "group" in file.values else "task"
         files[key][str(file.values.get(key))] = file
-    questions: dict[str, list[str]] = {}
-    for file in files["task"].values():
-        wordings = file.values.get("wordings")
-        prompts = [file.values, *(wordings if isinstance(wordings, list) else ())]
-        asked = [prompt.get("doc_to_text") for prompt in prompts if isinstance(prompt, Mapping)]
-        questions.setdefault(source_of(file), []).extend(text for text in asked if isinstance(text, str))
-    tasks = {name: Task(file, questions=questions[source_of(file)]) for name, file in files["task"].items()}
+    tasks = {name: Task(file) for name, file in files["task"].items()}
     groups = {}
     for name, file in files["group"].items():
         try:
             groups[name] = Group(file, tasks, files["group"])
         except UsageError as error:
             logger.warning("%s", error)
-        except (LookupError, TypeError):
-            logger.warning("%s: cannot be used; halu-tasks check says why", file.path)
     listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
-    ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: source_of(task.file))
+    ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: task.file.path.parent)
     return {task.name: task for task in ordered}, groups
-
-
-def source_of(file: TaskFile) -> str:
-    """Return the name of the source of a task file, without looking at what else it says."""
-    source: Any = file.values.get("source")
-    return str(source.get("name") if isinstance(source, dict) else source)
 
 
 def listed(task: Task) -> dict[str, Any] | None:
     """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
     values = task.file.values
     try:
-        source, headline = values["source"], values["metric_list"][0]["metric"]
-        title = source["title"] if isinstance(source, dict) else SOURCES[source].title
+        source = values["source"]
+        return {
+            "task": task.name,
+            "items": values.get("items") or "unknown",
+            "headline": values["metric_list"][0]["metric"],
+            "source": source["title"] if isinstance(source, dict) else SOURCES[source].title,
+            "asks": task.about,
+        }
     except (LookupError, TypeError):
         logger.warning("%s: cannot be listed; halu-tasks check says why", task.file.path)
         return None
-    size = values.get("items") or "unknown"
-    return {"task": task.name, "items": size, "headline": headline, "source": title, "asks": task.about}
 
 
 def _known(named: Mapping[str, Named], name: str, what: str, listed: str = "known") -> Named:
@@ -230,8 +212,7 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
 
 def sources() -> dict[str, Source]:
     """Return the sources of all packaged tasks, and those without a task, by name."""
-    own = [task for task in registry()[0].values() if source_of(task.file) not in SOURCES]
-    return {**SOURCES, **{task.data.source.name: task.data.source for task in own}}
+    return SOURCES | {task.benchmark: task.data.source for task in registry()[0].values()}
 
 
 def source_named(name: str) -> Source:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, model_validator
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question
-from halu_tasks.scorers.answer import ABSTAINED, INFERRED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
@@ -23,19 +24,19 @@ from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.tasks.schema import KeyFault, Keys, Mode, OptionName, Strings, takes
-from halu_tasks.tasks.yaml_files import FunctionName, load_object
+from halu_tasks.tasks.yaml_files import FunctionName, KeyFault, Keys, Mode, OptionName, Strings, load_object, takes
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
 
+Result = TypeVar("Result", Score, Answer[str])
 MODES: tuple[Mode, ...] = ("strict", "paper")
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
 
 Real replies that continue with another question after their answer do so much earlier.
 """
-_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: "answered"}
+_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: ANSWERED}
 _WITHOUT_LABELS = {"spans": Spans, "strings": StringsAnswer, "judged_text": JudgedText}
 
 
@@ -146,8 +147,10 @@ class Scoring(Keys):
         of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
         for entry in self.metric_list:
             self._check_metric(entry, of_any_mode)
-        _check_unique([entry.metric for entry in self.metric_list], "lists {!r} twice")
-        _check_unique([entry.headline for entry in self.metric_list if entry.headline], "lists two headlines of {}")
+        if repeated := [
+            name for name, times in Counter(entry.metric for entry in self.metric_list).items() if times > 1
+        ]:
+            raise KeyFault("metric_list", f"lists {repeated[0]!r} twice")
         return {mode: replace(scorer, metrics=self._reported(mode, scorer)) for mode, scorer in scorers.items()}
 
     def _scorer(self, mode: str, spec: Any) -> TaskScorer:
@@ -222,7 +225,7 @@ class Scoring(Keys):
         return reader_spec(about, self.answer.labels)
 
     def score(
-        self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: Sequence[str]
+        self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: tuple[str, ...]
     ) -> Score:
         """Score a reply; `questions` are those that a reply may continue with."""
         if self.judge:
@@ -238,26 +241,21 @@ class Scoring(Keys):
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> Score:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scorers[mode].score(item, text, labels)
-        abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
+        abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(strip_reasoning(text) or "")
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
-    def _read_score(self, mode: str, item: Item, reply: Reply, questions: Sequence[str]) -> Score:
-        for text in self._readings(mode, reply.text, questions):
-            score = self.scorers[mode].score(item, text, None)
-            if score.outcome != UNPARSED:
-                break
-        return with_probability(score, reply.probability)
+    def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> Score:
+        texts = self._readings(mode, reply.text, questions)
+        return with_probability(
+            _first_read(self.scorers[mode].score(item, text, None) for text in texts), reply.probability
+        )
 
-    def label(self, reply: str, questions: Sequence[str]) -> Answer[str]:
+    def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
-        for text in self._readings("strict", reply, questions):
-            answer = self.read(text)
-            if answer.outcome != UNPARSED:
-                break
-        return answer
+        return _first_read(map(self.read, self._readings("strict", reply, questions)))
 
-    def judged_text(self, mode: str, item: Item, reply: str, questions: Sequence[str]) -> str:
+    def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
         if mode == "strict" and (answer := structured_answer(reply)):
@@ -265,7 +263,7 @@ class Scoring(Keys):
         parts = self._readings(mode, reply, questions)
         return next((text for text in parts if self.judge.questions(item, text)), reply)
 
-    def _readings(self, mode: str, reply: str, questions: Sequence[str]) -> tuple[str, ...]:
+    def _readings(self, mode: str, reply: str, questions: tuple[str, ...]) -> tuple[str, ...]:
         """Return the parts of a reply to read, in order, until one has an answer.
 
         In `strict` these are what precedes another question that the reply continues with, and the whole reply. A label
@@ -274,7 +272,7 @@ class Scoring(Keys):
         """
         if mode != "strict":
             return (reply,)
-        ends = (end.start() for end in next_question(tuple(questions)).finditer(reply[:_LONGEST_TURN]))
+        ends = (end.start() for end in next_question(questions).finditer(reply[:_LONGEST_TURN]))
         before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
         if self.read:
             return (next((text for text in before if self._declares_label(text)), reply),)
@@ -287,6 +285,9 @@ class Scoring(Keys):
         return answer.outcome != UNPARSED and not answer.inferred
 
 
-def _check_unique(names: Sequence[str], reason: str) -> None:
-    if repeated := [name for name in names if names.count(name) > 1]:
-        raise KeyFault("metric_list", reason.format(repeated[0]))
+def _first_read(results: Iterable[Result]) -> Result:
+    """Return the first result from which an answer could be read, or else the last one."""
+    for result in results:
+        if result.outcome != UNPARSED:
+            break
+    return result

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.tasks.yaml_files import TaskFile, comparable
+from halu_tasks.tasks.data import TaskData
+from halu_tasks.tasks.prompts import PARTS, Decoding, Part, Prompts
+from halu_tasks.tasks.yaml_files import Model, Naming, TaskFile, comparable, validated
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.answer import Answer
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
     from halu_tasks.scorers.registry import Reading, TaskScorer
     from halu_tasks.scorers.score import Score
-    from halu_tasks.tasks.data import TaskData
-    from halu_tasks.tasks.prompts import Decoding, Prompts, Subject
-    from halu_tasks.tasks.schema import Model
     from halu_tasks.tasks.scoring import Scoring
 
 _LM_EVAL_KEYS = ("tag", "task_alias", "class", "output_type", "include", "group", "task_list")
@@ -45,10 +44,7 @@ NAMING_KEYS = ("task", "about", "items", "metadata")
 @cache
 def task_keys() -> Mapping[str, str]:
     """Return the keys that define a task, with what each is for."""
-    from halu_tasks.tasks.data import TaskData  # these import pydantic, which listings avoid
-    from halu_tasks.tasks.prompts import Prompts
-    from halu_tasks.tasks.schema import Naming
-    from halu_tasks.tasks.scoring import Scoring
+    from halu_tasks.tasks.scoring import Scoring  # imports numpy, which listings avoid
 
     return Naming.names() | TaskData.names() | Prompts.names() | Scoring.names()
 
@@ -61,14 +57,11 @@ class Task:
     Args:
         file: The task file; for a task that was restored from a log, its path is a name for error messages.
         packaged: The packaged task that the definition was derived from; None for a packaged or a new task.
-        questions: The user texts of all prompts of the benchmark's packaged tasks. By them a reply is recognized that
-            continues with another question; by default, those of this task.
     """
 
-    def __init__(self, file: TaskFile, packaged: Task | None = None, questions: Sequence[str] = ()) -> None:
+    def __init__(self, file: TaskFile, packaged: Task | None = None) -> None:
         self.file = file
         self.packaged = packaged
-        self._questions: Sequence[str] = questions or (packaged._questions if packaged else ())
 
     def __repr__(self) -> str:
         return f"Task({self.name!r})"
@@ -116,8 +109,6 @@ class Task:
     @cached_property
     def version(self) -> int:
         """A number that changes when results stop being comparable."""
-        from halu_tasks.tasks.schema import Naming
-
         version = self._checked(Naming).metadata.version
         if version is None and self.packaged is None:
             raise self.file.fault("metadata", "version: is missing")
@@ -126,15 +117,11 @@ class Task:
     @cached_property
     def data(self) -> TaskData:
         """Where rows come from, and how items are made of them."""
-        from halu_tasks.tasks.data import TaskData
-
         return self._checked(TaskData)
 
     @cached_property
     def prompts(self) -> Prompts:
         """How a model is asked."""
-        from halu_tasks.tasks.prompts import Prompts
-
         return self._checked(Prompts)
 
     @cached_property
@@ -145,8 +132,6 @@ class Task:
         return self._checked(Scoring)
 
     def _checked(self, model: type[Model]) -> Model:
-        from halu_tasks.tasks.schema import validated
-
         return validated(model, self.file, {key: self.values[key] for key in model.names() if key in self.values})
 
     def check(self) -> Task:
@@ -161,8 +146,6 @@ class Task:
     @cached_property
     def changed(self) -> tuple[str, ...]:
         """The keys of the file that differ from the packaged task's, but for prompts, of which versions have a hash."""
-        from halu_tasks.tasks.prompts import PARTS
-
         left_out = (*PARTS, "wordings", *NAMING_KEYS)
         return tuple(key for key in self.differing(self.packaged) if key not in left_out) if self.packaged else ()
 
@@ -176,10 +159,11 @@ class Task:
         """The name of the task's source, which all tasks of a benchmark share."""
         return self.data.source.name
 
-    @property
-    def questions(self) -> Sequence[str]:
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
         """The user texts by which a reply is recognized that continues with another question."""
-        return self._questions or [wording.prompt["user"] for wording in self.prompts.wordings]
+        own = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
+        return own + (self.packaged.questions if self.packaged else ())
 
     @property
     def task_options(self) -> tuple[str, ...]:
@@ -192,9 +176,13 @@ class Task:
         return self.prompts.decoding
 
     @property
-    def subject(self) -> Subject | None:
-        """What a detection method looks at; None if the task has no such text."""
+    def subject(self) -> Mapping[Part, str] | None:
+        """The fields of an item that a detection method looks at, by part; None if the task has no such text."""
         return self.prompts.subject
+
+    def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
+        return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}
 
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score."""

@@ -5,33 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 NONE = "–"
 """Shown instead of a missing figure."""
 
 
-class HasInterval(Protocol):
-    """A value with its interval, whose ends are None if there is no interval."""
-
-    @property
-    def value(self) -> float:
-        """The value."""
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the interval."""
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the interval."""
-
-
-def format_estimate(figure: HasInterval | Mapping[str, Any] | None, spec: str = ".3f", missing: str = NONE) -> str:
+def format_estimate(figure: Any, spec: str = ".3f", missing: str = NONE) -> str:
     """Format a figure with its interval, as in `0.500 [0.400, 0.600]`.
 
     Args:
-        figure: The figure or its JSON values; None if it is not defined.
+        figure: An estimate with `value`, `low` and `high`, or its JSON values; None if it is not defined.
         spec: The format of a number.
         missing: What to return without a figure.
     """

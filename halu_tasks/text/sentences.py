@@ -66,12 +66,6 @@ _NEVER = _words(
 )
 _BEFORE_NUMBER = _words("no nos p pp sec sect ch chap art app para jan feb mar apr jun jul aug sep sept oct nov dec v")
 _BEFORE_OPENING = _words("jr sr inc ltd co corp bros esq phd md")
-# "vitamin C. Patients": the letter is not an initial
-_LETTERED = re.compile(
-    r"\b(?:vitamin|hepatitis|type|group|class|phase|grade|category|protein|factor|panel|arm|cohort|plan|model"
-    r"|condition|option|table|figure|appendix|section)s?\s\Z",
-    re.IGNORECASE,
-)
 _OPENING = _words(
     "a an the this these those it its they their there we our he she his her you one two three several many most"
     " some all both each other others another such in on at for from with by as if when while although though"
@@ -214,5 +208,5 @@ def _abbreviated(before: str, following: str, *, closed: bool) -> bool:
     if word in ("al", "etc"):
         return closed or following[:1].islower() or (word == "al" and not following[:1].isalpha())
     if len(word) == 1 and match[0].isupper():
-        return not opens and not _LETTERED.search(before[: match.start()][-20:])
+        return not opens
     return not opens and (word in _BEFORE_OPENING or ("." in word and len(word) <= 6))

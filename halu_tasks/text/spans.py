@@ -77,7 +77,6 @@ class Text:
             self._origin.extend([index] * len(piece))
         self._folded = "".join(folded)
         self._budget = _FUZZY_BUDGET
-        self._placed: dict[tuple[str, bool], list[Span]] = {}
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
         """Locate a string; white space around it is ignored.
@@ -92,11 +91,6 @@ class Text:
             similar part of the folded text, if rapidfuzz rates it 90 or more. Sorted; empty if nothing was found.
         """
         string = string.strip()
-        if (string, fuzzy) not in self._placed:
-            self._placed[string, fuzzy] = self._search(string, fuzzy)
-        return list(self._placed[string, fuzzy])
-
-    def _search(self, string: str, fuzzy: bool) -> list[Span]:
         if not string:
             return []
         if len(string) <= len(self.text) and (starts := list(occurrences(self.text, string))):

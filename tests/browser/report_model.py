@@ -5,19 +5,28 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from itertools import combinations, permutations
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import yaml
+from pydantic import TypeAdapter
 
-from halu_tasks.report.records import Json, Report
-from halu_tasks.report.summary import summary
+from halu_tasks.report.page import as_json
+from halu_tasks.report.records import Condition, Json, Report, Result
+from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.statistics.differences import Difference
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
+PARTS = {
+    "about": ("title", "created", "package", "table", "margin"),
+    "condition": Condition._fields,
+    "counts": (*NO_ANSWER, "judge_failed"),
+    "difference": Difference._fields,
+}
+"""The keys of the parts of records, which are keys of the record itself in JSON."""
 
 
 def estimate(value: float, half: float = 0.04, top: float | None = 1.0) -> dict[str, float | None]:
@@ -32,50 +41,25 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
 
 
 def from_json(values: Mapping[str, Any]) -> Report:
-    """The report with these JSON values; a missing or unknown key is an error."""
-    report: Report = _typed(Report, values)
+    """The report with these JSON values."""
+    report: Report = TypeAdapter(Report).validate_python(
+        _nested("about", values)
+        | {"columns": [_nested("condition", row) for row in values["columns"]]}
+        | {"results": [_nested("counts", row) for row in values["results"]]}
+        | {"pairs": [_nested("difference", row) for row in values["pairs"]]}
+    )
     return report
 
 
-def _typed(kind: Any, value: Any) -> Any:
-    """JSON values as what a record's annotation says."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        kinds = [one for one in arguments if (get_origin(one) in (Sequence, tuple)) == isinstance(value, list)]
-        return None if value is None else _typed(kinds[0], value)
-    if origin is Sequence:
-        return [_typed(arguments[0], one) for one in value]
-    if origin is Mapping:
-        return {name: _typed(arguments[1], one) for name, one in value.items()}
-    if origin is tuple:
-        return tuple(value)
-    if is_dataclass(kind) or hasattr(kind, "_fields"):
-        kinds = get_type_hints(kind)
-        inside = {key for name in parts(kind) for key in _keys(kinds[name])}
-        made = {name: _typed(kinds[name], {key: value[key] for key in _keys(kinds[name])}) for name in parts(kind)}
-        made |= {name: _typed(kinds.get(name), one) for name, one in value.items() if name not in inside}
-        return kind(**made)
-    return value
+def _nested(part: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a record, those of its part together."""
+    inside = {key: value for key, value in values.items() if key in PARTS[part]}
+    return {key: value for key, value in values.items() if key not in inside} | {part: inside}
 
 
-def parts(record: Any) -> list[str]:
-    """The fields of a record whose own fields are keys of the record."""
-    return [one.name for one in fields(record) if one.metadata.get("part")] if is_dataclass(record) else []
-
-
-def _keys(part: Any) -> Sequence[str]:
-    return part._fields if hasattr(part, "_fields") else ("title", "created", "package", "table")
-
-
-def altered(record: Any, **changes: Any) -> Any:
-    """The record with other values, of its own fields or of those of its parts."""
-    if isinstance(record, dict):
-        return record | changes
-    for name in parts(record):
-        part = getattr(record, name)
-        inside = {key: changes.pop(key) for key in _keys(part) if key in changes}
-        changes |= {name: part._replace(**inside)} if inside else {}
-    return record._replace(**changes) if hasattr(record, "_replace") else replace(record, **changes)
+def altered(result: Result, **counts: int) -> Result:
+    """The result with other numbers of replies without an answer."""
+    return replace(result, counts={**result.counts, **counts})
 
 
 def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
@@ -112,13 +96,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
     figures += [{"group": "g0", "metric": "acc", "model": "GPT-4o", "value": 0.54}]
     pairs = [_pair(column, a, b, rng) for column in made for a, b in combinations(people, 2)]
     pairs += [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)]
-    wins = [
-        dict(zip(("first", "second"), (a["id"], b["id"]), strict=True))
-        | ({"better": 3, "worse": 1} if a["id"] < b["id"] else {"better": 1, "worse": 3})
-        | {"equal": 0, "open": columns - 4}
-        for a, b in permutations(people, 2)
-    ]
-    values = SAME["report"] | {
+    return SAME["report"] | {
         "entries": people,
         "columns": made,
         "groups": [SAME["group"] | {"columns": in_mean}],
@@ -127,10 +105,8 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
         "floors": floors,
         "published": [SAME["published"] | figure for figure in figures],
         "pairs": pairs,
-        "wins": wins,
         "why": [_why(column, people, skill, items, rng) for column in made],
     }
-    return values | {"summary": summary(from_json(values))}
 
 
 def _rank(place: int, entries: int, *, decided: bool) -> list[int] | None:
@@ -175,7 +151,7 @@ def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random)
             "source": f"results/{i}/{column['task']}/results_2026-11-20T10-12-33.json",
             "version": "1.0-sample" if column["data"] == "sample" else "1.0",
             "n": column["n"],
-            **{outcome: i % size for outcome, size in (("unparsed", 4), ("abstained", 3), ("empty", 2))},
+            **{outcome: i % size for outcome, size in zip(NO_ANSWER, (4, 3, 2), strict=True)},
             "judge_failed": i % 3 if judged else None,
             "metrics": metrics,
             "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,
@@ -277,13 +253,13 @@ def _item(column: Json, number: int, ids: Sequence[str], rng: random.Random) -> 
     )
 
 
-LOOKED_UP = {"entry", "column", "first", "second", "better", "data", "headline", "metric", "metrics", "group"}
+LOOKED_UP = {"entry", "column", "first", "second", "better", "data", "headline", "metric", "metrics", "group", "run"}
 """Fields by which the page finds things. All other texts may be anything."""
 
 
 def with_texts(report: Report, text: str) -> Report:
     """The same report with `text` in place of every string that a model, a user or a file may have written."""
-    return from_json(_with_texts(report.as_json(), text))
+    return from_json(_with_texts(as_json(report), text))
 
 
 def _with_texts(report: Any, text: str, name: str = "", item: bool = False) -> Any:

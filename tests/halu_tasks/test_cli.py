@@ -322,7 +322,7 @@ def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path
     path.write_text("\n".join(lines))
     replies = predictions(tmp_path / "p.jsonl", {"x": "A"})
     message = one_line(here("score", COMPARATIVE, replies, "--data", path))
-    assert message.startswith(f"halu-tasks: {path}:21: <neg> is never closed")
+    assert message.startswith(f"halu-tasks: {path}:21: <neg> at character ")
 
 
 def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Path) -> None:

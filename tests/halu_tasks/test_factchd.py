@@ -15,7 +15,6 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.explanations import PATTERNS
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build, registry
@@ -45,37 +44,6 @@ def figures(evaluation: Evaluation, reply: Callable[..., str]) -> dict[str, floa
     return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
-def test_the_sample_has_every_pattern_and_label_in_both_forms() -> None:
-    own = rows(TEST)
-    assert len(own) >= 24 and sum("input" in row for row in own) == 8
-    items = build("factchd", Options(data="sample")).items
-    assert len({(item.tags["pattern"], item.target) for item in items}) == 8
-    assert Counter(item.target for item in items) == {"FACTUAL": 14, "NON-FACTUAL": 14}
-
-
-@pytest.mark.parametrize("data", ["sample", "shared"])
-@pytest.mark.parametrize("task", TASKS)
-def test_the_oracle_reaches_the_ceiling(task: str, data: str, request: pytest.FixtureRequest) -> None:
-    named = "sample" if data == "sample" else str(request.getfixturevalue("shared_data"))
-    evaluation = build(task, Options(data=named))
-    # a domain without a NON-FACTUAL row has no hits of this class
-    without = {item.tags["domain"] for item in evaluation.items if "domain" in item.tags} - {
-        item.tags["domain"] for item in evaluation.items if "domain" in item.tags and item.target == "NON-FACTUAL"
-    }
-    for name, value in figures(evaluation, evaluation.task.oracle).items():
-        nothing = name.startswith((*NO_ANSWER, "inferred")) or name in {f"factcls_{domain}" for domain in without}
-        assert value == pytest.approx(0.0 if nothing else 1.0), name
-    assert evaluation.version_tags == (("sample",) if data == "sample" else ("extract",))
-
-
-def test_the_baseline_is_what_one_computes_by_hand() -> None:
-    evaluation = build("factchd", Options(data="sample"))
-    found = figures(evaluation, evaluation.task.baseline)
-    # NON-FACTUAL, always: half of the items, and all of the class
-    assert (found["acc"], found["precision"], found["recall"], found["expmatch"]) == (0.5, 0.5, 1.0, 0.0)
-    assert found["factcls"] == pytest.approx(2 / 3)
-
-
 def test_figures_are_split_by_domain_and_the_weight_of_the_body_is_an_option(tmp_path: Path) -> None:
     given = [("1", "COVID-19", "FACTUAL"), ("2", "COVID-19", "NON-FACTUAL"), ("3", "public health", "FACTUAL")]
     data = write(tmp_path / "rows.jsonl", *({**ROW, "id": id, "domain": of, "label": is_} for id, of, is_ in given))
@@ -89,8 +57,6 @@ def test_figures_are_split_by_domain_and_the_weight_of_the_body_is_an_option(tmp
     for alpha in (0.0, 1.1):
         with pytest.raises(UsageError, match="option alpha: expected a number above 0, up to 1"):
             Options(alpha=alpha)
-    with pytest.raises(DataError, match="domain is 3, expected a string"):
-        _ = build("factchd", Options(data=write(tmp_path / "bad.jsonl", {**ROW, "domain": 3}))).items
 
 
 def test_both_forms_of_a_row_ask_the_same(tmp_path: Path) -> None:
@@ -110,31 +76,6 @@ def test_both_forms_of_a_row_ask_the_same(tmp_path: Path) -> None:
     assert shown.items[1].prompt.startswith("#Evidence#:\nnone\n")
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ({**ROW, "label": "Factual"}, "label is 'Factual', expected 'FACTUAL' or 'NON-FACTUAL'"),
-        ({**ROW, "category": "Multi-hop"}, "category is 'Multi-hop', expected one of Conventional"),
-        ({key: value for key, value in ROW.items() if key != "response"}, "field 'response' is missing (has 'id'"),
-        ({**ROW, "query": 1}, "field 'query' is int, expected str"),
-        ({**ROW, "id": ""}, "field 'id' is empty"),
-        ({key: value for key, value in ROW.items() if key != "id"}, "field 'id' is missing"),
-        ({**ROW, "reason": " "}, "field 'reason' is empty"),
-        ({**ROW, "evidence": "text"}, "field 'evidence' is str, expected list"),
-        ({**ROW, "evidence": [1]}, "a piece of evidence is 1"),
-        ({**MARKED, "input": "Q? R."}, "must have the form #Question#: … #Answer#: …"),
-        ({**MARKED, "input": "#Question#:\n#Answer#: R."}, "must have the form"),
-        ({**MARKED, "output": "It is wrong."}, "field 'output' must begin with FACTUAL or NON-FACTUAL"),
-        ({**MARKED, "label": "false"}, "label is 'false'"),
-    ],
-)
-def test_a_bad_row_is_named_with_file_line_and_reason(row: dict[str, Any], reason: str, tmp_path: Path) -> None:
-    data = write(tmp_path / "rows.jsonl", {**ROW, "id": "first"}, row)
-    with pytest.raises(DataError) as raised:
-        _ = build("factchd", Options(data=data)).items
-    assert "rows.jsonl:2: " in str(raised.value) and reason in str(raised.value)
-
-
 # --- files and worked examples ----------------------------------------------------------------------
 
 
@@ -146,12 +87,6 @@ def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Pa
     shutil.copy(TEST, tmp_path / "factchd" / "test_case_sample.jsonl")
     evaluation = build("factchd", Options(data=str(tmp_path)))
     assert evaluation.located.content == tmp_path / name and evaluation.version_tags == ("local",)
-
-
-def test_the_training_file_is_not_taken_for_the_test_file(tmp_path: Path) -> None:
-    data = write(tmp_path / "train.jsonl", ROW)
-    with pytest.raises(DataError, match=r"this task reads fact_test_noe\.jsonl, not train\.jsonl"):
-        build("factchd", Options(data=data))
 
 
 def shown(seed: int = 0, data: str = "sample", fewshot: int = 4) -> list[str]:
@@ -222,11 +157,9 @@ def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: pytest
         assert chat["messages"][2]["content"].startswith(row["label"] + ".\n")
     assert main(["export", "chats", "factchd", "--data", "sample"]) == 0
     assert capsys.readouterr().out == out.read_text()
-    assert main(["export", "chats", "factchd", "--data", "sample", "--knowledge", "nowhere"]) == 2
-    assert "knowledge 'nowhere' does not exist" in capsys.readouterr().err
-    assert main(["export", "chats", "cfaith_tf", "--data", "sample"]) == 2
-    assert "cfaith_tf has no training part" in capsys.readouterr().err
-    assert main(["export", "chats", "factchd", "--data", str(TEST)]) == 2
-    assert "reads fact_train_noe.jsonl, not fact_test_noe.jsonl" in capsys.readouterr().err
-    assert main(["export", "chats", "factchd", "--data", "sample", "-o", str(tmp_path / "no" / "x.jsonl")]) == 2
-    assert "export" in capsys.readouterr().err
+    for words, reason in (
+        (("factchd", "--data", "sample", "--knowledge", "nowhere"), "knowledge 'nowhere' does not exist"),
+        (("cfaith_tf", "--data", "sample"), "cfaith_tf has no training part"),
+        (("factchd", "--data", str(TEST)), "reads fact_train_noe.jsonl, not fact_test_noe.jsonl"),
+    ):
+        assert main(["export", "chats", *words]) == 2 and reason in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build
 
@@ -103,16 +101,3 @@ def test_roc_auc_by_hand(rows: str) -> None:
     without = [Reply("Yes", probability=None if n == 2 else p) for n, p in enumerate(told)]
     found = figures(asked(rows, probability=True), without)
     assert found["roc_auc"] == pytest.approx(7.5 / 9) and found["no_probability"] == pytest.approx(1 / 6)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
-    evaluation = build(f"halluverse25_binary_{language}", Options(data="sample"))
-    assert Counter(item.target for item in evaluation.items) == {"Yes": 23, "No": 23}
-    right = figures(evaluation, [evaluation.task.oracle(item) for item in evaluation.items])
-    assert right == {name: float(name not in (*NO_ANSWER, "inferred")) for name in right}
-    always = figures(evaluation, [evaluation.task.baseline(item) for item in evaluation.items])
-    assert (always["acc"], always["precision"], always["recall"], always["acc_pair"]) == (0.5, 0.5, 1.0, 0.0)
-    assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0
-    examples = build(f"halluverse25_binary_{language}", Options(data="sample", fewshot=4)).examples
-    assert [example.reply for example in examples] == ["Yes", "No", "Yes", "No"]

@@ -13,7 +13,6 @@ from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build
 
@@ -47,30 +46,12 @@ def figures(evaluation: Evaluation, model: str) -> dict[str, float]:
 # --- the sample -------------------------------------------------------------------------------------
 
 
-def test_the_sample_has_what_it_promises() -> None:
-    folder = SAMPLE / "halueval"
-    summaries = [json.loads(line) for line in (folder / "summarization_data.json").read_text().splitlines()]
-    assert len(summaries) >= 24 and all(row["right_summary"].endswith("\n") for row in summaries)
-    general = [json.loads(line) for line in (folder / "general_data.json").read_text().splitlines()]
-    assert len(general) >= 24 and Counter(row["hallucination"] for row in general) == {"yes": 14, "no": 13}
-    assert any("\n" in span for row in general for span in row["hallucination_spans"])
-    assert any(row["chatgpt_response"].count(span) == 2 for row in general for span in row["hallucination_spans"])
-    # one row has nothing but a remark
-    items = build("halueval_general_localization", Options(data="sample")).items
-    assert len(items) == 13 and "Incomplete answer" not in {item.target for item in items}
-
-
 @pytest.mark.parametrize("scoring", ["strict", "paper"])
 @pytest.mark.parametrize("task", SUMMARIES)
 def test_yes_always_is_right_for_half_of_the_summaries(task: str, scoring: str) -> None:
     found = figures(build(task, Options(data="sample", scoring=scoring)), "baseline")
     assert (found["acc"], found["acc_right"], found["acc_hallucinated"], found["acc_pair"]) == (0.5, 0.0, 1.0, 0.0)
     assert (found["precision"], found["recall"], found["f1"]) == (0.5, 1.0, pytest.approx(2 / 3))
-
-
-def test_marking_all_has_the_share_of_gold_characters() -> None:
-    found = figures(build("halueval_general_localization", Options(data="sample")), "baseline")
-    assert found["char_recall"] == 1.0 and 0 < found["iou"] < 1
 
 
 # --- rows and ids -----------------------------------------------------------------------------------
@@ -122,12 +103,8 @@ def test_samples_have_their_size_are_disjoint_and_keep_the_files_order(tmp_path:
     assert not set(train) & set(test) and len(set(test)) == 2_000
     for sample in (train, test):
         assert sample == [document for document in whole if document in set(sample)]
-        # spread over the file
-        places = [whole.index(document) for document in set(sample)]
-        assert 0.45 < sum(places) / len(places) / len(whole) < 0.55
     other = documents(SUMMARIES[0], path, split="test20", seed=1)
     assert len(other) == 4_000 and 300 < len(set(other) & set(test)) < 500
-    assert documents(SUMMARIES[1], path, split="test20") == test
 
 
 @pytest.mark.parametrize(("count", "train", "test"), [(26, 1, 5), (50, 2, 10), (10, 0, 2), (7, 0, 1)])
@@ -209,51 +186,6 @@ TEXT = 'Here you are:\n1. Two and 2\n2. Three\n\n3. "Five"\nTwenty-two and 2'
 def test_gold_passages_are_the_lines_of_the_annotated_ones(annotated: list[str], strings: list[str]) -> None:
     spans = gold_spans(TEXT, annotated)
     assert [TEXT[start:end] for start, end in spans] == strings and spans == sorted(set(spans))
-
-
-def test_a_passage_that_covers_the_response_is_all_of_its_lines() -> None:
-    lines = [line for line in TEXT.splitlines() if line]
-    assert [TEXT[start:end] for start, end in gold_spans(TEXT, [TEXT])] == lines
-
-
-# --- bad input --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("task", "changed", "reason"),
-    [
-        ("halueval_summarization", {"document": None}, "field 'document' is missing (has "),
-        ("halueval_summarization", {"right_summary": ["A."]}, "field 'right_summary' is list, expected str"),
-        ("halueval_summarization", {"hallucinated_summary": "\n"}, "field 'hallucinated_summary' is empty"),
-        ("halueval_summarization", {"document": "\ud800"}, "field 'document' contains a lone surrogate"),
-        ("halueval_general", {"hallucination": "maybe"}, "hallucination is 'maybe', expected 'yes' or 'no'"),
-        ("halueval_general", {"hallucination": True}, "field 'hallucination' is bool, expected str"),
-        ("halueval_general", {"ID": 7}, "field 'ID' is int, expected str"),
-        ("halueval_general", {"chatgpt_response": " "}, "field 'chatgpt_response' is empty"),
-        ("halueval_general", {"hallucination_spans": "Two."}, "field 'hallucination_spans' is str, expected list"),
-        (
-            "halueval_general",
-            {"hallucination_spans": ["Two.", None]},
-            "must be a list of strings",
-        ),
-        ("halueval_general", {"user_query": None}, "field 'user_query' is missing"),
-    ],
-)
-def test_a_bad_row_is_named_with_file_line_and_reason(
-    task: str, changed: dict[str, Any], reason: str, tmp_path: Path
-) -> None:
-    good = ROW if task == "halueval_general" else SUMMARY_ROW
-    bad = {key: value for key, value in (good | changed).items() if value is not None}
-    with pytest.raises(DataError) as raised:
-        _ = build(task, Options(data=write(tmp_path / "rows.json", good, bad))).items
-    assert "rows.json:2: " in str(raised.value) and reason in str(raised.value)
-
-
-def test_a_csv_file_is_no_json_lines(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text("document,right_summary,hallucinated_summary\nA.,A.,B.\n")
-    with pytest.raises(DataError, match=r"rows\.csv:1: not JSON"):
-        _ = build(SUMMARIES[0], Options(data=str(path))).items
 
 
 # --- the real file ----------------------------------------------------------------------------------

@@ -187,74 +187,45 @@ def test_an_option_that_does_not_apply_to_the_data_is_an_error(data: str, option
 # --- what is imported -----------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_datasets_is_imported_only_for_what_it_loads(cli: Here) -> None:
-    imported = {"PYTHONPROFILEIMPORTTIME": "1"}
-    for words in (["list"], ["items", "refact_correction", "--data", "sample"], ["--help"]):
-        modules = [line.rpartition("|")[2].strip() for line in cli(*words, env=imported).stderr.splitlines()]
-        assert "click" in modules and "datasets" not in modules
-
-
 # --- statistics -----------------------------------------------------------------------------------
 
 
-def test_statistics_count_rows_spans_labels_and_lengths(here: Here, tmp_path: Path) -> None:
-    rows = [row for row in ROWS if row["error_type"] == "swap"][:3] + [
-        row for row in ROWS if row["error_type"] == "neg"
-    ][:2]
+def described(here: Here, name: str, data: str | Path) -> list[dict[str, Any]]:
+    return list(json.loads(here("data", "describe", name, "--data", data, "--json").stdout))
+
+
+def test_statistics_count_items_spans_labels_and_tags(here: Here, tmp_path: Path) -> None:
+    rows = [row for row in ROWS if row["error_type"] == "swap"][:3]
+    rows += [row for row in ROWS if row["error_type"] == "neg"][:2]
     path = parquet(tmp_path / "rows.parquet", rows)
-    (data,) = json.loads(here("data", "describe", "refact", "--data", path, "--json").stdout)
-    assert (data["rows"], data["kind"], data["languages"]) == (5, "local", {"en": 5})
-    answers = next(field for field in data["fields"] if field["name"] == "correct_answer")
-    lengths = sorted(len(row["correct_answer"]) for row in rows)
-    assert answers["characters"] == {
-        "total": sum(lengths),
-        "mean": sum(lengths) / 5,
-        "median": lengths[2],
-        "minimum": lengths[0],
-        "maximum": lengths[-1],
-    }
-    assert answers["words"]["total"] == sum(len(row["correct_answer"].split()) for row in rows)
-    tasks = {task["task"]: task for task in data["tasks"]}
-    assert tasks["refact_judgment_independent"]["labels"] == {"True": 5, "False": 5}
-    assert tasks["refact_judgment_independent"]["tags"]["type"] == {"swap": 6, "neg": 4}
-    spans = sum(row["error_spans"].count("<swap>") for row in rows)
-    entity = tasks["refact_localization_entity"]
-    assert (entity["items"], entity["spans"]["total"], tasks["refact_correction"]["spans"]["total"]) == (
-        3,
-        spans,
-        spans,
+    tasks = {each["task"]: each for each in described(here, "refact", path)}
+    judgment, entity = tasks["refact_judgment_independent"], tasks["refact_localization_entity"]
+    assert (judgment["data"], judgment["kind"], judgment["labels"]) == (
+        "rows.parquet",
+        "local",
+        {"True": 5, "False": 5},
     )
-
-
-def test_statistics_of_nested_fields_and_of_scripts_without_spaces(here: Here) -> None:
-    (fave,) = json.loads(here("data", "describe", "fave", "--data", "sample", "--json").stdout)
-    fields = {field["name"]: field for field in fave["fields"]}
-    assert fields["papers"]["entries"]["total"] == fields["papers[].summary"]["texts"]
-    chinese, _ = json.loads(here("data", "describe", "cfaith", "--data", "sample", "--json").stdout)
-    question = next(field for field in chinese["fields"] if field["name"] == "question")
-    assert question["words"] is None and question["characters"]["mean"] > 5 and chinese["languages"] == {"zh": 36}
+    assert judgment["tags"]["type"] == {"swap": 6, "neg": 4} and judgment["items"] == 10
+    spans = sum(row["error_spans"].count("<swap>") for row in rows)
+    assert (entity["items"], entity["spans"], tasks["refact_correction"]["spans"]) == (3, spans, spans)
 
 
 def test_statistics_include_the_training_part_of_the_users_folder(here: Here, shared_data: Path) -> None:
-    test, train = json.loads(here("data", "describe", "factchd", "--data", shared_data, "--json").stdout)
-    assert (test["training"], train["training"], test["rows"], train["rows"]) == (False, True, 50, 50)
-    assert sum(train["tasks"][0]["tags"]["pattern"].values()) == 50
+    *tests, train = described(here, "factchd", shared_data)
+    assert train["training"] and not any("training" in each for each in tests)
+    assert sum(train["tags"]["pattern"].values()) == train["items"] == 50
 
 
 def test_published_statistics_of_refact(here: Here, shared_data: Path) -> None:
-    (data,) = json.loads(here("data", "describe", "refact", "--data", shared_data, "--json").stdout)
-    tasks = {task["task"]: task for task in data["tasks"]}
-    assert data["rows"] == 1001 and all(task["items"] == task["published"] for task in data["tasks"])
+    tasks = {each["task"]: each for each in described(here, "refact", shared_data)}
+    assert all(task["items"] == task["published"] for task in tasks.values())
     assert tasks["refact_judgment_comparative"]["tags"]["type"] == {"neg": 527, "swap": 474}  # section 3.3
 
 
 def test_what_cannot_be_described_is_an_error_of_one_line(here: Here, tmp_path: Path) -> None:
     unknown = here("data", "describe", "refat", "--data", "sample")
     assert unknown.returncode == 2
-    assert unknown.stderr.startswith(
-        "halu-tasks: no benchmark, group, task or build folder 'refat' (did you mean 'refact'"
-    )
+    assert unknown.stderr.startswith("halu-tasks: unknown task 'refat' (did you mean 'refact'")
     missing = here("data", "describe", "refact", "fave", "--data", SAMPLE / "fave")
     assert (
         missing.returncode == 3

@@ -122,5 +122,3 @@ def test_one_pilot_needs_a_correlation(pilots: list[str], capsys: pytest.Capture
     assert main(["plan", pilots[1], "--difference", "0.1"]) == 2
     assert "a pilot of one run needs --correlation" in capsys.readouterr().err
     assert main(["plan", pilots[1], "--difference", "0.1", "--correlation", "0"]) == 0
-    assert main(["plan", pilots[1], pilots[1]]) == 2
-    assert "is named twice" in capsys.readouterr().err

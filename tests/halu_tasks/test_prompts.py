@@ -55,11 +55,6 @@ def test_a_task_file_with_a_published_wording_is_marked(known: None, tmp_path: P
     assert evaluation.version == "1-sample-prompts_paper" and evaluation.items[0].system == SYSTEM
 
 
-def test_the_same_words_for_another_task_are_not_its_published_prompt(known: None) -> None:
-    prompt = {"system": SYSTEM, "user": USER}
-    assert published_source(TASK, prompt) and published_source("halueval_general", prompt) is None
-
-
 # --- the papers -----------------------------------------------------------------------------------
 
 

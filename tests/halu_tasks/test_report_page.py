@@ -12,20 +12,18 @@ import pytest
 from report_model import altered, from_json, model, model_json, with_texts
 
 from halu_tasks.report.details import text_limit, titles
-from halu_tasks.report.page import leaderboard, markdown, pairs_by_entries, render, verdict
+from halu_tasks.report.page import as_json, floors, markdown, published, ranked, render, verdict
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
-from halu_tasks.report.text import block, characters, count, marked, name, number, p_value, plain, rank, segments
-from halu_tasks.results.comparability import Entry, different_settings, labels_of, possible_duplicates, short_names
+from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
+from halu_tasks.results.comparability import Entry, labelled, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import escaped
 
 
 def test_a_text_is_escaped_before_pictures_are_put_in() -> None:
-    shown = characters("<b>\x00\x01&\u202e")
-    assert shown == (
-        '&lt;b&gt;<span class="ctl" title="U+0000 U+0001">␀␁</span>&amp;<span class="ctl" title="U+202E">⟨RLO⟩</span>'
-    )
+    shown = '&lt;b&gt;<span class="ctl">␀␁</span>&amp;<span class="ctl">⟨RLO⟩</span>'
+    assert characters("<b>\x00\x01&\u202e") == shown
 
 
 @pytest.mark.parametrize(
@@ -80,7 +78,6 @@ def test_numbers() -> None:
         *("0.500", "−0.250", "12.3", "–", "–", "0.000")
     ]
     assert [number(x, True) for x in (0.5, -0.5, 0.0)] == ["+0.500", "−0.500", "0.000"]
-    assert [p_value(p) for p in (0.0123, 0.00001, None)] == ["0.012", "<\u202f0.001", "–"]
     assert [rank(span) for span in ((1, 3), (2, 2))] == ["1–3", "2"]
     assert count(16713) == "16,713"
 
@@ -124,17 +121,15 @@ def test_labels_are_short_and_stay_distinct() -> None:
         "openai/gpt-4o": "gpt-4o",
         "openai/gpt-4o-mini": "gpt-4o-mini",
     }
-    assert set(short_names(["/data/a/step-1", "/data/b/step-1"]).values()) == {"a/step-1", "b/step-1"}
     assert set(short_names(["a/b", "b"]).values()) == {"a/b", "b"}
-    entry = Entry("hf/m", "lm-eval", "plain prompt", (("chat_template", "ab" * 32),), ())
-    assert set(labels_of([entry, replace(entry, settings=())]).values()) == {"m (chat_template=abababab)", "m"}
+    entry = Entry("hf/m", "lm-eval", "plain prompt", {"chat_template": "ab" * 32}, {})
+    labels = [one.label for one in labelled([entry, replace(entry, settings={})])]
+    assert labels == ["m (chat_template=abababab)", "m"]
 
 
 def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
-    for label in ("Question: ", "问题："):
-        asked = {str(i): f"Task:\n{label}Why {i}?\nAnswer: because" for i in range(3)}
-        assert titles(asked) == {"0": "Why 0?", "1": "Why 1?", "2": "Why 2?"}
-    assert titles({"1": "Question: Why?"}) == {"1": "Question: Why?"}
+    asked = {str(i): f"Task:\nWhy {i}?\nAnswer: because" for i in range(3)}
+    assert titles(asked) == {"0": "Why 0?", "1": "Why 1?", "2": "Why 2?"}
     assert titles({"1": "", "2": ""}) == {"1": "", "2": ""}
     assert len(titles({"1": "a" * 999, "2": "b"})["1"]) == 140
 
@@ -192,16 +187,12 @@ def test_a_summary_names_the_models_that_are_not_shown_to_be_better_than_uninfor
     assert sentences(with_figures(report, figures), "floor") == []
     # an interval that includes the floor of 0.5, and one on its wrong side
     figures |= {("e0", "c0"): (0.6, 0.5, 0.7), ("e1", "c0"): (0.3, 0.2, 0.4), ("e1", "c3"): (0.6, 0.55, 0.7)}
-    assert sentences(with_figures(report, figures), "floor") == [
-        "By the 95% intervals, no model is shown to be better than answers given without reading the items (the floor) "
-        f"on {columns[0].title}; {second} is not on {columns[3].title}."
-    ]
+    (told,) = sentences(with_figures(report, figures), "floor")
+    assert told.endswith(f" (the floor): every model on {columns[0].title}; {second} on {columns[3].title}.")
     figures |= {("e0", "c3"): (0.5, 0.4, 0.6), ("e0", "c0"): (0.9, 0.8, 0.95), ("e1", "c0"): (0.9, 0.8, 0.95)}
     figures |= {("e0", "c1"): (0.2, 0.1, 0.3)}
-    assert sentences(with_figures(report, figures), "floor") == [
-        "By the 95% intervals, no model is shown to be better than answers given without reading the items (the floor) "
-        f"on {columns[3].title}; {first} is not on {columns[1].title}."
-    ]
+    (told,) = sentences(with_figures(report, figures), "floor")
+    assert told.endswith(f" (the floor): {first} on {columns[1].title}; every model on {columns[3].title}.")
 
 
 def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
@@ -213,24 +204,6 @@ def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
     assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
 
 
-@pytest.mark.slow
-def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
-    report = with_ranks(model(10, 8, apart=False), {})
-    low = {(entry.id, column.id): (0.1, 0.05, 0.2) for entry in report.entries for column in report.columns}
-    some = low | {(f"e{i}", f"c{i}"): (0.9, 0.8, 0.95) for i in range(8)}
-    led = {f"c{i}": f"e{i}" for i in (0, 1, 2, 4, 5, 7)}
-    unread = replace(report, results=[altered(result, unparsed=2000) for result in report.results])
-    for many, told in (
-        (with_figures(report, low), "By the 95% intervals, no model is shown to be better than"),
-        # a different model is above the floor on each task
-        (with_figures(report, some), "9 of 10 models are not shown to be better"),
-        (with_ranks(with_figures(report, low), led), "The best figures on 6 of 8 tasks are not called a lead"),
-        (unread, "10 of 10 models on some tasks"),
-    ):
-        (sentence,) = sentences(many, told)
-        assert len(sentence) < 300
-
-
 def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -> None:
     report = model(2, 3, apart=False)
     assert sentences(report, "readable") == []
@@ -239,8 +212,8 @@ def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -
     results = [altered(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
     a, b, c = (column.title for column in report.columns)
     assert sentences(replace(report, results=results), "readable") == [
-        f"Most replies contain no readable answer (unparsed or empty): {first} on {a} (100%) and {c} (75%); {second} "
-        f"on {b} (60%). These figures say little about what a model knows."
+        f"Most replies contain no readable answer (unparsed or empty): {first} on {a} (100%); {first} on {c} (75%); "
+        f"{second} on {b} (60%). These figures say little about what a model knows."
     ]
 
 
@@ -262,7 +235,7 @@ def test_a_lead_above_the_floor_is_called_one_first() -> None:
     assert first.startswith("gemma-3-27b-it leads on all 2 tasks. This is shown statistically")
     first, *others = summary(compared({"c0": LOW, "c1": LOW}, {}))
     assert first == f"The best figures on all 2 tasks{NOT_CALLED}"
-    assert any("no model is shown to be better than" in sentence for sentence in others)
+    assert any("(the floor): every model on" in sentence for sentence in others)
     assert not any("statistically" in sentence for sentence in others)
 
 
@@ -284,13 +257,6 @@ def test_a_model_leads_only_where_it_is_above_the_floor_and_its_and_other_replie
     assert not_called == f"The best figures on refact_localization_entity{NOT_CALLED}"
 
 
-def test_a_model_leads_if_most_replies_of_some_others_can_be_read() -> None:
-    report = with_ranks(replace(model(3, 2, apart=False), floors=[]), {"c0": "e0"})
-    results = [altered(r, unparsed=2002 if r.entry == "e1" else 0) for r in report.results]
-    first, *_ = summary(replace(report, results=results))
-    assert first.startswith("gemma-3-27b-it leads on refact_judgment_comparative.")
-
-
 def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
     report = model(2, 3, apart=False)
     (group,) = (group for group in report.groups if group.main)
@@ -308,26 +274,6 @@ def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
         assert first.startswith("gemma-3-27b-it leads on the mean of") == leads, first
 
 
-@pytest.mark.slow
-def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summary() -> None:
-    whole = model(2, 3, apart=False)
-    assert " of 2,002 items" not in render(whole).partition("How to read this")[0]
-    assert sentences(whole, "part of the items") == []
-    first, *others = whole.columns
-    first = replace(first, condition=first.condition._replace(n=180, epochs=3, of=6006))
-    part = replace(whole, columns=[first, *others])
-    part = replace(part, summary=summary(part))
-    assert sentences(part, "part of the items") == [
-        "The figures of 1 of 3 tasks rest on only part of the items (a limit, or replies to some items only): "
-        "refact_judgment_comparative (60 of 2,002)."
-    ]
-    in_mean = f"{60 + 2002:,} of {2002 * 2:,} items"
-    badges = re.findall(r'<strong class="badge">([^<]* of [^<]* items)</strong>', render(part).partition("<tbody>")[0])
-    assert badges == [in_mean, "60 of 2,002 items"]
-    (head,) = (line for line in markdown(part).splitlines() if line.startswith("| model | refact acc"))
-    assert f"{in_mean})" in head and "(strict, 60 of 2,002 items)" in head and head.count(" items)") == 2
-
-
 def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     report = model(2, 3, apart=False)
     (group,) = report.groups
@@ -339,14 +285,6 @@ def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     assert [report.cell(entry, group).missing for entry in counts] == [{}, {"unparsed": 1.0}]
     line = next(row for row in markdown(report).splitlines() if row.startswith("| Qwen/Qwen3-8B | "))
     assert "100% unparsed" in line.split(" | ")[1]
-
-
-def test_a_missing_number_of_items_is_explained() -> None:
-    report = model(2, 1, apart=False)
-    why = "the difference is the same in all clusters"
-    pairs = [replace(row, items_needed=None, not_estimated=why) for row in report.comparison.pairs]
-    report = altered(report, pairs=pairs)
-    assert f"not estimated: {why}" in re.sub("<[^>]*>", "", render(report)) and f"– ({why}) |" in markdown(report)
 
 
 def test_bins_of_a_calibration_stand_under_their_heads() -> None:
@@ -361,53 +299,20 @@ def test_bins_of_a_calibration_stand_under_their_heads() -> None:
         assert len(counts) == 8 and shown == dict.fromkeys(shown, "0") | counts
 
 
-def test_compared_entries_with_different_generation_settings_are_found() -> None:
-    one = Entry("a", "Inspect", "plain prompt", (("max_tokens", "8"), ("chat_template", "ab")), ())
-    two, other = replace(one, model="b", settings=()), replace(one, model="c")
-    assert different_settings([[one, two, other], [one, two]]) == {"max_tokens": {one: "8", other: "8", two: None}}
-    assert different_settings([[one, other], [two]]) == {}
-    assert different_settings([[one, replace(two, method="method unknown")]]) == {}
-
-
 def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not_sort_the_rows() -> None:
     report = model(3, 3, apart=False)
     # only the first entry has the mean
-    report = replace(report, group_results=[mean for mean in report.group_results if mean.entry == "e0"])
+    report = replace(report, group_results=[mean._replace(rank=None) for mean in report.group_results[:1]])
     places = report.heads(report.groups, report.columns)
     assert [place.id for place in places] == ["c0", "c1", "c2", "g0"]
     best = sorted(report.results[:3], key=lambda result: -result.metrics["acc"].value)
     labels = [report.labels[result.entry] for result in best]
-    rows = leaderboard(report, places)
-    assert [row.label for row in rows][:3] == labels
-    assert [row.kind for row in rows] == ["entry"] * 3 + ["floor"] * 3 + ["published"] * 2
+    assert [entry.label for entry in ranked(report, places)] == labels
+    assert (len(floors(report, places)), len(published(report, places))) == (3, 2)
     text = markdown(report).partition("## Leaderboard")[2].splitlines()
     head, _, *lines = [line for line in text if line.startswith("|")]
     assert head.split(" | ")[1].startswith(escaped(report.columns[0].title))
     assert [line.split(" | ")[0].strip("| ") for line in lines[:3]] == [escaped(label) for label in labels]
-
-
-def test_the_pair_table_says_what_each_figure_is_of() -> None:
-    report = model(2, 4, apart=False)
-    page = render(report)
-    table = page[page.index('id="pair-e0-e1"') :]
-    ((_, pairs),) = pairs_by_entries(report).items()
-    assert all(f'<span class="v">{number(pair.difference.value, True)}</span>' in table for pair in pairs)
-    (head,) = re.findall(r"<thead>(.*?)</thead>", table[: table.index("<tbody>")], re.DOTALL)
-    alone, among = head.index("This pair on this task alone"), head.index("Among all differences")
-    assert alone < among < head.index("Difference<") < head.index("Adjusted p")
-    assert '<div id="guide-difference"><dt>Difference</dt>' in page and "computed by a jackknife" in page
-    assert all(f'id="{target}"' in page for target in re.findall(r'href="#([^"]*)"', head))
-    (line,) = (line for line in markdown(report).splitlines() if line.startswith("| task | first"))
-    assert "first − second (this pair alone)" in line
-    assert "adjusted p (all pairs)" in line and "better by adjusted p" in line
-
-
-def test_models_of_two_harnesses_with_the_same_last_part_of_the_name_may_be_the_same() -> None:
-    one = Entry("openai-api/local/m", "Inspect", "plain prompt", (), ())
-    other = replace(one, model="m", harness="lm-eval", settings=(("chat_template", "ab" * 32),))
-    assert possible_duplicates([one, other]) == [(one, other)]
-    for change in ({"harness": "Inspect"}, {"model": "m2"}, {"settings": (("top_p", "1"),)}, {"method": "self_refine"}):
-        assert possible_duplicates([one, replace(other, **change)]) == []
 
 
 class Check(HTMLParser):
@@ -452,11 +357,8 @@ def test_ten_models_by_eight_tasks_stay_under_five_megabytes(reply: int) -> None
     assert len(render(from_json(report)).encode()) < 5_000_000
 
 
-def test_a_page_of_nothing_but_hostile_characters_is_utf_8() -> None:
-    page = render(with_texts(model(2, 4, items=1), "\ud800\x00\ufffe\U000e0041")).encode("utf-8")
-    assert b"\x00" not in page and page.rstrip().endswith(b"</html>")
-
-
 def test_the_json_of_a_report_has_the_values_that_it_was_made_of() -> None:
     values = model_json(2, 8, items=2)
-    assert json.loads(json.dumps(from_json(values).as_json())) == json.loads(json.dumps(values))
+    written = as_json(from_json(values))
+    assert {"summary", "rule", "wins"} == written.keys() - values.keys()
+    assert json.loads(json.dumps(written | values)) == json.loads(json.dumps(written))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -22,14 +21,16 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import Board, board
+from halu_tasks.report.page import as_json as to_json
 from halu_tasks.report.page import markdown, render
 from halu_tasks.report.records import Report
+from halu_tasks.report.summary import rule, summary
 from halu_tasks.report.write import compare
 from halu_tasks.results.comparability import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.yaml_files import task_configs
 from halu_tasks.text.figures import escaped
 
 TASKS, GROUPS = registry()
@@ -86,7 +87,7 @@ def report_on(runs: Sequence[Run], folder: Path) -> Report:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    return json.loads(json.dumps(report.as_json()), parse_constant=no_constant)
+    return json.loads(json.dumps(to_json(report)), parse_constant=no_constant)
 
 
 def assembled(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
@@ -254,31 +255,6 @@ def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) 
         read_results([str(tmp_path / "self.eval")])
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs the rights of POSIX")
-def test_files_and_folders_without_the_right_to_read_are_named(tmp_path: Path) -> None:
-    lm_eval_files(tmp_path, CORRECTION)
-    closed, folder = tmp_path / "closed.json", tmp_path / "folder"
-    closed.write_text("{}")
-    folder.mkdir()
-    for path in (closed, folder):
-        path.chmod(0)
-    root = os.geteuid() == 0
-    try:
-        if root:
-            # root may read everything, so be somebody else who may enter what leads here
-            for path in (tmp_path, *(path for path in tmp_path.parents if "pytest-of-" in str(path))):
-                path.chmod(0o755)
-            os.seteuid(65534)
-        found = read_results([str(tmp_path)])
-    finally:
-        if root:
-            os.seteuid(0)
-        folder.chmod(0o755)
-    assert len(found.runs) == 1
-    told = {Path(own.source).name: own.why for own in found.skipped}
-    assert told.keys() == {"closed.json", "folder"} and all("Permission denied" in text for text in told.values())
-
-
 # --- score --json -----------------------------------------------------------------------------------
 
 
@@ -435,7 +411,7 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
         run_of(model="other"),
     ]
     found = board(runs)
-    assert list(found.labels.values()) == [
+    assert [entry.label for entry in found.entries] == [
         "m (Inspect, factored_verification:how=reasoned, helper=h)",
         "m (Inspect)",
         "m (Inspect, temperature=0.7)",
@@ -468,16 +444,11 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
 )
 def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], told: str) -> None:
     # two plain ones, so that these are the main column
-    found = board([run_of(), run_of(model="n"), run_of(model="o", **other)])
+    runs = [run_of(), run_of(model="n"), run_of(model="o", **other)]
+    found = board(runs)
     assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
     assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
     assert [column.why for column in found.columns if column.main] == [""]
-
-
-def test_another_version_of_the_task_stands_apart() -> None:
-    run = run_of(model="n")
-    run = replace(run, provenance=replace(run.provenance, version="3-sample"))
-    assert [column.why for column in board([run_of(), run]).columns] == ["", "is of version 3 of the task, not 2"]
 
 
 def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:
@@ -515,18 +486,18 @@ def test_a_report_says_in_which_analyses_its_differences_were_tested(tmp_path: P
     )
     two = "two analyses, of the 3 differences between models on main tasks and group means and of the difference"
     for runs, told in ((main, f"{one}claim in it is at most 5%"), ([*main, *apart], two)):
-        rule = report_on(runs, tmp_path).comparison.rule
-        assert rule.startswith("“Better”, “open” and ranks come from ") and told in rule
+        told_rule = rule(report_on(runs, tmp_path))
+        assert told_rule.startswith("“Better”, “open” and ranks come from ") and told in told_rule
 
 
 def test_one_model_in_two_harnesses_is_pointed_out(tmp_path: Path) -> None:
     runs = [run_of(model="openai-api/local/m"), run_of(model="m", harness="lm-eval 0.4.13"), run_of(model="n")]
     report = report_on(runs, tmp_path)
-    (note,) = report.remarks.notes
+    (note,) = report.notes
     assert note.startswith("m (lm-eval) and openai-api/local/m (Inspect) may be the same model.")
     assert "pass the results of one harness" in note
     assert escaped(note) in markdown(report) and "may be the same model" in render(report)
-    assert report_on([runs[0], runs[2]], tmp_path).remarks.notes == []
+    assert report_on([runs[0], runs[2]], tmp_path).notes == []
 
 
 def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the_judge_has_a_role(
@@ -535,13 +506,14 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance=replace(run.provenance, options={"judge": None}))
     (cell,) = report_on([run], tmp_path).results
-    assert cell.judge_failed == 0 and "judge_failed" not in cell.metrics and cell.empty == cell.n == 24
+    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "judge_failed": 0}
+    assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
     scores = [replace(own.score, measurements={**own.score.measurements, **judged}) for own in run.answers]
     answers = [own._replace(score=score) for own, score in zip(run.answers, scores, strict=True)]
     (cell,) = report_on([replace(run, answers=answers)], tmp_path).results
     # sentences, of which there are eight in a summary
-    assert cell.judge_failed == 2 * 24 and cell.metrics["judge_failed"].value == 0.25
+    assert cell.counts["judge_failed"] == 2 * 24 and cell.metrics["judge_failed"].value == 0.25
 
 
 def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_apart(
@@ -562,7 +534,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
         answers[number] = answers[number]._replace(score=score)
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
     report = report_on(runs, tmp_path)
-    counts = [(cell.unparsed, cell.abstained, cell.empty) for cell in report.results]
+    counts = [tuple(cell.counts[name] for name in NO_ANSWER) for cell in report.results]
     assert counts == [(1, 1, 1), (0, 0, 0)]
     text, html = markdown(report), render(report)
     assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
@@ -580,7 +552,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     assert re.search(r"answer <i>nothing</i>[^<]* · reason: <bdi[^>]*>the judge saw nothing", html)
     assert rows[run.answers[4].item.id]["answer"] == "[]"
     compared = compare({"a": runs})
-    assert [(own.unparsed, own.abstained, own.empty) for own in compared.results] == counts
+    assert [tuple(own.counts[name] for name in NO_ANSWER) for own in compared.results] == counts
     print_pairs(compared, [], json=False)
     head, *_ = (line for line in capsys.readouterr().out.splitlines() if line.startswith("model  "))
     assert head.split()[-4:] == ["n", "unparsed", "abstained", "empty"]
@@ -598,21 +570,8 @@ def test_runs_are_told_apart_by_what_differs() -> None:
     assert Entry.of(runs[0]).distinctions() == ["Inspect", "temperature=0", "top_p=1"]
     # the same model on two days
     later = {day: [run_of(id=day, wrong=wrong)] for day, wrong in (("one", 0), ("two", 8))}
-    (pair,) = (report := compare(later)).comparison.pairs
+    (pair,) = (report := compare(later)).pairs
     assert list(report.labels.values()) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
-
-
-def test_tasks_are_compared_one_by_one_and_what_one_side_lacks_is_named() -> None:
-    sides = {
-        model: [run_of(task, wrong=wrong, model=model) for task in (HALUEVAL, CORRECTION)]
-        for model, wrong in (("a", 0), ("b", 8))
-    }
-    report = compare(sides)
-    assert [column.task for column in report.columns] == [HALUEVAL, CORRECTION]
-    assert [report.places[pair.place].title for pair in report.comparison.pairs] == [HALUEVAL, CORRECTION]
-    assert [pair.difference.value for pair in report.comparison.pairs] == [pytest.approx(8 / 52), 0.5]
-    with pytest.raises(DataError, match=r"nothing can be compared: .* it is of the task"):
-        compare({"a": sides["a"][1:], "b": [*sides["b"][:1], run_of("factchd", model="b")]})
 
 
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
@@ -647,38 +606,25 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 52 (26) |" in text
 
 
-def test_one_model_on_a_task_makes_a_report_without_pairs(tmp_path: Path) -> None:
-    report = report_on([run_of(), run_of(HALUEVAL, model="n")], tmp_path)
-    told = as_json(report)
-    assert (told["pairs"], told["wins"], told["groups"], told["results"][0]["rank"]) == ([], [], [], None)
-    figure = told["results"][1]["metrics"]["em"]
-    assert figure == {"value": 1.0, "stderr": 0.0, "low": pytest.approx(0.75, abs=0.1), "high": 1.0}
-    # nothing is wrong, so nothing is shown that would be
-    assert all("worst" not in item["kinds"] for details in told["why"] for item in details["items"])
-    text = markdown(report)
-    row = next(line for line in text.splitlines() if line.startswith("| n |"))
-    assert "## Pairs" not in text and row.split("|").count("  ") == 1
-
-
 def test_a_note_says_which_compared_entries_have_different_generation_settings(tmp_path: Path) -> None:
     runs = [run_of(model="toy"), run_of(model="tiny", settings={"max_tokens": 8, "chat_template": "ab"})]
     told = (
         "Entries that are compared have different generation settings: max_tokens is 8 for tiny and the task’s own for "
     )
     report = report_on(runs, tmp_path)
-    assert report.remarks.notes == [f"{told}toy"]
+    assert report.notes == [f"{told}toy"]
     assert f"{told}toy." in re.sub("<[^>]*>", "", render(report)) and escaped(f"{told}toy") in markdown(report)
-    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).remarks.notes
+    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).notes
     assert note == f"{told}4 entries"
     # they are not compared, as their items differ
-    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).remarks.notes == []
+    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).notes == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "why"), [(16, "the difference is the same in all clusters"), (0, "the difference is 0"), (8, "")]
 )
 def test_the_number_of_items_needed_is_missing_only_with_a_reason(wrong: int, why: str, tmp_path: Path) -> None:
-    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).comparison.pairs
+    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).pairs
     assert (pair.not_estimated, pair.items_needed is None) == (why, bool(why))
 
 
@@ -688,63 +634,26 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
     assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
     text = markdown(report)
     assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot, 4 of 16 items)" in text
-    (partial,) = (sentence for sentence in report.summary if "part of the items" in sentence)
-    assert partial.startswith("The figures of the task rest on") and partial.endswith(f"{CORRECTION} (4 of 16).")
+    (partial,) = (sentence for sentence in summary(report) if "part of the items" in sentence)
+    assert partial.endswith(
+        f"only part of the items (a limit, or replies to some items only) on {CORRECTION} (4 of 16)."
+    )
 
 
 # --- what is drawn ----------------------------------------------------------------------------------
 
-OWN_CASES = """from halu_tasks.core.items import Item
-
-TEXT = "The Danube ends in the Baltic Sea."
-
-def cases(rows, options):
-    gold = {"text": TEXT, "spans": [[19, 33]], "strings": [TEXT[19:33]]}
-    for number in range(4):
-        fields = {"question": "Where?", "answer": TEXT}
-        yield Item(f"own-{number}", f"own-{number}", %s, fields=fields, gold=gold)
-"""
-DERIVED = """include: {base}
-task: my_task
-generation_kwargs: {{temperature: 0.7, do_sample: true}}
-"""
-OWN = """include: {base}
-task: my_task
-reference_task: my_task
-cases: !function own_cases.cases
-cases_arguments: {{}}
-"""
-
 
 @pytest.mark.parametrize(
-    ("base", "file", "target", "drawn"),
-    [
-        ("refact_localization_entity", DERIVED, "", True),
-        ("refact_localization_entity", OWN, "TEXT[19:33]", True),
-        # the keys of the gold do not decide
-        ("refact_judgment_independent", OWN, "('True', 'False')[number % 2]", False),
-    ],
-    ids=["derived", "own", "label"],
+    ("task", "drawn"), [("refact_localization_entity", True), ("refact_judgment_independent", False)]
 )
-def test_spans_are_drawn_if_the_task_asks_for_spans(
-    base: str, file: str, target: str, drawn: bool, tmp_path: Path
-) -> None:
-    path = tmp_path / "my_task.yaml"
-    path.write_text(file.format(base=task_configs() / "refact" / f"{base}.yaml"))
-    (tmp_path / "own_cases.py").write_text(OWN_CASES % target)
-    runs = [run_of(str(path), wrong=wrong, model=f"m{wrong}") for wrong in (0, 2)]
+def test_spans_are_drawn_if_the_task_asks_for_spans(task: str, drawn: bool, tmp_path: Path) -> None:
+    runs = [run_of(task, wrong=wrong, model=f"m{wrong}") for wrong in (0, 2)]
     report = report_on(runs, tmp_path)
-    ((column,), (details,)) = report.columns, report.why
-    assert column.task == "my_task" and len(details["items"]) == 2
-    assert bool(details["confusion"]) == (not drawn)
+    (details,) = report.why
+    assert len(details["items"]) == 2 and bool(details["confusion"]) == (not drawn)
     assert ("In the texts below" in render(report)) == drawn
     items = {answer.item.id: answer.item for answer in runs[0].answers}
     for shown in details["items"]:
-        gold = [tuple(span) for span in items[shown["id"]].gold["spans"]]
         right, empty = shown["replies"]
-        if drawn:
-            assert (shown["text"], shown["gold"]) == (items[shown["id"]].gold["text"], gold)
-            assert right["spans"] == gold and right["unplaced"] == []
-        else:
-            assert shown["text"] is None and right["spans"] is None
-        assert empty["spans"] is None
+        assert (shown["text"], empty["spans"]) == (items[shown["id"]].gold["text"] if drawn else None, None)
+        assert right["spans"] == (shown["gold"] if drawn else None) and right["unplaced"] == []

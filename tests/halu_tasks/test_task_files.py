@@ -56,30 +56,17 @@ def test_a_fault_is_one_line_with_file_line_and_key(fault: str, here: Here, tmp_
 
 
 LABELS = TASKS["refact_judgment_independent"].file.path
+OTHER = yaml.safe_load(Path(__file__).with_name("file_faults.yaml").read_text(encoding="utf-8"))
+GROUP = OTHER["group"]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("task: a\nfields: [question\n", ":3: not YAML (did not find expected ',' or ']')"),
-        ("- task\n", ": expected a mapping of keys to values"),
-        ("task: a\ntask: b\n", ":2: task: the key is set twice"),
-        ("3: a\n", ":1: the key 3 is not a string"),
-        ("task: a\ninclude: nowhere.yaml\n", ":2: include: no such file: "),
-        ("task: a\ninclude: [3]\n", ":2: include: expected the path of a file, got 3"),
-        ("task: a\ninclude: mine.yaml\n", "include: the file is included twice"),
-        (f"task: a\ninclude: [{LABELS}, {LABELS}]\n", "include: the file is included twice"),
-        ("task: a\n", ": reference_task: expected the packaged task that the file includes, got None"),
-        ("task: a\nreference_task: a\n", ": about: is missing (one line for listings)"),
-    ],
-)
-def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, told: str, here: Here, tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
+@pytest.mark.parametrize("text", OTHER["files"])
+def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, here: Here, tmp_path: Path) -> None:
+    path, said = tmp_path / "mine.yaml", OTHER["files"][text].format(labels=LABELS)
+    path.write_text(text.format(labels=LABELS))
     shown = here("check", path)
     (line,) = shown.stdout.splitlines()
-    assert shown.returncode == 2 and told in line
-    assert line.startswith(str(LABELS) if str(LABELS) in text else f"{path}:")
+    assert shown.returncode == 2 and line.startswith(said if said.startswith(str(LABELS)) else f"{path}{said}")
 
 
 def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) -> None:
@@ -92,37 +79,13 @@ def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) 
     assert line.startswith(f"{path}: class: is missing")
 
 
-GROUP = """group: mine
-task: [refact_correction, refact_localization_entity]
-aggregate_metric_list:
-  - metric: acc
-    weight_by_size: false
-metadata: {version: 1, about: Two tasks}
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "instead", "told"),
-    [
-        ("refact_correction", "refact_corection", ":2: task: unknown task 'refact_corection' (did you mean"),
-        ("metric: acc", "metric: em", ":3: aggregate_metric_list: refact_localization_entity has no metric 'em'"),
-        (
-            "weight_by_size: false",
-            "weight_by_size: true",
-            ":3: aggregate_metric_list: entry 1: weight_by_size: expected False",
-        ),
-        ("group: mine", "group: factchd", ":1: group: 'factchd' is the name of a task"),
-        ("[refact_correction, ", "[mine, ", ":2: task: the group 'mine' is a member of itself"),
-        (", about: Two tasks", "", ":6: metadata: about: is missing"),
-        ("version: 1", "version: one", ":6: metadata: version: expected a number, got 'one'"),
-    ],
-)
-def test_a_fault_of_a_group(given: str, instead: str, told: str, here: Here, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("given", "instead", "said"), OTHER["group_faults"])
+def test_a_fault_of_a_group(given: str, instead: str, said: str, here: Here, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(GROUP.replace(given, instead))
     shown = here("check", path)
     (line,) = shown.stdout.splitlines()
-    assert shown.returncode == 2 and line.startswith(f"{path}{told}")
+    assert shown.returncode == 2 and line.startswith(f"{path}{said}")
 
 
 def test_files_without_a_fault(here: Here, tmp_path: Path) -> None:
@@ -134,13 +97,6 @@ def test_files_without_a_fault(here: Here, tmp_path: Path) -> None:
     for files in ([], [task], [task, group]):
         told = here("check", *files)
         assert told.returncode == 0 and told.stdout.startswith("no faults in ") and not told.stderr
-
-
-def test_each_file_with_a_fault_has_its_line(here: Here, tmp_path: Path) -> None:
-    files = [derived(tmp_path, INDEPENDENT, "baseline: 3\n", name=name) for name in ("one", "two")]
-    good = derived(tmp_path, INDEPENDENT, "baseline: 'True'\n", name="three")
-    lines = here("check", *files, good, tmp_path / "four.yaml").stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines] == [*map(str, files), str(tmp_path / "four.yaml")]
 
 
 ODD = [
@@ -247,13 +203,9 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
     for metric in shown["metrics"]:
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
-    packaged, source = TASKS[task], TASKS[task].data.source
-    for text in (str(packaged.file.path), source.paper, source.licence, packaged.about, *packaged.task_options):
-        assert text and text in str(shown)
-    for mode in ("strict", "paper"):
-        assert shown["scorers"][mode]["about"] and shown["scorers"][mode]["name"]
-    if TASKS[task].answer.name == "label":
-        assert len(shown["answer"]["reading"]["about"]) > 10
+    source, options = TASKS[task].data.source, TASKS[task].task_options
+    assert all(text in str(shown) for text in (source.paper, source.licence, TASKS[task].about, *options))
+    assert all(scorer["about"] and scorer["name"] for scorer in shown["scorers"].values())
 
 
 def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
@@ -268,10 +220,8 @@ def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> No
     assert scored["task"] == "mine" and scored["metrics"]["acc"] == 1.0
     assert re.fullmatch(r"1-sample-prompts_[0-9a-f]{8}-own_baseline", scored["version"])
     wrong = derived(tmp_path, INDEPENDENT, "baseline: 3\n", name="wrong")
-    for command in (["show", wrong], ["items", wrong], ["score", wrong, replies]):
-        told = here(*command)
-        assert told.returncode == 2 and told.stderr.startswith(f"halu-tasks: {wrong}:4: baseline: expected a string")
-        assert len(told.stderr.splitlines()) == 1
+    told = here("score", wrong, replies)
+    assert told.returncode == 2 and told.stderr.startswith(f"halu-tasks: {wrong}:4: baseline: expected a string")
 
 
 # --- docs/task-files.md ---------------------------------------------------------------------------

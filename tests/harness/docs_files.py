@@ -23,7 +23,6 @@ from docs_commands import ROOT, Command, as_run, shown_files
 from scripted_builders import HaluModel, document
 from test_build_factchd import FACTS, TRIPLES
 from test_build_factchd import model as factchd_model
-from test_build_refact import Model as RefactModel
 from test_build_refact import document as refact_document
 from test_executors import SBATCH, SQUEUE
 from test_fave import Lab
@@ -42,7 +41,7 @@ class Model:
     """The server's answers: as the prompts of builders, judges and methods ask, otherwise a verdict."""
 
     def __init__(self) -> None:
-        self.halu, self.refact, self.lab = HaluModel(), RefactModel(), Lab()
+        self.halu, self.lab = HaluModel(), Lab()
 
     def __call__(self, request: dict[str, Any]) -> Any:
         if "input" in request:
@@ -57,12 +56,36 @@ class Model:
             return method_reply(request)
         if any("Research question:" in str(turn["content"]) for turn in messages) or "trust verdicts in it" in asked:
             return self.lab(request)
-        for scripted in (self.halu, self.refact, factchd_model):
+        if reply := _refact(asked):
+            return reply
+        for scripted in (self.halu, factchd_model):
             try:
                 return scripted(request)
             except (AssertionError, IndexError, ValueError):
                 continue
         return "Final Verdict: True"
+
+
+def _refact(asked: str) -> str | None:
+    """What the prompts of ReFACT's pipeline ask for; None for another prompt."""
+    fenced = [text for _, text in re.findall(r"(=====[0-9a-f]{16})\n(.*?)\n\1", asked, re.DOTALL)]
+    if "Which sentences of the answer state facts" in asked:
+        mills = re.findall(r"Mill\d+ was built of granite by Ada Rook\.", asked)
+        return json.dumps([mills[0], "Its wheel turns to the left and lifts 30 buckets."])
+    if "Turn the sentence into its opposite" in asked:
+        opposite = fenced[2].replace(" was", " was never").replace("to the left", "to the right")
+        return json.dumps({"sentence": opposite})
+    if "Find a replacement for each marked phrase" in asked:
+        return fenced[2].replace("granite", "slate")
+    if "decide whether both sentences say the same" in asked:
+        return json.dumps([{"verdict": "no", "reason": "so it seems"}] * len(json.loads(fenced[0])))
+    others = {
+        "Choose key phrases": '["granite"]',
+        "Under which other expressions": '["The granite"]',
+        "Which one would deceive most readers": '{"choice": 2}',
+        "Three things are to be decided": json.dumps([{"verdict": "yes", "reason": "clear"}] * 3),
+    }
+    return next((reply for question, reply in others.items() if question in asked), None)
 
 
 def _message(turn: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,10 +250,6 @@ def _hub(reader: Reader, command: str) -> None:
     rows.rename(columns={"question": "q", "correct_answer": "a"}).to_parquet(reader.folder / "rows.parquet")
 
 
-def _refact_rows(reader: Reader, command: str) -> None:
-    shutil.copy(SAMPLE / "refact/refact_multi_error.jsonl", reader.folder / "refact.jsonl")
-
-
 def _prompts(reader: Reader, command: str) -> None:
     for name, question in (("short", "True or False?"), ("long", "Is the answer true? Reply with True or False.")):
         user = f"Question: {{question}}\nAnswer: {{answer}}\n{question}"
@@ -368,7 +387,6 @@ BEFORE = (
     Step(None, r"my_rows\.jsonl", _own_rows, "my_rows.jsonl"),
     Step(None, r"path/to/data", _data, "path/to/data"),
     Step(None, r"path/to/folder|rows\.parquet", _hub, "path/to/folder"),
-    Step(None, r" refact\.jsonl", _refact_rows, "refact.jsonl"),
     Step(None, r"short\.yaml", _prompts, "short.yaml"),
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),

@@ -63,22 +63,6 @@ def test_each_command_that_is_not_run_and_each_stated_ending_is_on_its_page() ->
         assert any(re.match(own.pattern, text) for text in texts), own
 
 
-def test_each_lm_eval_command_for_a_real_model_keeps_the_replies_that_a_report_reads() -> None:
-    served = ("hf", "vllm", "local-completions", "local-chat-completions", "openai-chat-completions")
-    shown = [
-        (command.where, words)
-        for page in COMMANDS
-        for command in COMMANDS[page]
-        if command.text.startswith("lm_eval")
-        and "--model" in (words := words_of(command.text))
-        and words[words.index("--model") + 1] in served
-    ]
-    assert {"README.md", "docs/running.md"} <= {where.partition(":")[0] for where, _ in shown}
-    for where, words in shown:
-        assert "--log_samples" in words and "--output_path" in words, where
-        assert "local-completions" in words or "--apply_chat_template" in words, where
-
-
 def _simple_commands(command: Command) -> list[list[str]]:
     """The words of a command without redirections, or of each command of a script."""
     text = as_run(command.text, server="http://127.0.0.1/v1", log="LOG").replace("\\\n", " ")

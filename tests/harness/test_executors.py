@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from executor_jobs import Writing
 
-from halu_tasks.core.errors import DataError, TaskLost, UsageError
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.executors import Executor
 from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.executors.ray import RayExecutor
@@ -103,7 +103,7 @@ def test_an_error_is_raised_as_it_is_after_the_others_have_ended(
 
 @pytest.mark.slow
 def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Executor], tmp_path: Path) -> None:
-    with pytest.raises(TaskLost, match="task 2 of 2"):
+    with pytest.raises(HaluTasksError, match="task 2 of 2"):
         executor(2).run(Writing(tmp_path, killed=(1,) * 9), lambda line: None)
     assert written(tmp_path) == {"0": "0 of 2"} and starts(tmp_path, 1) == 3
 

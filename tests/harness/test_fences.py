@@ -14,6 +14,8 @@ import pytest
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import PROMPTS, fill, read_prompts
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.rows import json_lines
 from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import build
 
@@ -153,15 +155,10 @@ def test_judges(
     if task == "fave":
         data = str(papers)
     else:
-        (source,) = (path for path in Path(build(task, Options(data="sample")).located.content).parent.glob("*gen*"))
-        text = source.read_text(encoding="utf-8")
-        item = build(task, Options(data="sample")).items[0]
-        data = str(tmp_path / source.name)
-        for part in ("question", "correct_answer"):
-            told = json.dumps(item.gold[part], ensure_ascii=False)[1:-1]
-            assert told in text
-            text = text.replace(told, told + json.dumps(BREAKING)[1:-1])
-        Path(data).write_text(text, encoding="utf-8")
+        _, row = next(json_lines(SAMPLE / "cfaith" / "generative_qa.jsonl"))
+        data = str(tmp_path / "generative_qa.jsonl")
+        attacked = {part: row[part] + BREAKING for part in ("question", "correct_answer")}
+        Path(data).write_text(json.dumps(row | attacked))
     items = build(task, Options(data=data)).items[:1]
     (tmp_path / "p.jsonl").write_text(json.dumps({"id": items[0].id, "output": reply}) + "\n")
     server = Obedient()

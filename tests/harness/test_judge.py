@@ -32,7 +32,7 @@ from judges import (
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
-from halu_tasks.core.options import JudgeOptions, Options
+from halu_tasks.core.options import Options
 from halu_tasks.judging.judge import Judge
 from halu_tasks.lm_eval_adapter import task as lm_eval_task
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
@@ -291,7 +291,7 @@ def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_onc
 
 def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve) -> None:
     model = get_model("openai/gpt-4o", base_url=serve(priced, delay=0.05).url, memoize=False)
-    options = JudgeOptions(judge_max_cost=5.0, judge_price="2.5/10")
+    options = Options(judge_max_cost=5.0, judge_price="2.5/10")
     asked = Judge(model, OPEN_ANSWER, options)
     labels: list[str] = []
 

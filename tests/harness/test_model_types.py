@@ -2,12 +2,12 @@
 
 | model | server | test |
 |---|---|---|
-| lm-eval `local-chat-completions` | plain, vLLM's, one that fails now and then | here, once by the command line |
+| lm-eval `local-chat-completions` | plain, vLLM's | here |
 | lm-eval `openai-chat-completions` | plain | here |
 | lm-eval `local-completions` | plain, vLLM's | here |
 | lm-eval's vision and audio models | none: by the flag that sets them apart for lm-eval | here |
 | lm-eval `hf` | none: a model of random weights | tests/models/test_real_model.py |
-| Inspect `openai-api/…` | plain, vLLM's, one that fails now and then | here |
+| Inspect `openai-api/…` | plain, vLLM's | here |
 | Inspect `hf/…` | none: a model of random weights | tests/models/test_real_model.py |
 | Inspect `vllm/…` | vLLM's: Inspect starts it and asks as `openai-api/…` does | as that |
 """
@@ -18,18 +18,14 @@ import copy
 import json
 import pickle
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai.model import get_model
-from test_lm_eval import lm_eval_of_few
-from test_report import asked_lm_eval, report
+from test_report import asked_lm_eval
 
-from halu_tasks.cli import main
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import OracleLM
@@ -73,17 +69,6 @@ def answering(body: Callable[[str | None], dict[str, Any]]) -> Callable[[dict[st
         target = TARGETS[prompt]
         # quotation marks of both kinds make a repr differ from JSON
         return body([target, "A", f'It\'s "{target}"', 'He said "it\'s unclear"'][number % 4])
-
-    return answer
-
-
-def failing(without: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A server's answers, of which one in eight has no content, and one in eight is `without`."""
-
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
-        prompt = request["messages"][-1]["content"]
-        number = list(TARGETS).index(prompt)
-        return without if number % 8 == 1 else vllm(None if number % 8 == 5 else TARGETS[prompt])
 
     return answer
 
@@ -193,51 +178,3 @@ def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
     for metric in BUILT.metrics:
         for copied in (copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
             assert copied(item_value(metric, score)).score == score
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_docs_lead_to_a_report_and_a_comparison(
-    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A server that fails for every fourth item, asked by both harnesses: both say so, and the report does."""
-    # Inspect ends a run at a body without choices, and lm-eval takes it for an empty reply
-    server = serve(failing({"object": "error", "message": "out of memory"}))
-    run = lm_eval_of_few(
-        "--model", "local-chat-completions",
-        "--model_args", f"model=m,base_url={server.url}/chat/completions,num_concurrent=8",
-        "--apply_chat_template", "--tasks", TASK, "--metadata", "halu_data=sample",
-        "--output_path", str(tmp_path / "results"), "--log_samples",
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr[-2000:]
-    empty = f"{TASK}: 7 of 28 replies (25.0%) are empty"
-    assert empty in run.stderr and "contain no readable answer" not in run.stderr
-    assert "|empty " in run.stdout
-
-    done = inspect(serve(failing(vllm(None))), tmp_path / "logs", monkeypatch)
-    assert empty in " ".join(done.stdout.split())
-
-    told = report(tmp_path / "report", tmp_path / "results", tmp_path / "logs")
-    said = capsys.readouterr().err
-    assert len(told["results"]) == 2 and told["skipped"] == []
-    assert [(cell["empty"], cell["unparsed"]) for cell in told["results"]] == [(7, 0), (7, 0)]
-    assert len(told["warnings"]) == 2
-    for warning in told["warnings"]:
-        assert empty in warning["text"] and f"halu-tasks: {warning['text']}\n" in said
-    for file in ("report.md", "index.html"):
-        assert (tmp_path / "report" / file).read_text().count("are empty, as when a server fails") == 2
-    assert main(["report", "--pairs", str(tmp_path / "results"), str(tmp_path / "logs")]) == 0
-    assert "0.2500" in capsys.readouterr().out
-
-
-def inspect(server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> subprocess.CompletedProcess[str]:
-    monkeypatch.setenv("LOCAL_BASE_URL", server.url)
-    monkeypatch.setenv("COLUMNS", "400")
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "inspect_ai", "eval", f"halu_tasks/{TASK}", "--model", "openai-api/local/m",
-            "-T", "data=sample", "--display", "plain", "--log-dir", str(folder), "--max-retries", "0",
-        ],
-        capture_output=True, text=True, timeout=300, cwd=folder.parent,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done

@@ -289,15 +289,15 @@ def test_without_generate_nothing_is_asked(ask: Callable[..., Any]) -> None:
         (
             "comparative",
             {"question": "Q?", "answer": "A"},
-            "sample 's0': metadata lacks 'answer_a', which comparative needs; it has: question, answer",
+            "sample 's0' lacks 'answer_a', which comparative needs; it has: input, question, answer",
         ),
-        ("independent", {}, "sample 's0': metadata lacks 'answer', which independent needs; it has: nothing"),
+        ("independent", {}, "sample 's0' lacks 'answer', which independent needs; it has: input"),
         (
             "localization",
             {"question": "Q?", "answer": ["A"]},
-            "sample 's0': metadata: 'answer': expected a string, got list",
+            "sample 's0': 'answer': expected a string, got list",
         ),
-        ("correction", QUESTION, "sample 's0': metadata: 'answer' has no '<mask>', which correction needs"),
+        ("correction", QUESTION, "sample 's0': 'answer' has no '<mask>', which correction needs"),
     ],
 )
 def test_a_sample_without_what_is_needed_is_named_in_one_line(

@@ -17,7 +17,6 @@ from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE
 from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -142,26 +141,6 @@ def small(folder: Path) -> Path:
 # --- the same figures ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_the_same_replies_make_the_same_row_from_both_harnesses(both: Any) -> None:
-    told, _ = both
-    assert [own["harness"] for own in told["entries"]] == ["Inspect", "lm-eval"]
-    assert all(
-        told["entries"][0][name] == told["entries"][1][name] for name in ("model", "method", "settings", "roles")
-    )
-    found = cells(told)
-    assert [own["title"] for own in told["columns"]] == list(MEMBERS) and len(found) == 10
-    for task in MEMBERS:
-        here, there = found[task, "Inspect"], found[task, "lm-eval"]
-        for name in ("metrics", "n", "unparsed", "version", "rank", "judge", "settings", "method"):
-            assert here[name] == there[name], (task, name)
-        assert here["unparsed"] > 0 and here["version"] == f"{TASKS[task].version}-sample"
-    values = {figure["value"] for own in found.values() for figure in own["metrics"].values()}
-    assert len(values) > 15
-    assert all(pair["value"] == 0 and pair["better"] is None for pair in told["pairs"])
-    assert [pair["column"] is None for pair in told["pairs"]] == [True] * len(told["groups"]) + [False] * 5
-
-
 def test_figures_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Path, inspect_log: Path) -> None:
     found = cells(both[0])
     printed = json.loads(lm_eval_file.read_text())["results"]
@@ -238,24 +217,12 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     assert text.count("\n| refact") == len(told["pairs"])
 
 
-@pytest.mark.slow
-def test_a_second_report_is_the_same_but_for_its_date(inspect_log: Path, small: Path, tmp_path: Path) -> None:
-    """Even where it is written among the results."""
-    for log in (inspect_log, small):
-        shutil.copy(log, tmp_path)
-    first, second = (report(tmp_path / "report", tmp_path) for _ in range(2))
-    assert {name for name in first if first[name] != second[name]} <= {"created"}
-    assert second["skipped"] == [] and len(second["entries"]) == 2
-
-
 # --- what stands apart, and what is not read --------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_other_data_and_other_prompts_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
-    rows = (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines(keepends=True)
-    data, prompts = tmp_path / "refact_multi_error.jsonl", tmp_path / "prompts.yaml"
-    data.write_text("".join(rows[1:]))
+def test_other_prompts_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.yaml"
     prompts.write_text(f"{CORRECTION}: {{user: 'mine {{question}} {{answer}}'}}")
     logs = tmp_path / "logs"
     asked(logs, CORRECTION)
@@ -271,11 +238,6 @@ def test_other_data_and_other_prompts_stand_apart_and_say_why(small: Path, tmp_p
     assert apart["why"] in (tmp_path / "report" / "report.md").read_text().partition("## Shown apart")[2].replace(
         "\\", ""
     )
-    # data of one's own go before the sample, however many ran on that
-    asked(logs, CORRECTION, data=str(data))
-    own, sample, *_ = report(tmp_path / "own", logs, small)["columns"]
-    assert own["main"] and (own["marks"], own["n"]) == (["local"], 15)
-    assert "uses other data, refact_multi_error.jsonl (sample, sha256 " in sample["why"]
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -57,14 +56,6 @@ def test_every_written_page_is_in_the_navigation() -> None:
     written = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     written |= {path.relative_to(docs).with_suffix(".md").as_posix() for path in docs.rglob("*.ipynb")}
     assert written <= named
-
-
-def test_the_tutorials_are_kept_without_output() -> None:
-    tutorials = list((ROOT / "docs" / "tutorials").glob("*.ipynb"))
-    assert len(tutorials) == 2
-    for path in tutorials:
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            assert not cell.get("outputs") and not cell.get("execution_count"), path
 
 
 def test_a_link_without_page_or_anchor_and_a_foreign_script_are_found(

@@ -6,39 +6,25 @@ import math
 import re
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai.model import GenerateConfig
+from test_with_knowledge import ITEMS, TASK, Run, figures, last
 
 from halu_tasks.core.options import Options
-from halu_tasks.tasks import build, registry
+from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., Any]
-TASK = "factchd"
-ITEMS = build(TASK, Options(data="sample")).items
 METHOD = "truth_triangulator"
 OTHER = {"FACTUAL": "NON-FACTUAL", "NON-FACTUAL": "FACTUAL"}
-JUDGEMENTS = sorted({task.benchmark: name for name, task in registry()[0].items() if task.read}.values())
-"""One a benchmark."""
 PLANS = list(product([True, False], repeat=3))
 """Whether seeker, guardian and manager are right; the items take them in turn."""
 
 
-def last(request: dict[str, Any]) -> str:
-    return str(next(m for m in reversed(request["messages"]) if m["role"] == "user")["content"])
-
-
 def number_of(asked: str) -> int:
     return next(n for n, item in enumerate(ITEMS) if asked.endswith(item.prompt))
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 def texts_between_lines(asked: str) -> list[str]:
@@ -168,32 +154,6 @@ def test_reasoning_is_kept_from_the_manager_and_a_label_can_be_missing(run_metho
     assert log.samples[0].output.metadata["halu_opinions"] == {"seeker": "NON-FACTUAL", "guardian": None}
 
 
-def test_nothing_found(run_method: Run, tmp_path: Path) -> None:
-    (tmp_path / "wiki.txt").write_text("qwertz\n", encoding="utf-8")
-    panel = Panel(planned)
-    found = figures(run_method(TASK, METHOD, panel, knowledge=str(tmp_path / "wiki.txt"), limit=4))
-    assert found["no_passage"] == 1.0 and found["passages"] == 0.0
-    assert all("No passage was found" in last(request) for request in panel.asked["seeker"])
-    assert all("What the seeker found:\n(nothing was found)\n" in last(request) for request in panel.asked["manager"])
-
-
-def test_a_second_run_makes_no_call(run_method: Run) -> None:
-    panel = Panel(planned)
-    first = figures(run_method(TASK, METHOD, panel, knowledge="gold"))
-    second = figures(run_method(TASK, METHOD, panel, same_server=True, knowledge="gold"))
-    assert sum(map(len, panel.asked.values())) == first["calls"] == second["cached_calls"] == 3 * len(ITEMS)
-    assert second["calls"] == 0
-    counted = ("calls", "cached_calls", "input_tokens", "output_tokens", "wall_seconds")
-    kept = [name for name in first if name not in counted]
-    assert {name: first[name] for name in kept} == {name: second[name] for name in kept}
-
-
-def test_something_to_look_up_must_be_named(run_method: Run) -> None:
-    with pytest.raises(ValueError, match="truth_triangulator needs something to look up; name one of") as raised:
-        run_method(TASK, METHOD, Panel(planned))
-    assert "\n" not in str(raised.value)
-
-
 def test_a_task_without_labels_is_told(run_method: Run) -> None:
     log = run_method("refact_correction", METHOD, Panel(planned), knowledge="gold", limit=1)
     assert log.status == "error" and "weighs two labels, and refact_correction asks for something" in log.error.message
@@ -219,21 +179,3 @@ def test_the_managers_log_probabilities_are_the_answers(run_method: Run, serve: 
     )
     found = figures(log)
     assert found["roc_auc"] == 1.0 and found["acc"] == 1.0 and found["acc_seeker"] == 0.5
-
-
-@pytest.mark.parametrize("task", JUDGEMENTS)
-def test_a_judgement_of_every_benchmark_can_be_triangulated(task: str, run_inspect: Run, tmp_path: Path) -> None:
-    from inspect_ai.util import registry_create
-
-    evaluation = build(task, Options(data="sample"))
-    has_source = all(
-        "source" in (evaluation.task.subject.of(i.fields) if evaluation.task.subject else {}) for i in evaluation.items
-    )
-    (tmp_path / "wiki.md").write_text("\n\n".join(item.prompt for item in evaluation.items[:20]), encoding="utf-8")
-    knowledge = "gold" if has_source else str(tmp_path / "wiki.md")
-    solver = registry_create("solver", f"halu_tasks/{METHOD}", knowledge=knowledge, cache=False)
-    log = run_inspect(task, "halu/oracle", solver=solver, limit=4)
-    found = figures(log)
-    assert found["calls"] == 12 and found["passages"] >= 1
-    assert found["acc_seeker"] == found["acc_guardian"] == found["kept_right_seeker"] == found["agreement"] == 1.0
-    assert {sample.scores["halu_score"].value for sample in log.samples} == {"C"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,16 +162,6 @@ def test_passages_stand_in_front_of_the_question(run_method: Run, wiki: Path) ->
         assert [message.role for message in sample.messages[-2:]] == ["user", "assistant"]
 
 
-def test_it_is_asked_as_the_run_asks(run_method: Run, wiki: Path) -> None:
-    """With the task's decoding, which the command line overrides."""
-    for given, temperature in ({}, 0.2), ({"temperature": 0.7}, 0.7):
-        reader = Reader()
-        run_method(TASK, METHOD, reader, knowledge=str(wiki), limit=1, **given)
-        (request,) = reader.asked
-        assert request["temperature"] == temperature
-        assert 1024 in (request.get("max_tokens"), request.get("max_completion_tokens"))
-
-
 def test_where_nothing_is_found_the_model_is_told(run_method: Run, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("qwertz asdfgh\n", encoding="utf-8")
     reader = Reader()
@@ -206,21 +195,6 @@ def test_evidence_that_is_empty_or_missing(run_method: Run, tmp_path: Path) -> N
     log = run_method("refact_correction", METHOD, server, knowledge="gold", limit=1)
     assert log.status == "error" and "of refact_correction has none" in log.error.message
     assert "\n" not in log.error.message
-
-
-def test_a_probability_that_is_asked_for_is_read_from_the_reply(run_method: Run) -> None:
-    summaries = build("halueval_summarization", Options(data="sample")).items
-
-    def server(request: dict[str, Any]) -> Any:
-        assert request["logprobs"] and request["top_logprobs"] == 20
-        item = next(item for item in summaries if last(request).endswith(item.prompt))
-        p = 0.9 if item.target == "Yes" else 0.2
-        tokens = [{"token": t, "logprob": math.log(q), "bytes": None} for t, q in (("Yes", p), ("No", 1 - p))]
-        return item.target, [{**tokens[item.target == "No"], "top_logprobs": tokens}]
-
-    log = run_method("halueval_summarization", METHOD, server, knowledge="gold", task_args={"probability": True})
-    found = figures(log)
-    assert found["roc_auc"] == 1.0 and found["no_probability"] == 0.0 and found["acc"] == 1.0
 
 
 def test_a_tool_is_called_until_the_model_replies(run_method: Run, tools: Path) -> None:
@@ -334,29 +308,6 @@ def test_a_task_of_every_benchmark_can_be_asked_with_knowledge(task: str, run_in
     for sample in log.samples:
         item = next(item for item in evaluation.items if item.id == sample.id)
         assert sample.messages[-2].text.endswith(item.prompt) and sample.messages[-2].text != item.prompt
-
-
-def test_the_knowledge_is_opened_once_and_not_in_the_event_loop(
-    run_inspect: Run, wiki: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import threading
-
-    from inspect_ai.util import registry_create
-
-    from halu_tasks.knowledge import open_knowledge
-    from halu_tasks.solvers import knowledge
-
-    opened: list[threading.Thread] = []
-
-    def open_slowly(path: str) -> Any:
-        opened.append(threading.current_thread())
-        threading.Event().wait(0.2)
-        return open_knowledge(path)
-
-    monkeypatch.setattr(knowledge, "open_knowledge", open_slowly)
-    solver = registry_create("solver", f"halu_tasks/{METHOD}", knowledge=str(wiki), cache=False)
-    run_inspect(TASK, "halu/oracle", solver=solver)
-    assert len(opened) == 1 and opened[0] is not threading.main_thread()
 
 
 def test_what_a_provider_searched_is_told_by_what_the_reply_cites(run_inspect: Run) -> None:

@@ -105,31 +105,6 @@ def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, s
         assert (item.target, item.cluster) == (first.target, first.cluster)
 
 
-def test_nothing_around_an_answer_tells_whether_it_is_true(sample: dict[str, Evaluation]) -> None:
-    evaluation = sample[NAME]
-    cases = evaluation.task.data.items(_rows(evaluation), evaluation.options)
-    around = [
-        (item.system, item.prompt.replace(case.fields["answer"], ""))
-        for case, item in zip(cases, evaluation.items, strict=True)
-    ]
-    assert around[::2] == around[1::2]
-
-
-@pytest.mark.parametrize(
-    ("name", "ending"),
-    [
-        ("refact_judgment_independent", "\nFinal Verdict:"),
-        ("refact_judgment_comparative", "\nFinal Verdict:"),
-        ("refact_localization_negation", "\nWrong Sentence:"),
-        ("refact_localization_entity", "\nWrong Entities:"),
-        ("refact_correction", " Replacements expected\nReplacements:"),
-        ("cfaith_tf", "\n判断："),
-    ],
-)
-def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[str, Evaluation]) -> None:
-    assert all(item.prompt.endswith(ending) for item in sample[name].items)
-
-
 # --- chain of thought -----------------------------------------------------------------------------
 
 
@@ -181,10 +156,6 @@ def test_the_hash_changes_with_every_word() -> None:
     assert prompt_hash({"user": "u", "system": "s"}) == prompt_hash({"system": "s", "user": "u"})
 
 
-def test_a_file_for_another_task_of_the_benchmark_leaves_this_one_as_it_is(write: Write) -> None:
-    assert own_prompt(write({"refact_correction": {"user": "x"}})) == OWN
-
-
 def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write) -> None:
     with pytest.raises(UsageError, match=r"unknown prompt 'refact_judgement'.*; known: .*cfaith_choice, "):
         own_prompt(write({"refact_judgement": {"user": "x"}}))
@@ -208,17 +179,6 @@ def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, wri
         own_prompt(file)
     message = str(raised.value)
     assert message.startswith(f"prompts {file}: ") and reason in message and len(message.splitlines()) == 1
-
-
-def test_a_file_that_is_not_text_or_not_there_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "prompts.yaml"
-    with pytest.raises(UsageError, match="No such file"):
-        own_prompt(str(path))
-    with pytest.raises(UsageError, match="Is a directory"):
-        own_prompt(str(tmp_path))
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="not a YAML file"):
-        own_prompt(str(path))
 
 
 def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> None:
