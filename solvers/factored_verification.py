@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, get_args
 
 import anyio
 from inspect_ai.model import ModelOutput
@@ -97,8 +97,8 @@ class FactoredVerifier:
     cache: bool
 
     def __post_init__(self) -> None:
-        if self.how not in ("auto", "logprobs", "reasoned", "samples"):
-            raise UsageError(f"option how={self.how!r} is unknown; choose auto or logprobs or reasoned or samples")
+        if self.how not in get_args(How):
+            raise UsageError(f"option how={self.how!r} is unknown; choose {' or '.join(get_args(How))}")
         at_least_one(samples=self.samples)
         self._library = None
         if self.knowledge is not None:
@@ -124,18 +124,14 @@ class FactoredVerifier:
                 self.how = "logprobs" if await self._gives_logprobs() else "reasoned"
         prompt = fill(self._listing, {"text": fence(text)})
         reply = await ask(prompt, "decomposer", cache=self.cache, temperature=0.0, max_tokens=2048)
-        listed = listed_claims(reply.completion)
-        probabilities = await gather(*(self._check(claim, source) for claim in listed.claims))
-        counts = {
-            "claims": len(listed.claims),
-            "claims_unread": probabilities.count(None),
-            "claims_questions": listed.questions,
-        }
-        claims = [list(pair) for pair in zip(listed.claims, probabilities, strict=True)]
-        record = MethodRecord(method=METHOD, counts=counts, steps={"how": self.how, "claims": claims})
+        claims, questions, reason = listed_claims(reply.completion)
+        probabilities = await gather(*(self._check(claim, source) for claim in claims))
+        counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
+        pairs = [list(pair) for pair in zip(claims, probabilities, strict=True)]
+        record = MethodRecord(method=METHOD, counts=counts, steps={"how": self.how, "claims": pairs})
         all_supported = combined(probabilities)
         if all_supported is None:
-            return replace(record, reason=listed.reason or "no claim was answered with yes or no")
+            return replace(record, reason=reason or "no claim was answered with yes or no")
         return replace(record, probability=1 - all_supported)
 
     async def _check(self, claim: str, source: str) -> float | None:
@@ -158,13 +154,8 @@ class FactoredVerifier:
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
-        settings: dict[str, Any] = {
-            "temperature": 0.0,
-            "max_tokens": 16,
-            "logprobs": True,
-            "top_logprobs": MOST_ALTERNATIVES,
-        }
-        return await ask(prompt, "verifier", cache=self.cache, **settings)
+        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
+        return await ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
     async def _gives_logprobs(self) -> bool:
         try:
@@ -336,37 +327,26 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
 # --- the list of claims ----------------------------------------------------------------------
 
 
-class ClaimList(NamedTuple):
-    """The claims of a reply.
+def listed_claims(reply: str) -> tuple[list[str], int, str]:
+    """Read the claims that a reply lists (A.1.1), in time linear in its length.
 
-    Attributes:
-        claims: The claims, in order.
-        questions: The number of questions in the list.
-        reason: Why there are no claims; empty if there are some.
+    Returns:
+        The claims, in order; the number of questions in the list; and why there are no claims, empty if there are some.
     """
-
-    claims: list[str]
-    questions: int = 0
-    reason: str = ""
-
-
-def listed_claims(reply: str) -> ClaimList:
-    """Return the claims that a reply lists (A.1.1), in time linear in its length."""
     text = strip_reasoning(reply)
     if text is None:
-        return ClaimList([], reason="unclosed reasoning")
-    text = text.strip()
-    if not text:
-        return ClaimList([], reason="empty")
+        return [], 0, "unclosed reasoning"
+    if not (text := text.strip()):
+        return [], 0, "empty"
     if cue := _CUE.search(text):
         text = text[cue.end() :]
     if not text.strip() or _NONE.fullmatch(text[:200]):
-        return ClaimList([], reason="no claims")
+        return [], 0, "no claims"
     entries = [claim.lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE) for claim in _entries(text)]
     listed = list({claim.casefold(): claim for claim in reversed(entries) if re.search(r"\w", claim)}.values())[::-1]
     claims = [claim for claim in listed if not claim.rstrip(_AFTER_QUESTION).endswith(("?", "？", "؟"))]
     reason = "" if claims else "questions only" if listed else "no claims"
-    return ClaimList(claims, len(listed) - len(claims), reason)
+    return claims, len(listed) - len(claims), reason
 
 
 def _entries(text: str) -> list[str]:

@@ -15,200 +15,139 @@ import json
 import math
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from multiprocessing import Pipe, Process
-from multiprocessing.connection import Connection
+from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
+
+from halu_tasks.core.options import Options
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.judging import judge as module
+from halu_tasks.tasks import build
 
 DELAY = 0.05
 VERDICT = json.dumps({"reason": "the year differs", "verdict": "conflict"})
-
-
-class Seen(NamedTuple):
-    """What the server saw since it was reset: questions, distinct ones, seconds, and the most at once."""
-
-    questions: int
-    distinct: int
-    seconds: float
-    concurrency: int
+REPLY = json.dumps(
+    {
+        "id": "1", "object": "chat.completion", "created": 0, "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": VERDICT}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320},
+    }
+).encode()  # fmt: skip
+HEAD = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(REPLY)}\r\n\r\n".encode()
 
 
 class Server:
-    """Chat completions on loopback that take `DELAY`; the probe is not counted."""
+    """Chat completions on loopback that take `DELAY`, in a thread; the probe is not counted."""
 
     def __init__(self) -> None:
+        self.loop, started = asyncio.new_event_loop(), threading.Event()
         self.reset()
+
+        async def run() -> None:
+            listening = await asyncio.start_server(self.handle, "127.0.0.1", 0, backlog=512)
+            self.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+            started.set()
+            await listening.serve_forever()
+
+        threading.Thread(target=self.loop.run_until_complete, args=(run(),), daemon=True).start()
+        started.wait()
 
     def reset(self) -> None:
         self.questions: Counter[str] = Counter()
-        self.waiting = self.most = 0
         self.first, self.last = math.inf, 0.0
-
-    def seen(self) -> Seen:
-        return Seen(self.questions.total(), len(self.questions), self.last - self.first, self.most)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+                length = re.search(rb"content-length: (\d+)", await reader.readuntil(b"\r\n\r\n"), re.IGNORECASE)
                 assert length
                 question = json.loads(await reader.readexactly(int(length[1])))["messages"][-1]["content"]
-                probe = "=====" not in question
-                if not probe:
+                if "=====" in question:
                     self.questions[question] += 1
-                    self.waiting += 1
-                    self.most = max(self.most, self.waiting)
                     self.first = min(self.first, time.monotonic())
                 await asyncio.sleep(DELAY)
-                message = {"role": "assistant", "content": VERDICT}
-                body = json.dumps(
-                    {
-                        "id": "1", "object": "chat.completion", "created": 0, "model": "m",
-                        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                        "usage": {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320},
-                    }
-                ).encode()  # fmt: skip
-                if not probe:
-                    self.waiting -= 1
-                    self.last = time.monotonic()
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
-                writer.write(f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                self.last = time.monotonic()
+                writer.write(HEAD + REPLY)
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
 
-def serve(pipe: Connection) -> None:
-    """Serve for ever; for each message in the pipe, send what was seen, and forget it."""
-
-    async def run() -> None:
-        server = Server()
-        listening = await asyncio.start_server(server.handle, "127.0.0.1", 0, backlog=512)
-        pipe.send(listening.sockets[0].getsockname()[1])
-
-        def tell() -> None:
-            reset = pipe.recv()
-            pipe.send(server.seen())
-            if reset:
-                server.reset()
-
-        asyncio.get_running_loop().add_reader(pipe.fileno(), tell)
-        await asyncio.Event().wait()
-
-    asyncio.run(run())
-
-
-def judge(url: str, data: Path, cache: Path, connections: int, pipe: Connection) -> None:
+def judge(url: str, data: Path, cache: Path, connections: int, results: Any) -> None:
     """Judge replies to all items, and send the processor time that this took, without the start."""
     os.environ |= {"OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(cache)}
-    from halu_tasks.core.options import Options
-    from halu_tasks.judging import judge as module
-    from halu_tasks.judging.judge import judge_now, reach_now
-    from halu_tasks.tasks import build
-
     module.CONNECTIONS = connections
     module.SETTINGS = module.SETTINGS.model_copy(update={"max_connections": connections})
     options = Options(data=str(data), judge="openai/gpt-4o", judge_base_url=url)
     evaluation = build("cfaith_gen", options)
     assert evaluation.task.judged
     replies = [(item, f"回答 {number}") for number, item in enumerate(evaluation.items)]
-    reach_now(options, evaluation.task.judged)
+    module.reach_now(options, evaluation.task.judged)
     began = time.process_time()
-    judge_now(options, evaluation.task.judged, replies, lambda: None)
-    pipe.send(time.process_time() - began)
+    module.judge_now(options, evaluation.task.judged, replies, lambda: None)
+    results.put(time.process_time() - began)
 
 
-class Bench:
-    """Runs of `halu-tasks score` against a server, each with a cache of its own unless it is named."""
+def write_data(folder: Path, number: int) -> tuple[Path, Path]:
+    """Write a number of items and a reply to each."""
+    data, replies = folder / "generative_qa.jsonl", folder / "replies.jsonl"
+    rows = [json.loads(line) for line in (SAMPLE / "cfaith" / "generative_qa.jsonl").read_text().splitlines()]
+    with data.open("w") as file:
+        for n in range(number):
+            row = rows[n % len(rows)]
+            file.write(json.dumps({**row, "question": f"{row['question']} ({n})"}, ensure_ascii=False) + "\n")
+    with replies.open("w") as file:
+        for n, item in enumerate(build("cfaith_gen", Options(data=str(data))).items):
+            file.write(json.dumps({"id": item.id, "output": f"回答 {n}"}) + "\n")
+    return data, replies
 
-    def __init__(self, replies: int) -> None:
-        self.pipe, other = Pipe()
-        self.server = Process(target=serve, args=(other,), daemon=True)
-        self.server.start()
-        self.url = f"http://127.0.0.1:{self.pipe.recv()}/v1"
-        self.folder = Path(tempfile.mkdtemp())
-        self.replies = self.folder / "replies.jsonl"
-        self.data = self.folder / "generative_qa.jsonl"
-        self._write(replies)
 
-    def _write(self, number: int) -> None:
-        from halu_tasks.core.options import Options
-        from halu_tasks.data.locate import SAMPLE
-        from halu_tasks.tasks import build
-
-        rows = [json.loads(line) for line in (SAMPLE / "cfaith" / "generative_qa.jsonl").read_text().splitlines()]
-        with self.data.open("w") as file:
-            for n in range(number):
-                row = rows[n % len(rows)]
-                file.write(json.dumps({**row, "question": f"{row['question']} ({n})"}, ensure_ascii=False) + "\n")
-        with self.replies.open("w") as file:
-            for n, item in enumerate(build("cfaith_gen", Options(data=str(self.data))).items):
-                file.write(json.dumps({"id": item.id, "output": f"回答 {n}"}) + "\n")
-
-    def ask(self, connections: int) -> tuple[Seen, float]:
-        """Run `judge` in a new process; return what the server saw, and the processor time in seconds."""
-        ours, other = Pipe()
-        cache = self.folder / f"judge{connections}"
-        process = Process(target=judge, args=(self.url, self.data, cache, connections, other))
+def measure(server: Server, folder: Path, number: int) -> None:
+    data, replies = write_data(folder, number)
+    context = get_context("spawn")
+    for connections in (2, 4, 8, 16, 64):
+        server.reset()
+        results = context.SimpleQueue()
+        arguments = (server.url, data, folder / f"judge{connections}", connections, results)
+        process = context.Process(target=judge, args=arguments)
         process.start()
-        spent: float = ours.recv()
         process.join()
-        return self.seen(), spent
-
-    def start(self, cache: str, *more: str) -> subprocess.Popen[bytes]:
-        command = [
-            sys.executable, "-m", "halu_tasks", "score", "cfaith_gen", self.replies, "--data", self.data, "--judge",
-            "openai/gpt-4o", "--judge-base-url", self.url, *more,
-        ]  # fmt: skip
-        environment = {**os.environ, "OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(self.folder / cache)}
-        return subprocess.Popen(
-            list(map(str, command)), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        seconds, ideal = server.last - server.first, math.ceil(number / connections) * DELAY
+        print(
+            f"{server.questions.total()} verdicts, {connections} at once: {seconds:.2f} s, {seconds / ideal:.2f} "
+            f"times the ideal; {results.get() / number * 1000:.1f} ms of processor time each",
+            flush=True,
         )
 
-    def seen(self, reset: bool = True) -> Seen:
-        self.pipe.send(reset)
-        seen: Seen = self.pipe.recv()
-        return seen
+    command = [sys.executable, "-m", "halu_tasks", "score", "cfaith_gen", str(replies), "--data", str(data)]
+    command += ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
 
+    def score(cache: str) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(folder / cache)}
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-def main() -> None:
-    """Print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("replies", type=int, nargs="?", default=1000)
-    number = parser.parse_args().replies
-    bench = Bench(number)
-    try:
-        for connections in (2, 4, 8, 16, 64):
-            seen, spent = bench.ask(connections)
-            ideal = math.ceil(seen.questions / connections) * DELAY
-            print(
-                f"{seen.questions} verdicts, {connections} at once: {seen.seconds:.2f} s, {seen.seconds / ideal:.2f} "
-                f"times the ideal; {spent / number * 1000:.1f} ms of processor time each",
-                flush=True,
-            )
-        os.wait4(bench.start("first").pid, 0)
-        bench.seen()
-        os.wait4(bench.start("first").pid, 0)
-        print(f"second run: {bench.seen().questions} questions")
-        process = bench.start("killed")
-        while bench.seen(reset=False).questions < number / 2:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        os.wait4(bench.start("killed").pid, 0)
-        seen = bench.seen()
-        print(f"killed halfway: {seen.questions - seen.distinct} questions asked twice, of at most 64 on their way")
-    finally:
-        bench.server.terminate()
-        shutil.rmtree(bench.folder, ignore_errors=True)
+    score("first").wait()
+    server.reset()
+    score("first").wait()
+    print(f"second run: {server.questions.total()} questions")
+    server.reset()
+    process = score("killed")
+    while server.questions.total() < number / 2:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    score("killed").wait()
+    twice = server.questions.total() - len(server.questions)
+    print(f"killed halfway: {twice} questions asked twice, of at most 64 on their way")
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("replies", type=int, nargs="?", default=1000)
+    with tempfile.TemporaryDirectory() as name:
+        measure(Server(), Path(name), parser.parse_args().replies)

@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import merge
 from itertools import chain
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import anyio
 import numpy as np
+from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, HeadlineMetric, read_eval_log, transcript
@@ -35,7 +37,7 @@ from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pip
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
-from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
+from halu_tasks.judging.reaching import exhausted, reach, reach_active
 from halu_tasks.results.readers.inspect import path_of, samples_of
 from halu_tasks.scorers.methods import COUNTED, cost_of, total
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
@@ -224,7 +226,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         async with lock:
             if str(model) not in unreachable:
                 try:
-                    await reach_here(model)
+                    await to_thread.run_sync(partial(reach, [model], again=True))
                 except ModelError as error:
                     unreachable[str(model)] = error
         if reason := unreachable.get(str(model)):

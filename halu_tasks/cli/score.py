@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options
 from halu_tasks.text.figures import NONE, format_interval
 
 if TYPE_CHECKING:
-    from halu_tasks.replies.score_file import ScoredFile, ScoreRequest
+    from halu_tasks.replies.score_file import ScoredFile
 
 
 def score(
@@ -54,22 +53,29 @@ def score(
         json: print one JSON object instead of a table
     """
     options = of_task(task, options)
-    from halu_tasks.replies.score_file import ScoreRequest, score_file
+    from halu_tasks.replies.agreement import measure_agreement
+    from halu_tasks.replies.score_file import score_file
 
-    request = ScoreRequest(
-        predictions=tuple(predictions),
-        id_field=id_field,
-        output_field=output_field,
-        partial=partial,
-        model=model,
-        details=details,
-    )
+    fields = {"id_field": id_field, "output_field": output_field}
     if agreement or gold:
-        return _agree(task, options, request, gold=gold, json=json)
+        return _print_agreement(
+            *measure_agreement(task, options, predictions, **fields, partial=partial, gold=gold), json=json
+        )
     if executor.executor != "local" and work_folder is None:
         raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
     report = progress if executor != ExecutorOptions() else lambda line: None
-    scored = score_file(task, options, request, executor=executor.create(), folder=work_folder, report=report)
+    scored = score_file(
+        task,
+        options,
+        predictions,
+        **fields,
+        partial=partial,
+        model=model,
+        details=details,
+        executor=executor.create(),
+        folder=work_folder,
+        report=report,
+    )
     for warning in scored.warnings:
         warn(warning)
     if json:
@@ -81,7 +87,7 @@ def score(
 
 def _print_figures(scored: ScoredFile) -> None:
     evaluation = scored.evaluation
-    partial = " (partial: only the ids in the file)" if scored.request.partial else ""
+    partial = " (partial: only the ids in the file)" if scored.run["partial"] else ""
     epochs = f", {scored.epochs} epochs" if scored.epochs > 1 else ""
     items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}"
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
@@ -99,11 +105,8 @@ def _print_figures(scored: ScoredFile) -> None:
         print(f"note: {scored.note}")
 
 
-def _agree(task: str, options: Options, request: ScoreRequest, *, gold: bool, json: bool) -> int:
-    """Measure how far files agree, and print it; return the exit status."""
-    from halu_tasks.replies.agreement import measure_agreement
-
-    figures, missing = measure_agreement(task, options, request, gold=gold)
+def _print_agreement(figures: Mapping[str, Any], missing: Mapping[str, int], *, json: bool) -> int:
+    """Print how far files agree; return the exit status."""
     for path, count in missing.items():
         if count:
             warn(

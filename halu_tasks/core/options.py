@@ -93,6 +93,7 @@ class OptionSpec:
         metavar: The placeholder for a value in the help of commands.
         of_harnesses: Whether the option only has an effect when a harness asks the model.
         tagged: Whether versions show the option wherever a task has a use for it.
+        in_provenance: Whether a run records it; one that changes no figure is not recorded.
     """
 
     name: str
@@ -106,6 +107,7 @@ class OptionSpec:
     metavar: str
     of_harnesses: bool
     tagged: bool
+    in_provenance: bool
 
     @property
     def flag(self) -> str:
@@ -160,6 +162,7 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
             metavar=each.metadata.get("metavar") or metavar,
             of_harnesses=each.metadata.get("of_harnesses", False),
             tagged=each.metadata.get("tagged", False),
+            in_provenance=each.metadata.get("in_provenance", True),
         )
     return specs
 
@@ -171,7 +174,8 @@ def option(default: Any, about: str, choices: tuple[str, ...] = (), **facts: Any
         default: The default.
         about: What the option does.
         choices: The values to choose from, if only some are valid.
-        **facts: Any of `expected`, `valid`, `metavar`, `of_harnesses` and `tagged`, as in `OptionSpec`.
+        **facts: Any of `expected`, `valid`, `metavar`, `of_harnesses`, `tagged` and `in_provenance`, as in
+            `OptionSpec`.
     """
     return field(default=default, metadata={"about": about, "choices": choices, **facts})
 
@@ -298,13 +302,16 @@ class ScoringOptions:
         metavar="NAME:SHARE,…",
     )
     judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
-    judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
+    judge_base_url: str | None = option(
+        None, "the address of the judge's OpenAI-compatible server", metavar="URL", in_provenance=False
+    )
     judge_max_failures: float = option(
         0.05,
         "the share of questions that the judge may leave without a verdict before the run stops",
         metavar="SHARE",
         expected="a number from 0 to 1",
         valid=lambda share: 0 <= share <= 1,
+        in_provenance=False,
     )
     judge_max_cost: float | None = option(
         None,
@@ -312,6 +319,7 @@ class ScoringOptions:
         metavar="DOLLARS",
         expected="dollars, more than 0",
         valid=lambda cost: 0 < cost < math.inf,
+        in_provenance=False,
     )
     judge_price: str | None = option(
         None,
@@ -319,6 +327,7 @@ class ScoringOptions:
         metavar="INPUT/OUTPUT",
         expected="prices of a million input and output tokens, such as 2.50/10",
         valid=lambda price: token_price(price) is not None,
+        in_provenance=False,
     )
 
     @property
@@ -391,6 +400,12 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         """Return the options that are not at their default, by name."""
         values = ((name, getattr(self, name), spec.default) for name, spec in self.specs().items())
         return {name: value for name, value, default in values if value != default}
+
+    def about_judge(self) -> list[str]:
+        """Return the options about the judge that a run of a judged task records: the judge, and those that are set."""
+        changed, specs = self.changed(), self.specs()
+        given = [name for name in (*JUDGE_OPTIONS, "assume") if name in changed and specs[name].in_provenance]
+        return list(dict.fromkeys(["judge", *given]))
 
     @property
     def for_reader(self) -> Options:

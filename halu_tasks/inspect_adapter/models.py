@@ -51,9 +51,8 @@ class EmbeddedAPI(ModelAPI):
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
         """Reply to the item that the metadata of the last message names."""
-        message = input[-1]
-        metadata = message.metadata or {}
-        reply = self._model.reply(message.text, metadata.get(ID), metadata.get(TASK))
+        metadata = input[-1].metadata or {}
+        reply = self._model.reply(metadata.get(TASK), metadata.get(ID))
         output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
         # with usage given, Inspect does not count tokens and thus does not download a tokenizer
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)

@@ -23,16 +23,13 @@ from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
-from halu_tasks.judging.judge import Judge, open_judge
+from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
-    RequestInfo,
     logger,
     outcome_of,
     revision_warnings,
-    task_failure_warnings,
-    task_reply_warnings,
+    run_warnings,
 )
 from halu_tasks.scorers.answer import EMPTY, UNPARSED, Outcome
 from halu_tasks.scorers.judge import JudgeSpec
@@ -233,7 +230,7 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     judges = _judges.setdefault(get_running_loop(), {})
     key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
     if key not in judges:
-        judges[key] = Judge(model, spec, options) if model else open_judge(options, spec)
+        judges[key] = Judge(model, spec, options)
     return judges[key]
 
 
@@ -289,10 +286,8 @@ def _warnings(scored: Iterable[tuple[Outcome, ScoreRecord]]) -> list[str]:
         records = [record for _, record in pairs]
         task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
         outcomes = Counter(outcome for outcome, _ in pairs)
-        warnings += task_reply_warnings(name, outcomes, RequestInfo("Inspect", chat_template=True))
+        warnings += run_warnings(task, mode, outcomes, scores, _labels.get(name), "Inspect", chat_template=True)
         drafts = [(record.draft, record.score) for record in records if record.draft]
         if drafts:
             warnings += revision_warnings(task, mode, *map(list, zip(*drafts, strict=True)))
-        if task.judged:
-            warnings += task_failure_warnings(task, mode, scores) + label_warnings(task, _labels.get(name), scores)
     return warnings

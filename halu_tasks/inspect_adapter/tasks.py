@@ -21,7 +21,7 @@ from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.figures import RECORD
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
-from halu_tasks.judging.reaching import describe_error, reach_active, status_of
+from halu_tasks.judging.reaching import REJECTED, describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
@@ -274,14 +274,10 @@ def generate_structured(schemas: dict[str, Any]) -> Solver:
             try:
                 return await generate(state, response_schema=formats[SampleMetadata.required_of(state).task])
             except Exception as error:
-                if status_of(error) not in _REJECTED:
+                if status_of(error) not in REJECTED:
                     raise
                 takes_schema = False
                 logger.warning("asking %s without a response schema: %s", state.model, describe_error(error))
         return await generate(state)
 
     return solve
-
-
-_REJECTED = (400, 422)
-"""The HTTP statuses by which servers reject a request whose fields they do not know."""

@@ -7,10 +7,9 @@ without a verdict counts as a failure; it is never cached and never becomes a sc
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,16 +17,17 @@ from weakref import WeakValueDictionary
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
-from inspect_ai.util import JSONSchema, collect
+from inspect_ai.util import JSONSchema
 
+from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.reaching import describe_error, log_retries, run_blocking, status_of, unanswered
-from halu_tasks.judging.stores import VerdictStore, dollars, open_budget, price_of
+from halu_tasks.judging.reaching import REJECTED, describe_error, log_retries, run_blocking, status_of, unanswered
+from halu_tasks.judging.stores import VerdictStore, dollars, open_budget
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict, verdict_schema
 
 logger = logging.getLogger(__name__)
@@ -51,28 +51,27 @@ class Judge:
     """Asks a model for verdicts. It is not bound to an event loop before the first question.
 
     Args:
-        model: The Inspect model that judges.
+        model: The Inspect model that judges; None for the one that the options name.
         judging: What to ask about a reply.
-        options: How it is asked, and what it may cost; its model and address are not read.
-        store: The SQLite file to cache verdicts in; by default, one in the cache folder.
+        options: How it is asked, and what it may cost.
         costs: The file in which costs are recorded, as in `open_budget`.
 
     Raises:
+        JudgeError: The model that the options name does not exist, or its client is not installed.
         UsageError: The model's price is not known although its cost is limited.
         BudgetError: The file of the costs cannot be opened.
     """
 
     def __init__(
         self,
-        model: Model,
+        model: Model | None,
         judging: JudgeSpec,
         options: Options = DEFAULTS,
-        store: Path | None = None,
         costs: Path | None = None,
     ) -> None:
+        model = model or _open_model(str(options.judge), options.judge_base_url)
         self.name = str(model)
-        self.budget, options = open_budget(options, costs)
-        self._price = price_of(model, options.judge_price) if self.budget else None
+        self.budget = open_budget(options, model, costs)
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
         # an attempt lasts as long as its batch, which the more questions share, the better
@@ -82,7 +81,7 @@ class Judge:
         self._asked = self._failed = 0
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
-        self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
+        self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
@@ -92,8 +91,7 @@ class Judge:
             name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
         )
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
-        # None until the judge has answered a question with a response schema
-        self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
+        self._takes_schema = self.model.config.response_schema is None
         # what a verdict depends on besides the question: the model, its address and its settings
         operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
         settings = self.model.config.model_copy(update=dict.fromkeys(operational)).model_dump_json(exclude_none=True)
@@ -112,20 +110,17 @@ class Judge:
         Raises:
             JudgeError: The judge has failed several times, and on more than the allowed share of questions so far.
         """
-        verdicts = await collect(*(self._verdict(fields) for fields in self._judging.questions(item, reply)))
-        self._asked += len(verdicts)
+        verdicts = await self._verdicts(self._judging.questions(item, reply))
         if self._failed >= _MIN_FAILURES:
             self._check_failures(verdicts, self._asked)
         return verdicts
 
-    async def of_replies(
-        self, replies: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
-    ) -> list[list[Verdict]]:
+    async def of_replies(self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]) -> list[list[Verdict]]:
         """Judge many replies concurrently.
 
         Args:
             replies: Items with the replies to them.
-            each: Called after each question.
+            each: Called after each reply.
 
         Returns:
             For each reply, a verdict for each question about it.
@@ -134,24 +129,25 @@ class Judge:
             JudgeError: More than the allowed share of all questions have failed.
         """
         by_reply = [self._judging.questions(item, reply) for item, reply in replies]
-        questions = [fields for reply_questions in by_reply for fields in reply_questions]
-        verdicts: list[Verdict | None] = [None] * len(questions)
-        numbered = iter(enumerate(questions))
+        total, places = sum(map(len, by_reply)), anyio.Semaphore(CONNECTIONS)
 
-        async def ask(remaining: Iterator[tuple[int, Mapping[str, str]]]) -> None:
-            for number, fields in remaining:
-                verdicts[number] = verdict = await self._verdict(fields)
-                self._check_failures([verdict], len(questions))
-                each()
+        async def judge(questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
+            async with places:
+                verdicts = await self._verdicts(questions)
+            self._check_failures(verdicts, total)
+            each()
+            return verdicts
 
         try:
-            await asyncio.gather(*(ask(numbered) for _ in range(min(CONNECTIONS, len(questions)))))
+            return await gather(*map(judge, by_reply))
         except BudgetError as error:
-            unknown = [fields for fields, verdict in zip(questions, verdicts, strict=True) if verdict is None]
-            left = sum(self._cached(key) is None for key in {self._key(self._text(fields)) for fields in unknown})
-            raise self._out_of_budget(error, left, len(questions)) from None
-        given = (verdict for verdict in verdicts if verdict)
-        return [[next(given) for _ in reply_questions] for reply_questions in by_reply]
+            keys = {self._key(self._text(fields)) for questions in by_reply for fields in questions}
+            raise self._out_of_budget(error, sum(self._cached(key) is None for key in keys), total) from None
+
+    async def _verdicts(self, questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
+        verdicts = await gather(*map(self._verdict, questions))
+        self._asked += len(verdicts)
+        return verdicts
 
     def _check_failures(self, verdicts: Sequence[Verdict], of: int) -> None:
         """Raise JudgeError if more than the allowed share of questions have failed, with the last of some verdicts."""
@@ -219,38 +215,33 @@ class Judge:
 
         Some providers ignore the schema; those that reject it are asked without.
         """
-        refusal = ""
-        if self._takes_schema is not False:
+        if self._takes_schema:
             try:
-                output = await self._paid(text, self._schema)
-                self._takes_schema = True
-                return output
-            except BudgetError:
-                raise
+                return await self._paid(text, self._schema)
             except Exception as error:
-                if self._takes_schema:
+                if status_of(error) not in REJECTED:
                     raise
-                refusal = describe_error(error)
-        output = await self._paid(text, self._call)
-        if self._takes_schema is None:
-            logger.info("asking judge %s without a response schema: %s", self.name, refusal)
-            self._takes_schema = False
-        return output
+                # raises if the question, not the schema, is at fault
+                output = await self._paid(text, self._call)
+                logger.info("asking judge %s without a response schema: %s", self.name, describe_error(error))
+                self._takes_schema = False
+                return output
+        return await self._paid(text, self._call)
 
     async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput:
         """Call the judge within its budget, if it has one."""
-        if self.budget is None or self._price is None:
+        if self.budget is None:
             return await self.model.generate(text, config=config)
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
-        attempt = self._price.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
+        attempt = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
         most = attempt * (1 + (settings.max_retries or 0))
         await self.budget.reserve(most)
         failed = unanswered.set([])
         cost = attempt
         try:
             output = await self.model.generate(text, config=config)
-            cost = self._price.cost(output.usage) if output.usage else attempt
+            cost = self.budget.cost(output.usage) if output.usage else attempt
             return output
         except Exception as error:
             # an attempt may be charged unless it failed with an HTTP status
@@ -279,21 +270,6 @@ class Judge:
 # --- judges by their names --------------------------------------------------------------------------
 
 
-def open_judge(options: Options, judging: JudgeSpec, costs: Path | None = None) -> Judge:
-    """Create the judge that the options name.
-
-    Args:
-        options: Name the judge, and how it is asked.
-        judging: What to ask about a reply.
-        costs: The file in which costs are recorded, as in `open_budget`.
-
-    Raises:
-        JudgeError: The model does not exist, or its client is not installed.
-        UsageError: The model has no price, although its cost is limited.
-    """
-    return Judge(_open_model(str(options.judge), options.judge_base_url), judging, options, costs=costs)
-
-
 def _open_model(name: str, address: str | None) -> Model:
     # clients insist on a key, which self-hosted servers often do not need; no provider's key goes to another's address
     provider, _, rest = name.partition("/")
@@ -320,7 +296,7 @@ def judge_now(
         options: Name the judge and its settings.
         judging: What to ask about a reply.
         replies: Items with the replies to them.
-        each: Called after each question.
+        each: Called after each reply.
         costs: The file in which costs are recorded, as in `open_budget`.
     """
     return _run_with_judge(options, judging, lambda judge: judge.of_replies(replies, each), costs)
@@ -337,7 +313,7 @@ def _run_with_judge(
     """Open the judge in a new event loop, and call `act` with it."""
 
     async def run() -> T:
-        judge = open_judge(options, judging, costs)
+        judge = Judge(None, judging, options, costs=costs)
         async with judge.model:
             return await act(judge)
 

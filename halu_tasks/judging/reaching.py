@@ -9,25 +9,26 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context, ContextVar
-from importlib.util import find_spec
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import anyio
 from anyio.from_thread import start_blocking_portal
 from inspect_ai.hooks import Hooks, ModelRetry, hooks
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
+from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.util import display_type
 from tenacity import RetryError
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import HaluTasksError, ModelError
+from halu_tasks.core.errors import ModelError
 
 T = TypeVar("T")
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
+REJECTED = (400, 422)
+"""The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
 _TOKENS = 64
 _LONGEST = 300
 """Maximum number of characters of the description of an error."""
@@ -48,8 +49,7 @@ def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     On Ctrl-C, pending questions are cancelled; answered ones are cached.
     """
-    # uvloop is not available for Windows; only a speed-up
-    with start_blocking_portal(backend_options={"use_uvloop": find_spec("uvloop") is not None}) as portal:
+    with start_blocking_portal() as portal:
         # a new context hides the transcript and the usage of a sample
         return Context().run(portal.call, run)
 
@@ -70,30 +70,15 @@ def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None =
     Raises:
         ModelError: A model does not answer; the message says why and what to do.
     """
-    for key, model in {_identity(model): model for model in models if has_server(*_identity(model))}.items():
+    for key, model in {_identity(model): model for model in models if _has_server(model)}.items():
+        # connections belong to an event loop, so a copy is asked
         if (again or key not in _reached) and (copy := _copy(model)):
-            probe(copy, GenerateConfig(timeout=timeout))
+            run_blocking(partial(_reach_copy, copy, timeout))
 
 
-def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput | None:
-    """Ask a model a short question, wherever it runs, and return its reply.
-
-    Args:
-        model: The model. It is copied, if its provider can be, since connections belong to an event loop.
-        settings: Settings of the call, such as `logprobs`.
-
-    Returns:
-        The reply; None if the server is there but overloaded.
-
-    Raises:
-        ModelError: The model does not answer; the message says why and what to do.
-    """
-
-    async def ask() -> ModelOutput | None:
-        async with _copy(model) or model as own:
-            return await _reach(own, settings)
-
-    return run_blocking(ask)
+async def _reach_copy(model: Model, timeout: int | None) -> None:
+    async with model:
+        await _reach(model, timeout)
 
 
 def _copy(model: Model) -> Model | None:
@@ -126,38 +111,10 @@ def reach_active() -> None:
     reach([active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))])
 
 
-async def reach_here(model: Model) -> None:
-    """Ask a model a short question on the connections of the running event loop.
-
-    The call appears neither in the log nor in the usage of the current sample.
-
-    Raises:
-        ModelError: It does not answer.
-    """
-    errors: list[HaluTasksError] = []
-
-    async def ask() -> None:
-        try:
-            await _reach(model)
-        except HaluTasksError as error:
-            errors.append(error)
-
-    if has_server(*_identity(model)):
-        async with anyio.create_task_group() as group:
-            # transcript and usage are context variables, so a new context hides them
-            Context().run(group.start_soon, ask)
-    if errors:
-        raise errors[0]
-
-
-def has_server(model: str, address: str | None) -> bool:
-    """Return whether a model has a server that is already running.
-
-    Args:
-        model: The model, named as in Inspect.
-        address: The address of its server; empty or None if none is named.
-    """
-    provider = model.partition("/")[0]
+def _has_server(model: Model) -> bool:
+    """Return whether a model has a server that is already running."""
+    name, address = _identity(model)
+    provider = name.partition("/")[0]
     if provider in _STARTS_SERVER:
         return bool(address or os.environ.get(f"{provider.partition('-')[0].upper()}_BASE_URL"))
     return provider not in _IN_PROCESS
@@ -170,22 +127,19 @@ def _identity(model: Model) -> tuple[str, str]:
     return str(model), parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
 
 
-async def _reach(model: Model, settings: GenerateConfig | None = None) -> ModelOutput | None:
-    """Return the reply to the probe; None if the server is overloaded."""
+async def _reach(model: Model, timeout: int | None = None) -> None:
+    """Ask a model a short question; one whose server is overloaded counts as reached."""
     _probing.set(True)
-    settings = settings or GenerateConfig()
-    patience = max(PATIENCE, settings.timeout or model.config.timeout or 0)
-    limits = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
-    config = settings.merge(limits)
-    reply = None
+    patience = max(PATIENCE, timeout or model.config.timeout or 0)
+    config = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
     try:
         try:
-            reply = await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
+            await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
         except Exception as error:
-            if status_of(error) not in (400, 422):
+            if status_of(error) not in REJECTED:
                 raise
             # reasoning models reject a token limit that is too low
-            reply = await model.generate(PROBE, config=config)
+            await model.generate(PROBE, config=config)
     except Exception as error:
         if status_of(error) != 429:
             _reached.discard(_identity(model))
@@ -193,7 +147,6 @@ async def _reach(model: Model, settings: GenerateConfig | None = None) -> ModelO
             key = getattr(model.api, "api_key", None)
             raise model_error(*_identity(model), last_error(error), patience, key) from None
     _reached.add(_identity(model))
-    return reply
 
 
 # --- errors -----------------------------------------------------------------------------------------

@@ -11,14 +11,12 @@ import logging
 import math
 import os
 import sqlite3
-import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from filelock import FileLock
@@ -53,7 +51,6 @@ class VerdictStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
         self._warned = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,8 +83,7 @@ class VerdictStore:
         A verdict that was paid for counts whether it can be cached or not.
         """
         try:
-            with self._lock:
-                return self._db.execute(statement, values).fetchone()
+            return self._db.execute(statement, values).fetchone()
         except sqlite3.Error as error:
             if not self._warned:
                 logger.warning("verdicts are not cached: %s", error)
@@ -98,26 +94,10 @@ class VerdictStore:
 # --- costs ------------------------------------------------------------------------------------------
 
 
-class Price(NamedTuple):
-    """What a million tokens cost in dollars."""
+def price_of(model: Model, stated: str | None) -> tuple[float, float]:
+    """Return what a million input and output tokens of a judge cost in dollars.
 
-    input: float
-    output: float
-
-    def most(self, prompt: str, max_tokens: int) -> float:
-        """Return the most that one attempt to answer a prompt can cost: a token is at least one byte."""
-        tokens = len(prompt.encode("utf-8", "replace")) + _OVERHEAD
-        return (tokens * self.input + max_tokens * self.output) / _MILLION
-
-    def cost(self, usage: ModelUsage) -> float:
-        """Return what a call cost; cached input counts in full."""
-        counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
-        read, written = sum(max(count or 0, 0) for count in counts), max(usage.output_tokens, 0)
-        return (read * self.input + written * self.output) / _MILLION
-
-
-def price_of(model: Model, stated: str | None) -> Price:
-    """Return the price of a judge: the stated one, or else the one that Inspect knows (`--model-cost-config`).
+    This is the stated price, or else the one that Inspect knows (`--model-cost-config`).
 
     Raises:
         UsageError: The price is unknown.
@@ -125,14 +105,14 @@ def price_of(model: Model, stated: str | None) -> Price:
     from inspect_ai.model import get_model_info
 
     if stated is not None and (prices := token_price(stated)):
-        return Price(*prices)
+        return prices
     info = get_model_info(model)
     if info is None or info.cost is None:
         raise UsageError(
             f"the price of {model} is unknown, so judge_max_cost cannot be kept; state what a million input and output "
             "tokens cost in dollars, such as judge_price=2.50/10"
         )
-    return Price(max(info.cost.input, info.cost.input_cache_write, info.cost.input_cache_read), info.cost.output)
+    return max(info.cost.input, info.cost.input_cache_write, info.cost.input_cache_read), info.cost.output
 
 
 class Budget:
@@ -143,6 +123,7 @@ class Budget:
 
     Args:
         limit: The most that all calls may cost, in dollars.
+        price: What a million input and output tokens cost in dollars.
         path: The file in which costs are recorded; None for a budget of this object alone.
 
     Attributes:
@@ -153,8 +134,9 @@ class Budget:
         BudgetError: The file cannot be opened.
     """
 
-    def __init__(self, limit: float, path: Path | None = None) -> None:
+    def __init__(self, limit: float, price: tuple[float, float], path: Path | None = None) -> None:
         self.limit, self.spent, self.calls = limit, 0.0, 0
+        self._input, self._output = (dollars / _MILLION for dollars in price)
         self._path, self._owner = path, uuid.uuid4().hex
         self._open: list[float] = []
         self._over = False
@@ -168,6 +150,17 @@ class Budget:
             raise self._unusable(error) from None
         with self._transaction() as db:
             db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL, reserved REAL)")
+
+    def most(self, prompt: str, max_tokens: int) -> float:
+        """Return the most that one attempt to answer a prompt can cost: a token is at least one byte."""
+        tokens = len(prompt.encode("utf-8", "replace")) + _OVERHEAD
+        return tokens * self._input + max_tokens * self._output
+
+    def cost(self, usage: ModelUsage) -> float:
+        """Return what a call cost; cached input counts in full."""
+        counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
+        read, written = sum(max(count or 0, 0) for count in counts), max(usage.output_tokens, 0)
+        return read * self._input + written * self._output
 
     async def reserve(self, most: float) -> None:
         """Reserve an amount for a call once there is room for it.
@@ -254,35 +247,36 @@ class Budget:
         )
 
 
-def open_budget(options: Options, file: Path | None) -> tuple[Budget | None, Options]:
-    """Return the budget of a judge, and the options with its price.
+def open_budget(options: Options, model: Model, file: Path | None) -> Budget | None:
+    """Return the budget of a judge; None if there is no limit.
 
     What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
 
     Args:
         options: The options.
+        model: The judge.
         file: Where costs are recorded; None if the environment may say it.
 
-    Returns:
-        The budget, or None if there is no limit; and the options.
-
     Raises:
-        UsageError: A variable has no valid value.
+        UsageError: A variable has no valid value, or the model's price is unknown.
         BudgetError: The file cannot be opened.
     """
-    values: dict[str, Any] = {}
-    for name in JUDGE_COST_OPTIONS:
-        spec, text = Options.specs()[name], os.environ.get(_variable(name))
-        if getattr(options, name) is None and text:
-            try:
-                values[name] = spec.parse(text)
-            except UsageError:
-                raise UsageError(f"{_variable(name)}: expected {spec.expected}, got {text!r}") from None
-    options = replace(options, **values)
-    if options.judge_max_cost is None:
-        return None, options
+    limit, price = (_stated(options, name) for name in JUDGE_COST_OPTIONS)
+    if limit is None:
+        return None
     named = os.environ.get(_COSTS_VARIABLE)
-    return Budget(options.judge_max_cost, file or (Path(named) if named else None)), options
+    return Budget(limit, price_of(model, price), file or (Path(named) if named else None))
+
+
+def _stated(options: Options, name: str) -> Any:
+    """Return the value of an option, from the environment if it is not given."""
+    value, text, spec = getattr(options, name), os.environ.get(_variable(name)), Options.specs()[name]
+    if value is not None or not text:
+        return value
+    try:
+        return spec.parse(text)
+    except UsageError:
+        raise UsageError(f"{_variable(name)}: expected {spec.expected}, got {text!r}") from None
 
 
 def budget_variables(options: Mapping[str, Any], folder: Path) -> dict[str, str]:

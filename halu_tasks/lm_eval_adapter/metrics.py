@@ -29,7 +29,7 @@ from lm_eval.api.filter import Filter
 from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
-from halu_tasks.replies.scoring import RequestInfo, logger, task_reply_warnings
+from halu_tasks.replies.scoring import logger, reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
@@ -160,8 +160,8 @@ def halu_mean(values: Sequence[Any]) -> Any:
     metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
     if part == "value" and name == HEADLINES[scorer]:
         outcomes = Counter(value.score.outcome for value in values)
-        for warning in task_reply_warnings(f"halu_{scorer}", outcomes, RequestInfo("lm-eval")):
-            logger.warning(warning)
+        for share, meaning in reply_warnings(outcomes, "lm-eval"):
+            logger.warning("halu_%s: %s %s", scorer, share, meaning)
     # a document without a cluster is one
     scores = [value.score for value in values]
     clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]

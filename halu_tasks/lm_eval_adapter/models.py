@@ -33,7 +33,7 @@ class EmbeddedLM(LM):
         """Reply to items. A reply with a target of its own changes the target of its document."""
         outputs = []
         for request in tqdm(requests, disable=disable_tqdm, desc=f"halu-{self.kind}"):
-            reply = self._model.reply(request.args[0], request.doc.get("id"), request.task_name)
+            reply = self._model.reply(request.task_name, request.doc.get("id"))
             if reply.target is not None:
                 request.doc["target"] = reply.target
             self.cache_hook.add_partial("generate_until", request.args, reply.text)
@@ -52,14 +52,14 @@ class EmbeddedLM(LM):
         """Weigh choices by the probability of the reply; NaN if it has none."""
         likelihoods = []
         for request in requests:
-            prompt, choice = request.args
-            id, task = request.doc.get("id"), request.task_name
-            request.doc[REPLY] = self._model.reply(prompt, id, task).text
-            probability = self._model.probability(prompt, id, task, choice.strip())
+            reply = self._model.reply(request.task_name, request.doc.get("id"))
+            request.doc[REPLY], probability = reply.text, reply.probability
             if probability is None:
                 likelihoods.append((math.nan, False))
-            else:
-                likelihoods.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
+                continue
+            # the requests of an item have the first and the second choice
+            probability = 1 - probability if request.idx else probability
+            likelihoods.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
         return likelihoods
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:

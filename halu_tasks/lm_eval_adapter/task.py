@@ -28,16 +28,13 @@ from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.lm_eval_adapter.metrics import aggregate, item_value
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.reference import label_warnings
 from halu_tasks.replies.scoring import (
-    RequestInfo,
     keep_replies,
     logger,
     outcome_of,
     prepare_judge,
+    run_warnings,
     score_replies,
-    task_failure_warnings,
-    task_reply_warnings,
 )
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
@@ -79,7 +76,7 @@ class HaluTask(ConfigurableTask):
         passed_on = {key: config[key] for key in _PASSED_ON if key in config}
         super().__init__(config=_lm_eval_config(evaluation) | passed_on)
         self._version = (passed_on.get("metadata") or {}).get("version", float(evaluation.task.version))
-        self._request = RequestInfo("lm-eval")
+        self._chat_template: bool | None = None
         self._set_filter(_weights if evaluation.asks_for_probability else self._score_replies)
         self._set_metrics()
         self._set_provenance(evaluation)
@@ -154,9 +151,9 @@ class HaluTask(ConfigurableTask):
         """
         if num_fewshot and not 0 <= num_fewshot <= (available := len(self._examples)):
             raise UsageError(f"task {self.config.task} has {available} worked examples, num_fewshot={num_fewshot}")
-        self._request.chat_template = bool(kwargs.get("apply_chat_template"))
+        self._chat_template = bool(kwargs.get("apply_chat_template"))
         # without a chat template lm-eval puts nothing between the system text and what follows
-        if doc["system"] and not self._request.chat_template:
+        if doc["system"] and not self._chat_template:
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
 
@@ -206,10 +203,8 @@ class HaluTask(ConfigurableTask):
         outcomes = Counter(
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
-        warnings = task_reply_warnings(evaluation.task.name, outcomes, self._request)
-        warnings += task_failure_warnings(evaluation.task, mode, scores)
-        warnings += label_warnings(evaluation.task, evaluation.reference, scores)
-        for warning in warnings:
+        of_run = evaluation.task, mode, outcomes, scores, evaluation.reference
+        for warning in run_warnings(*of_run, "lm-eval", self._chat_template):
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
 

@@ -10,8 +10,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.replies.predictions import PredictionRow, read_predictions, with_target
-from halu_tasks.replies.score_file import ScoreRequest
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, read_predictions, with_target
 from halu_tasks.scorers.metrics import as_json
 from halu_tasks.scorers.statistics.agreement import agreement
 from halu_tasks.tasks import Evaluation, build
@@ -21,15 +20,24 @@ GOLD = "gold"
 
 
 def measure_agreement(
-    task: str, options: Options, request: ScoreRequest, *, gold: bool = False
+    task: str,
+    options: Options,
+    paths: Sequence[str],
+    *,
+    id_field: str = ID_FIELD,
+    output_field: str = OUTPUT_FIELD,
+    partial: bool = False,
+    gold: bool = False,
 ) -> tuple[dict[str, Any], Mapping[str, int]]:
     """Measure the agreement of several sets of replies.
 
     Args:
         task: The task's name, or the path of a task file.
         options: The task's options.
-        request: The raters' files; with `partial`, only the items in every file are compared. Otherwise, a missing
-            reply counts as one without a label.
+        paths: The raters' files.
+        id_field: The field of the ids.
+        output_field: The field of the replies.
+        partial: Compare only the items in every file; otherwise, a missing reply counts as one without a label.
         gold: Compare with the gold labels, too.
 
     Returns:
@@ -39,13 +47,13 @@ def measure_agreement(
         UsageError: The task has no labels, or there are fewer than two raters.
         DataError: A file is damaged, an id is unknown, or no item is in every file.
     """
-    evaluation, paths = build(task, options), request.predictions
+    evaluation = build(task, options)
     if evaluation.task.judged:
         raise _no_labels(evaluation)
     if len(paths) + gold < 2:
         raise UsageError("agreement needs at least two raters; name two files, or one and --gold")
-    files = [read_predictions(Path(path), request.id_field, request.output_field, evaluation) for path in paths]
-    items = [item for item in evaluation.items if not request.partial or all(item.id in file for file in files)]
+    files = [read_predictions(Path(path), id_field, output_field, evaluation) for path in paths]
+    items = [item for item in evaluation.items if not partial or all(item.id in file for file in files)]
     if not items:
         raise DataError(f"no id of {evaluation.task.name} is in every file")
     raters = {

@@ -1,26 +1,24 @@
 """Embedded models: `oracle` replies with the gold answer, `baseline` without reading, `replay` from a file.
 
-They need no network and no weights. They look up an item by its prompt. If several items have the same prompt, the
-task and the id that the harness passes along decide.
+They need no network and no weights. They look up an item by its task and its id, which both harnesses pass along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.predictions import PredictionRow, read_predictions
-from halu_tasks.tasks import Evaluation, Provenance, Task
+from halu_tasks.tasks import Evaluation, Provenance
 
 Kind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
 """Key of an lm-eval document for the reply of an embedded model that was asked for likelihoods."""
-KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
@@ -37,54 +35,18 @@ def provenance_of(kind: str, provenance: Provenance) -> Provenance:
     return provenance.without_prompt() if kind == "replay" else provenance
 
 
-_loaded: dict[str, Evaluation] = {}
+_loaded: dict[str, tuple[Evaluation, dict[str, Item]]] = {}
+"""Each task with its items by id, as it was loaded last in this process."""
 
 
 def remember(evaluation: Evaluation) -> None:
-    """Register the items of a task with the embedded models of this process.
-
-    They replace the items that the task was registered with before.
-    """
-    _loaded.pop(evaluation.task.name, None)
-    _loaded[evaluation.task.name] = evaluation
-    _by_prompt.cache_clear()
+    """Register the items of a task with the embedded models of this process, in place of those that it had before."""
+    _loaded[evaluation.task.name] = evaluation, {item.id: item for item in evaluation.items}
 
 
 def loaded(task: str) -> Evaluation | None:
     """The task of that name as it was loaded last in this process."""
-    return _loaded.get(task)
-
-
-@cache
-def _by_prompt() -> tuple[dict[str, list[tuple[Evaluation, Item]]], list[int]]:
-    """Return the items by prompt, and the different lengths of prompts, the longest first."""
-    items: dict[str, list[tuple[Evaluation, Item]]] = {}
-    for evaluation in _loaded.values():
-        for item in evaluation.items:
-            items.setdefault(item.prompt, []).append((evaluation, item))
-    return items, sorted(set(map(len, items)), reverse=True)
-
-
-def find(prompt: str, id: str | None = None, task: str | None = None) -> tuple[Evaluation, Item]:
-    """Find the item with this prompt, and its task.
-
-    Args:
-        prompt: The item's prompt, possibly after a system message or worked examples.
-        id: The item's id, to choose among items with the same prompt.
-        task: The task's name, to choose among items with the same prompt.
-
-    Raises:
-        UsageError: No task that is loaded in this process has such an item.
-    """
-    items, lengths = _by_prompt()
-    ends = (prompt[-length:] for length in lengths if length <= len(prompt))
-    candidates = items.get(prompt) or next((items[end] for end in ends if end in items), None)
-    if not candidates:
-        raise UsageError(
-            f"the embedded models answer only items of halu-tasks; this prompt belongs to none: {prompt[-80:]!r}"
-        )
-    # if nothing else decides, the task that was loaded last
-    return max(reversed(candidates), key=lambda known: (known[1].id == id, known[0].task.name == task))
+    return _loaded[task][0] if task in _loaded else None
 
 
 @dataclass
@@ -101,61 +63,47 @@ class Embedded:
 
     def __post_init__(self) -> None:
         self._read: dict[str, dict[str, PredictionRow]] = {}
-        if self.kind == "replay":
-            if not self.predictions:
-                raise UsageError(
-                    "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), "
-                    "-M predictions=FILE (Inspect)"
-                )
-            path = Path(self.predictions).expanduser()
-            if not path.exists():
-                raise UsageError(f"predictions {self.predictions} does not exist")
-            if path.is_file():
-                read_predictions(path)
+        if self.kind != "replay":
+            return
+        if not self.predictions:
+            raise UsageError(
+                "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), -M predictions=FILE "
+                "(Inspect)"
+            )
+        if not (path := Path(self.predictions).expanduser()).is_dir():
+            read_predictions(path)
 
-    def reply(self, prompt: str, id: str | None = None, task_name: str | None = None) -> Reply:
-        """Reply to a prompt.
+    def reply(self, task: str | None, id: str | None) -> Reply:
+        """Reply to an item.
 
         Args:
-            prompt: The prompt.
-            id: The item's id, if the harness passes it along.
-            task_name: The task's name, if the harness passes it along.
+            task: The name of its task.
+            id: Its id.
 
         Returns:
             The reply; empty if the replayed file has none.
+
+        Raises:
+            UsageError: No task of this process has such an item, as when a solver asks a question of its own.
         """
-        evaluation, item = find(prompt, id, task_name)
-        task = evaluation.task
+        evaluation, items = _loaded.get(task or "", (None, {}))
+        item = items.get(id or "")
+        if evaluation is None or item is None:
+            raise UsageError(
+                f"halu-{self.kind} replies only to items of halu-tasks, and was asked something else (task: {task}, "
+                f"item: {id})"
+            )
         if self.kind == "oracle":
-            probability = float(item.target == task.choices[0]) if task.choices else None
-            return Reply(evaluation.oracle(item), probability=probability)
+            choices = evaluation.task.choices
+            return Reply(evaluation.oracle(item), probability=float(item.target == choices[0]) if choices else None)
         if self.kind == "baseline":
             return Reply(evaluation.baseline(item))
-        prediction = self._predictions(task).get(item.id)
+        prediction = self._predictions(evaluation).get(item.id)
         return prediction.reply if prediction else Reply("")
 
-    def probability(self, prompt: str, id: str | None, task_name: str | None, choice: str) -> float | None:
-        """Return the probability of one of the task's two choices.
-
-        Args:
-            prompt: The prompt.
-            id: The item's id, if the harness passes it along.
-            task_name: The task's name.
-            choice: One of the task's choices.
-
-        Returns:
-            The probability, from 0 to 1; None if the model's reply has none.
-        """
-        choices = find(prompt, id, task_name)[0].task.choices
-        probability = self.reply(prompt, id, task_name).probability
-        if choices is None or choice not in choices:
-            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {task_name}")
-        if probability is None:
-            return None
-        return probability if choice == choices[0] else 1 - probability
-
-    def _predictions(self, task: Task) -> dict[str, PredictionRow]:
+    def _predictions(self, evaluation: Evaluation) -> dict[str, PredictionRow]:
         """Read the predictions for a task, with the same checks as `halu-tasks score`."""
+        task = evaluation.task
         if task.name not in self._read:
             source = Path(str(self.predictions)).expanduser()
             path = source / f"{task.name}.jsonl" if source.is_dir() else source
@@ -167,5 +115,5 @@ class Embedded:
                     f"predictions {source} has the replies to one task, but {tasks} are run; name a folder with a file "
                     "TASK.jsonl for each"
                 )
-            self._read[task.name] = read_predictions(path, evaluation=_loaded[task.name])
+            self._read[task.name] = read_predictions(path, evaluation=evaluation)
         return self._read[task.name]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow
 from pyarrow import parquet
@@ -36,7 +36,7 @@ from halu_tasks.replies.predictions import (
     unknown_id,
     with_target,
 )
-from halu_tasks.replies.scoring import outcome_of, scores_of
+from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
 from halu_tasks.tasks import Evaluation, build
 
 BUCKETS = 128
@@ -51,26 +51,17 @@ alone."""
 _FILE, _SHARDS = "records.parquet", b"shards"
 _T = TypeVar("_T")
 
+NumberedItem = tuple[int, Item]
+"""An item without its prompt, and its place in the data, from 0."""
+FoundReply = tuple[NumberedItem, int, PredictionRow]
+"""A reply with its item and the number of its file."""
+
 
 # --- items ------------------------------------------------------------------------------------------
 
 
-class StoredItem(NamedTuple):
-    """An item of the store.
-
-    Attributes:
-        number: Its place in the data, from 0.
-        bucket: The group of its cluster.
-        item: The item, without its prompt.
-    """
-
-    number: int
-    bucket: int
-    item: Item
-
-
 class ItemStore:
-    """The items of a task in an SQLite file, found by id, so that their number is not limited by memory.
+    """The items of a task in an SQLite file, so that their number is not limited by memory.
 
     Args:
         path: The file that `write_items` wrote.
@@ -83,20 +74,18 @@ class ItemStore:
     def __len__(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM items").fetchone()[0])
 
-    def _find(self, id: str) -> StoredItem | None:
+    def _find(self, id: str) -> NumberedItem | None:
         """Find an item by its id; None if no item has it."""
-        return next(self._select("id = ?", _key(id)), None)
+        return next(self._select("id = ?", json.dumps(id)), None)
 
-    def of_buckets(self, buckets: range) -> Iterator[StoredItem]:
-        """Read the items of some groups of clusters."""
-        return self._select("bucket >= ? AND bucket < ?", buckets.start, buckets.stop)
+    def between(self, first: int, end: int) -> Iterator[NumberedItem]:
+        """Read the items at some places in the data."""
+        return self._select("number >= ? AND number < ?", first, end)
 
-    def _select(self, condition: str, *values: object) -> Iterator[StoredItem]:
-        rows = self._db.execute(f"SELECT id, number, bucket, record FROM items WHERE {condition}", values)
-        for id, number, bucket, record in rows:
-            cluster, target, gold, tags, fields = json.loads(record)
-            item = Item(id.decode("utf-8", "surrogatepass"), cluster, target, "", "", gold, tags, fields)
-            yield StoredItem(number, bucket, item)
+    def _select(self, condition: str, *values: object) -> Iterator[NumberedItem]:
+        for number, record in self._db.execute(f"SELECT number, record FROM items WHERE {condition}", values):
+            id, cluster, target, gold, tags, fields = json.loads(record)
+            yield number, Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
 
 
 def write_items(evaluation: Evaluation, path: Path) -> None:
@@ -107,31 +96,25 @@ def write_items(evaluation: Evaluation, path: Path) -> None:
     """
     if path.exists():
         return
+    rows = ((number, json.dumps(item.id), _record_of(item)) for number, item in enumerate(evaluation.unrendered()))
     with atomic_folder(path.parent, "items") as folder, closing(sqlite3.connect(folder / path.name)) as db:
-        db.executescript(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-            "CREATE TABLE items (number INTEGER PRIMARY KEY, id BLOB, bucket INTEGER, record TEXT);"
-        )
         try:
-            db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", _item_rows(evaluation))
+            db.executescript(
+                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+                "CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, record TEXT);"
+            )
+            db.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
             db.execute("CREATE INDEX by_id ON items (id)")
-            db.execute("CREATE INDEX by_bucket ON items (bucket)")
             db.commit()
         except sqlite3.Error as error:
             raise DataError(f"items {path}: {error}") from None
         repeated = db.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if repeated:
-            raise evaluation.repeated_id(repeated[0].decode("utf-8", "surrogatepass"))
+            raise evaluation.repeated_id(json.loads(repeated[0]))
 
 
-def _item_rows(evaluation: Evaluation) -> Iterator[tuple[int, bytes, int, str]]:
-    for number, item in enumerate(evaluation.unrendered()):
-        record = json.dumps([item.cluster, item.target, item.gold, item.tags, item.fields], default=dict)
-        yield number, _key(item.id), zlib.crc32(_key(item.cluster)) % BUCKETS, record
-
-
-def _key(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _record_of(item: Item) -> str:
+    return json.dumps([item.id, item.cluster, item.target, item.gold, item.tags, item.fields], default=dict)
 
 
 # --- records ----------------------------------------------------------------------------------------
@@ -157,60 +140,56 @@ SCHEMA = pyarrow.schema(
 cluster and the score's reason as JSON, the outcome of its reply, and the score."""
 
 
-class ScoredReplies:
-    """Scores replies, and writes their records to a file.
+def write_records(
+    path: Path,
+    evaluation: Evaluation,
+    replies: Iterable[FoundReply],
+    costs: Path,
+    shards: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Score replies, and write their records to a file.
 
     Args:
         path: The file.
         evaluation: The task.
+        replies: The replies.
         costs: The file in which the costs of judges are recorded.
         shards: The files that the replies are from and their versions, which the file names.
     """
-
-    def __init__(self, path: Path, evaluation: Evaluation, costs: Path, shards: Sequence[tuple[str, str]] = ()) -> None:
-        self._evaluation, self._costs = evaluation, costs
-        # metrics that relate several items need the endings of their ids
-        self._needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
-        self._rows: list[tuple[Any, ...]] = []
-        self._writer = parquet.ParquetWriter(
-            path, SCHEMA.with_metadata({_SHARDS: json.dumps(shards)}), compression="zstd"
-        )
-
-    def __enter__(self) -> ScoredReplies:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._write()
-        self._writer.close()
-
-    def add(self, replies: Sequence[tuple[StoredItem, int, PredictionRow]]) -> None:
-        """Score replies to items, each from a file of some number."""
-        pairs = [(with_target(stored.item, row.reply.target), row.reply) for stored, _, row in replies]
-        scores = scores_of(self._evaluation, pairs, self._costs)
-        for (stored, shard, row), score in zip(replies, scores, strict=True):
-            id = "".join(score.id.rpartition("/")[1:]) if self._needs_ids else ""
-            reason = "no prediction" if shard == NO_FILE else score.reason
-            texts = [json.dumps(text) for text in (score.id, stored.item.cluster, reason)]
-            outcome = outcome_of(row.reply.text, score, self._evaluation.options.scoring)
-            record = json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""})
-            place = stored.number, row.epoch, shard, row.line, stored.bucket
-            self._rows.append((*place, *texts, outcome, record))
-        if len(self._rows) >= _KEPT:
-            self._write()
-
-    def _write(self) -> None:
-        if self._rows:
-            self._rows.sort(key=lambda row: row[4])
-            columns = zip(zip(*self._rows, strict=True), SCHEMA.types, strict=True)
-            arrays = [pyarrow.array(column, kind) for column, kind in columns]
-            self._writer.write_table(pyarrow.Table.from_arrays(arrays, schema=SCHEMA), row_group_size=_GROUP)
-            self._rows.clear()
+    schema = SCHEMA.with_metadata({_SHARDS: json.dumps(shards)})
+    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for rows in _batches(_records(evaluation, replies, costs), _KEPT):
+            table = pyarrow.Table.from_pylist(rows, schema=schema).sort_by("bucket")
+            writer.write_table(table, row_group_size=_GROUP)
 
 
-def batches(values: Iterable[_T]) -> Iterator[list[_T]]:
-    """Divide values into lists."""
+def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path) -> Iterator[dict[str, Any]]:
+    # metrics that relate several items need the endings of their ids
+    needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
+    # a judge is asked about all replies at once
+    for batch in _batches(replies, None if asks_models(evaluation) else _BATCH):
+        pairs = [(with_target(item, row.reply.target), row.reply) for (_, item), _, row in batch]
+        scores = scores_of(evaluation, pairs, costs)
+        for ((number, item), shard, row), score in zip(batch, scores, strict=True):
+            id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
+            yield {
+                "item": number,
+                "epoch": row.epoch,
+                "shard": shard,
+                "line": row.line,
+                "bucket": zlib.crc32(json.dumps(item.cluster).encode()) % BUCKETS,
+                "id": json.dumps(score.id),
+                "cluster": json.dumps(item.cluster),
+                "reason": json.dumps("no prediction" if shard == NO_FILE else score.reason),
+                "outcome": outcome_of(row.reply.text, score, evaluation.options.scoring),
+                "score": json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""}),
+            }
+
+
+def _batches(values: Iterable[_T], size: int | None) -> Iterator[list[_T]]:
+    """Divide values into lists; with `size` None, into one."""
     iterator = iter(values)
-    while batch := list(islice(iterator, _BATCH)):
+    while batch := list(islice(iterator, size)):
         yield batch
 
 
@@ -267,14 +246,34 @@ class ScoreParts:
 
     def finished(self, rank: int, tasks: int) -> bool:
         """Return whether the parts of a task are finished."""
-        return all(map(self._is_finished, range(rank, self.parts, tasks)))
+        return not self._unfinished(rank, tasks)
 
     def work(self, rank: int, tasks: int, report: Report) -> None:
-        """Score the parts of a task: every `tasks`-th, so that any number of tasks gives the same folder."""
-        for part in range(rank, self.parts, tasks):
-            if not self._is_finished(part):
-                self._score(part)
+        """Score the parts of a task: every `tasks`-th, so that any number of tasks gives the same folder.
+
+        The folder of a part appears when all its replies are scored.
+
+        Raises:
+            DataError: A row is malformed, an id is unknown, the data have changed, or the folder cannot be written.
+            JudgeError: The judge failed on too many replies.
+        """
+        if not (unfinished := self._unfinished(rank, tasks)):
+            return
+        evaluation, items = build(self.task, self.options), ItemStore(self.items)
+        if evaluation.located.sha256 != self.data:
+            raise DataError(
+                f"{evaluation.located}: changed while its replies were being scored; start again in another folder"
+            )
+        for part in unfinished:
+            folder, shards = self.records(part).parent, self._shards(part)
+            shutil.rmtree(folder, ignore_errors=True)
+            with atomic_folder(folder, "part") as partial:
+                replies = self._replies(evaluation, items, shards)
+                write_records(partial / _FILE, evaluation, replies, self.costs, [*shards.values()])
             report(f"part {part + 1} of {self.parts} is scored")
+
+    def _unfinished(self, rank: int, tasks: int) -> list[int]:
+        return [part for part in range(rank, self.parts, tasks) if not self._is_finished(part)]
 
     def _is_finished(self, part: int) -> bool:
         path = self.records(part)
@@ -284,76 +283,21 @@ class ScoreParts:
     def _shards(self, part: int) -> dict[int, tuple[str, str]]:
         return dict(list(enumerate(self.shards))[part :: self.parts])
 
-    def _score(self, part: int) -> None:
-        """Score a part, whose folder appears when all its replies are scored.
-
-        A judge is asked about all replies at once, and only when every id is known to be valid.
-
-        Raises:
-            DataError: A row is malformed, an id is unknown, or the folder cannot be written.
-            JudgeError: The judge failed on too many replies.
-        """
-        evaluation, store, shards = (
-            _evaluation(self.task, self.options, self.data),
-            _items(self.items),
-            self._shards(part),
-        )
-        unknown: list[tuple[str, str]] = []
-        found = self._with_items(evaluation, store, shards, unknown)
-        folder = self.records(part).parent
-        shutil.rmtree(folder, ignore_errors=True)
-        with atomic_folder(folder, "part") as partial:
-            with ScoredReplies(partial / _FILE, evaluation, self.costs, [*shards.values()]) as scored:
-                for batch in [list(found)] if evaluation.task.judged and evaluation.options.judge else batches(found):
-                    if not unknown:
-                        scored.add(batch)
-            if unknown:
-                place, id = unknown[0]
-                raise unknown_id(place, id, len(unknown), evaluation.task)
-
-    def _with_items(
-        self,
-        evaluation: Evaluation,
-        store: ItemStore,
-        shards: dict[int, tuple[str, str]],
-        unknown: list[tuple[str, str]],
-    ) -> Iterator[tuple[StoredItem, int, PredictionRow]]:
-        """Read the replies of files with their items; add the places and ids of those that no item has to `unknown`.
+    def _replies(
+        self, evaluation: Evaluation, items: ItemStore, shards: dict[int, tuple[str, str]]
+    ) -> Iterator[FoundReply]:
+        """Read the replies of files with their items.
 
         Raises:
-            DataError: A row is malformed, or a file has no rows, as when its upload failed.
+            DataError: A row is malformed, an id is unknown, or a file has no rows, as when its upload failed.
         """
         for number, (path, _) in shards.items():
             row = None
             for row in prediction_rows(Path(path), *self.fields):
-                check_reply(evaluation, f"{path}:{row.line}", row.reply)
-                if stored := store.find(row.id):
-                    yield stored, number, row
-                else:
-                    unknown.append((f"{path}:{row.line}", row.id))
+                place = f"{path}:{row.line}"
+                check_reply(evaluation, place, row.reply)
+                if not (found := items.find(row.id)):
+                    raise unknown_id(place, row.id, evaluation.task)
+                yield found, number, row
             if row is None:
                 raise no_predictions(path)
-
-
-@lru_cache(1)
-def _evaluation(task: str, options: Options, data: str) -> Evaluation:
-    """Build a task once in each process.
-
-    Raises:
-        DataError: The data have changed.
-    """
-    evaluation = build(task, options)
-    if evaluation.located.sha256 != data:
-        raise DataError(
-            f"{evaluation.located}: changed while its replies were being scored; start again in another folder"
-        )
-    return evaluation
-
-
-_items = lru_cache(1)(ItemStore)
-
-
-def forget() -> None:
-    """Forget the task and the items of the last run in this process, whose files may change."""
-    _evaluation.cache_clear()
-    _items.cache_clear()

@@ -33,14 +33,11 @@ def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
     """
-    shards = []
-    for path in (path for place in map(Path, paths) for path in (_readable(place) if place.is_dir() else [place])):
-        try:
-            stat = path.stat()
-        except OSError as error:
-            raise DataError(f"{path}: {error.strerror or error}") from None
-        shards.append((str(path), f"{stat.st_size}-{stat.st_mtime_ns}"))
-    return shards
+    files = [file for path in map(Path, paths) for file in (_readable(path) if path.is_dir() else [path])]
+    try:
+        return [(str(file), f"{file.stat().st_size}-{file.stat().st_mtime_ns}") for file in files]
+    except OSError as error:
+        raise DataError(f"{error.filename}: {error.strerror or error}") from None
 
 
 def _readable(folder: Path) -> list[Path]:
@@ -164,19 +161,19 @@ def read_predictions(
         DataError: A row is malformed or does not fit the task, an id is repeated or no item has it, or the file
             contains no predictions.
     """
+    known = {item.id for item in evaluation.items} if evaluation else None
     predictions: dict[str, PredictionRow] = {}
     for row in prediction_rows(path, id_field, output_field):
+        place = f"{path}:{row.line}"
         if row.id in predictions:
-            raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {predictions[row.id].line})")
+            raise DataError(f"{place}: duplicate id {row.id!r} (first in line {predictions[row.id].line})")
         predictions[row.id] = row
-        if evaluation:
-            check_reply(evaluation, f"{path}:{row.line}", row.reply)
+        if evaluation and known:
+            check_reply(evaluation, place, row.reply)
+            if row.id not in known:
+                raise unknown_id(place, row.id, evaluation.task)
     if not predictions:
         raise no_predictions(path)
-    known = {item.id for item in evaluation.items} if evaluation else predictions.keys()
-    if unknown := [id for id in predictions if id not in known]:
-        assert evaluation
-        raise unknown_id(f"{path}:{predictions[unknown[0]].line}", unknown[0], len(unknown), evaluation.task)
     return predictions
 
 
@@ -205,19 +202,15 @@ def check_reply(evaluation: Evaluation, place: str, reply: Reply) -> None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
 
 
-def unknown_id(place: str, id: str, number: int, task: Task) -> DataError:
-    """Make the error for predictions whose ids no item has.
+def unknown_id(place: str, id: str, task: Task) -> DataError:
+    """Make the error for a prediction whose id no item has.
 
     Args:
-        place: The file and the line of the first of them.
+        place: Its file and line.
         id: Its id.
-        number: The number of these predictions.
         task: The task.
     """
-    return DataError(
-        f"{place}: unknown id {id!r} (number of unknown ids: {number}); list the ids of this data with: "
-        f"halu-tasks items {task.name}"
-    )
+    return DataError(f"{place}: unknown id {id!r}; list the ids of this data with: halu-tasks items {task.name}")
 
 
 def with_target(item: Item, target: str | None) -> Item:

@@ -12,6 +12,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 from pyarrow import parquet
+from pyarrow.compute import not_equal
 
 from halu_tasks import __version__
 from halu_tasks.core.credentials import redacted
@@ -34,19 +36,18 @@ from halu_tasks.executors.local import run_here
 from halu_tasks.replies.parts import (
     BUCKETS,
     NO_FILE,
+    FoundReply,
     ItemStore,
-    ScoredReplies,
     ScoreParts,
-    batches,
-    forget,
     read_records,
     write_items,
+    write_records,
 )
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, shards_at
-from halu_tasks.replies.reference import check_reference, label_warnings, uncorrected_note
-from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
+from halu_tasks.replies.reference import check_reference, uncorrected_note
+from halu_tasks.replies.scoring import asks_models, prepare_judge, run_warnings
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.columns import Columns, Numbers
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
@@ -56,27 +57,8 @@ _MOST_PARTS = 64
 """The number of parts that files are divided into, at most."""
 _TABLE = 100_000
 """The number of replies that are summed up at a time."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreRequest:
-    """What to score.
-
-    Attributes:
-        predictions: The files with the replies, or folders of them.
-        id_field: The field of the ids.
-        output_field: The field of the replies.
-        partial: Score only the items in the files; otherwise, missing ones count as empty replies.
-        model: The name of the model that gave the replies.
-        details: The file to write each item's score to.
-    """
-
-    predictions: Sequence[str]
-    id_field: str = ID_FIELD
-    output_field: str = OUTPUT_FIELD
-    partial: bool = False
-    model: str | None = None
-    details: str | None = None
+_ITEMS = 10_000
+"""The number of items that are looked through at a time for missing replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +66,7 @@ class ScoredFile:
     """Predictions with their figures.
 
     Attributes:
-        request: What was scored.
         evaluation: The task.
-        files: The files.
         items: The number of items of the task.
         scored_items: The number of items that were scored, each once for all epochs.
         number: The number of scores, those of missing replies included.
@@ -96,11 +76,10 @@ class ScoredFile:
         references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
+        run: What is known of the run as JSON values; how the model was asked is not.
     """
 
-    request: ScoreRequest
     evaluation: Evaluation
-    files: Sequence[str]
     items: int
     scored_items: int
     number: int
@@ -110,59 +89,40 @@ class ScoredFile:
     references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
     note: str | None
+    run: Mapping[str, Any]
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
-        figures = as_json(self.estimates)
+        evaluation, figures = self.evaluation, as_json(self.estimates)
         return {
-            "task": self.evaluation.task.name,
-            "scoring": self.evaluation.options.scoring,
-            "data": self.evaluation.located.kind,
+            "task": evaluation.task.name,
+            "scoring": evaluation.options.scoring,
+            "data": evaluation.located.kind,
             "n": self.number,
             "missing": self.missing,
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
-            "version": self.evaluation.version,
-            "run": self._run(),
-        }
-
-    def missing_warning(self) -> str:
-        """Return the warning of missing replies."""
-        where = self.files[0] if len(self.files) == 1 else f"the {len(self.files):,} files"
-        have = "items have no prediction"
-        if self.epochs > 1:
-            have = f"predictions ({self.scored_items:,} items, {self.epochs} epochs) are missing"
-        advice = "count as empty replies; --partial scores only the ids in the file"
-        return f"{self.missing:,} of {self.number:,} {have} in {where} and {advice}"
-
-    def _run(self) -> dict[str, Any]:
-        """Return what is known of the run; how the model was asked is not."""
-        evaluation, request = self.evaluation, self.request
-        names = {*DATA_OPTIONS, *evaluation.task.task_options}
-        files, sums = self.files, [sha256_of(Path(path)) for path in self.files]
-        return {
-            "model": request.model,
-            "predictions": files[0] if len(files) == 1 else files,
-            "predictions_sha256": sums[0] if len(sums) == 1 else sums,
-            "id_field": request.id_field,
-            "output_field": request.output_field,
-            "partial": request.partial,
-            "details": request.details,
-            "epochs": self.epochs,
-            "options": {
-                name: getattr(evaluation.options, name) for name in evaluation.options.specs() if name in names
+            "version": evaluation.version,
+            "run": {
+                **self.run,
+                "epochs": self.epochs,
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "package": __version__,
+                "halu_tasks": evaluation.provenance_of(self.items).without_prompt().as_json(),
             },
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "package": __version__,
-            "halu_tasks": evaluation.provenance_of(self.items).without_prompt().as_json(),
         }
 
 
 def score_file(
     task: str,
     options: Options,
-    request: ScoreRequest,
+    predictions: Sequence[str],
     *,
+    id_field: str = ID_FIELD,
+    output_field: str = OUTPUT_FIELD,
+    partial: bool = False,
+    model: str | None = None,
+    details: str | None = None,
     executor: Executor = run_here,
     folder: Path | None = None,
     report: Report = lambda line: None,
@@ -172,7 +132,12 @@ def score_file(
     Args:
         task: The task's name, or the path of a task file.
         options: The task's options.
-        request: What to score.
+        predictions: The files with the replies, or folders of them.
+        id_field: The field of the ids.
+        output_field: The field of the replies.
+        partial: Score only the items in the files; otherwise, missing ones count as empty replies.
+        model: The name of the model that gave the replies.
+        details: The file to write each item's score to.
         executor: What runs the parts.
         folder: Where finished parts are kept, which all processes share; a later call with the same folder continues
             there. If it is None, nothing is kept.
@@ -184,37 +149,43 @@ def score_file(
             written.
         JudgeError: The judge failed on too many items.
     """
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="halu-score-") as temporary:
-            own = Path(temporary)
-            return score_file(task, options, request, executor=executor, folder=own, report=report)
     evaluation = build(task, options)
     check_reference(evaluation)
-    if request.details:
-        _check_writable(Path(request.details))
-    shards = tuple(shards_at(request.predictions))
-    # a judge is asked by one process, whose limits on calls and failures then hold for all
-    parts = 1 if evaluation.task.judged and options.judge else min(len(shards), _MOST_PARTS)
-    job = ScoreParts(
-        folder=folder,
-        task=task,
-        options=options,
-        data=evaluation.located.sha256,
-        shards=shards,
-        fields=(request.id_field, request.output_field),
-        parts=parts,
-    )
-    _check_plan(job, evaluation, request)
-    try:
+    if details:
+        _check_writable(Path(details))
+    shards = tuple(shards_at(predictions))
+    files = [path for path, _ in shards]
+    with ExitStack() as stack:
+        job = ScoreParts(
+            folder=folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halu-score-"))),
+            task=task,
+            options=options,
+            data=evaluation.located.sha256,
+            shards=shards,
+            fields=(id_field, output_field),
+            # a judge is asked by one process, whose limits on calls and failures then hold for all
+            parts=1 if asks_models(evaluation) else min(len(shards), _MOST_PARTS),
+        )
+        _check_plan(job, evaluation, partial=partial)
         prepare_judge(evaluation, job.costs)
         write_items(evaluation, job.items)
         executor(job, report)
-        return _figures(job, evaluation, request)
-    finally:
-        forget()
+        sums = [sha256_of(Path(path)) for path in files]
+        names = {*DATA_OPTIONS, *evaluation.task.task_options}
+        run = {
+            "model": model,
+            "predictions": files[0] if len(files) == 1 else files,
+            "predictions_sha256": sums[0] if len(sums) == 1 else sums,
+            "id_field": id_field,
+            "output_field": output_field,
+            "partial": partial,
+            "details": details,
+            "options": {name: getattr(options, name) for name in options.specs() if name in names},
+        }
+        return _figures(job, evaluation, run)
 
 
-def _check_plan(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) -> None:
+def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
     """Write what is scored to the folder of the run, or check that it is what the folder has.
 
     Files that have changed are scored again.
@@ -234,7 +205,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) 
         "data": job.data,
         "files": [path for path, _ in job.shards],
         "fields": [*job.fields],
-        "partial": request.partial,
+        "partial": partial,
         "package": __version__,
     }
     path = job.folder / "plan.json"
@@ -251,86 +222,94 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) 
 # --- figures ----------------------------------------------------------------------------------------
 
 
-def _figures(job: ScoreParts, evaluation: Evaluation, request: ScoreRequest) -> ScoredFile:
+def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
-    files = [job.records(part) for part in range(job.parts)]
-    number = sum(parquet.read_metadata(file).num_rows for file in files)
-    epochs = sorted(read_records(files, columns=["epoch"])["epoch"].unique().to_pylist())
-    items = ItemStore(job.items)
-    tables = min(max(number, len(items) * len(epochs)) // _TABLE + 1, BUCKETS)
-    ranges = [range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables) for n in range(tables)]
-    if not request.partial:
+    task, mode = evaluation.task, evaluation.options.scoring
+    files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
+    epochs = np.unique(read_records(files, columns=["epoch"])["epoch"].to_numpy())
+    missing = 0
+    if not run["partial"]:
         files.append(job.folder / "missing.parquet")
-        with ScoredReplies(files[-1], evaluation, job.costs) as missing:
-            for batch in batches(_without_reply(items, files[:-1], ranges, epochs)):
-                missing.add(batch)
+        write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
+        missing = parquet.read_metadata(files[-1]).num_rows
+    number = sum(parquet.read_metadata(file).num_rows for file in files)
 
     references = evaluation.scoring.reference_replies
-    metrics: list[tuple[str | None, Metric]] = [(None, metric) for metric in evaluation.all_metrics]
-    metrics += [(reply, metric) for reply, own in references.items() for metric in own]
-    parts: list[list[Sums | Columns]] = [[] for _ in metrics]
-    counts, outcomes = Counter[str](), Counter[Outcome]()
-    judged: list[Score] = []
-    repeated: list[tuple[tuple[int, int], str]] = []
-    for buckets in ranges:
-        if not len(records := read_records(files, buckets)):
-            continue
-        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
-        item, epoch, shard = (records[name].to_numpy() for name in ("item", "epoch", "shard"))
-        counts.update(items=len(np.unique(item)), number=len(records), missing=int((shard == NO_FILE).sum()))
-        outcomes.update(records["outcome"].filter(pyarrow.array(shard != NO_FILE)).to_pylist())
-        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
-            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
-        columns = _columns(records, needs_ids=any(metric.needs_ids for _, metric in metrics))
-        if evaluation.task.judged:
+    metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
+    metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
+    parts = {key: list[Sums | Columns]() for key in metrics}
+    scored_items, outcomes, judged = 0, Counter[Outcome](), list[Score]()
+    for records in _by_cluster(job, files, number):
+        scored_items += len(records["item"].unique())
+        outcomes.update(records["outcome"].filter(not_equal(records["shard"], NO_FILE)).to_pylist())
+        columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
+        if task.judged:
             judged += columns["score"].tolist()
-        for (_, metric), own in zip(metrics, parts, strict=True):
-            own.append(_part(metric, columns))
-    if repeated:
-        raise DataError(min(repeated)[1])
+        for key, metric in metrics.items():
+            parts[key].append(_part(metric, columns))
 
-    if request.details:
-        _write_details(files, Path(request.details), epochs=len(epochs) > 1)
-    figures = {
-        (reply, metric.name): figure
-        for (reply, metric), own in zip(metrics, parts, strict=True)
-        if (figure := _estimate(metric, own))
-    }
-    warnings = task_reply_warnings(evaluation.task.name, outcomes, RequestInfo())
-    warnings += task_failure_warnings(evaluation.task, evaluation.options.scoring, judged)
-    warnings += label_warnings(evaluation.task, evaluation.reference, judged)
-    scored = ScoredFile(
-        request=request,
+    if run["details"]:
+        _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
+    figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
+    warnings = [_missing_warning(job, scored_items, len(epochs), missing)] if missing else []
+    return ScoredFile(
         evaluation=evaluation,
-        files=[path for path, _ in job.shards],
         items=len(items),
-        scored_items=counts["items"],
-        number=counts["number"],
-        missing=counts["missing"],
+        scored_items=scored_items,
+        number=number,
+        missing=missing,
         epochs=len(epochs),
         estimates={name: figure for (reply, name), figure in figures.items() if reply is None},
         references={
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in references
         },
-        warnings=warnings,
-        note=uncorrected_note(evaluation.task, judged),
+        warnings=warnings + run_warnings(task, mode, outcomes, judged, evaluation.reference),
+        note=uncorrected_note(task, judged),
+        run=run,
     )
-    warnings[:0] = [scored.missing_warning()] if scored.missing else []
-    return scored
 
 
-def _without_reply(
-    items: ItemStore, files: Sequence[Path], ranges: Sequence[range], epochs: Sequence[int]
-) -> Iterator[tuple[Any, int, PredictionRow]]:
+def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator[pyarrow.Table]:
+    """Read the records of files, some groups of clusters at a time, ordered by cluster, item and epoch.
+
+    Raises:
+        DataError: An item has two replies in the same epoch.
+    """
+    tables = min(number // _TABLE + 1, BUCKETS)
+    repeated: list[tuple[tuple[int, int], str]] = []
+    for n in range(tables):
+        records = read_records(files, range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables))
+        if not len(records):
+            continue
+        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
+        item, epoch = (records[name].to_numpy() for name in ("item", "epoch"))
+        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
+            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
+        yield records
+    if repeated:
+        raise DataError(min(repeated)[1])
+
+
+def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Numbers) -> Iterator[FoundReply]:
     """Return an empty reply of each item to each epoch in which it has none."""
-    for buckets in ranges:
-        records = read_records(files, buckets, ["item", "epoch"])
-        replied = set(zip(*(records[name].to_pylist() for name in ("item", "epoch")), strict=True))
-        for stored in items.of_buckets(buckets):
-            for epoch in epochs:
-                if (stored.number, epoch) not in replied:
-                    yield stored, NO_FILE, PredictionRow(stored.item.id, epoch, Reply(""), 0)
+    replied = np.zeros((len(items), len(epochs)), dtype=bool)
+    for file in files:
+        item, epoch = (column.to_numpy() for column in parquet.read_table(file, columns=["item", "epoch"]).columns)
+        replied[item, np.searchsorted(epochs, epoch)] = True
+    for begin in range(0, len(items), _ITEMS):
+        lacking = ~replied[begin : begin + _ITEMS]
+        if lacking.any():
+            for number, item in items.between(begin, begin + _ITEMS):
+                for epoch in epochs[lacking[number - begin]]:
+                    yield (number, item), NO_FILE, PredictionRow(item.id, int(epoch), Reply(""), 0)
+
+
+def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> str:
+    where = job.shards[0][0] if len(job.shards) == 1 else f"the {len(job.shards):,} files"
+    have = f"predictions ({items:,} items, {epochs} epochs) are missing" if epochs > 1 else "items have no prediction"
+    advice = "count as empty replies; --partial scores only the ids in the file"
+    return f"{missing:,} of {items * epochs:,} {have} in {where} and {advice}"
 
 
 def _columns(records: pyarrow.Table, *, needs_ids: bool) -> Columns:

@@ -10,9 +10,9 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -22,7 +22,7 @@ from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.replies.reference import check_reference, with_known_errors
+from halu_tasks.replies.reference import check_reference, label_warnings, with_known_errors
 from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
@@ -31,6 +31,7 @@ from halu_tasks.tasks import Evaluation, Task, registry
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
+    from halu_tasks.scorers.reference import ReferenceLabels
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,11 @@ def no_judge(task: Task) -> str:
         f"{task.judged.unjudged}, are reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), "
         "--model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
     )
+
+
+def asks_models(evaluation: Evaluation) -> bool:
+    """Return whether models are asked to score replies: a judge, or one that reads them."""
+    return bool(evaluation.reader or (evaluation.task.judged and evaluation.options.judge))
 
 
 def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
@@ -145,62 +151,36 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
 
 
-@dataclass
-class RequestInfo:
-    """How a model was asked for its replies, as far as it matters for what to do about replies that say nothing.
-
-    Attributes:
-        harness: The harness, with or without its version; empty if it is not known.
-        chat_template: Whether the model was asked in its chat template; None if that is not known.
-    """
-
-    harness: str = ""
-    chat_template: bool | None = None
-
-    @property
-    def token_limit_flags(self) -> str:
-        """The options that allow more tokens."""
-        flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
-        of_harness = [flag for name, flag in flags.items() if self.harness.startswith(name)]
-        shown = of_harness[0] if of_harness else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
-        return f"{shown}; in halu-tasks run after --"
-
-
-class ReplyWarning(NamedTuple):
-    """A warning of replies, or of questions about them, that keep the figures from saying much about the model.
-
-    Attributes:
-        share: How many, such as `21 of 40 replies (52.5%)`.
-        meaning: What they are, and what to do.
-    """
-
-    share: str
-    meaning: str
-
-
-def reply_warnings(outcomes: Mapping[Outcome, int], request: RequestInfo) -> list[ReplyWarning]:
+def reply_warnings(
+    outcomes: Mapping[Outcome, int], harness: str = "", chat_template: bool | None = None
+) -> list[tuple[str, str]]:
     """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-        request: How the model was asked; what it already had is not advised.
+        harness: The harness that asked the model, with or without its version; empty if it is not known.
+        chat_template: Whether the model was asked in its chat template, which is then not advised; None if unknown.
+
+    Returns:
+        For each warning, how many replies there are, and what they are and what to do.
     """
-    total = sum(outcomes.values())
-    template = (
-        "" if request.chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
-    )
+    flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
+    own = [flag for name, flag in flags.items() if harness.startswith(name)]
+    limit = own[0] if own else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
+    limit += "; in halu-tasks run after --"
+    template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
             EMPTY,
             MOST_EMPTY,
             "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
-            f"server's log, raise the token limit ({request.token_limit_flags}) or run again",
+            f"server's log, raise the token limit ({limit}) or run again",
         ),
         (
             UNPARSED,
             MOST_UNPARSED,
             f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies: {template}a reasoning "
-            f"model needs a higher token limit ({request.token_limit_flags})",
+            f"model needs a higher token limit ({limit})",
         ),
         (
             INFERRED,
@@ -209,16 +189,40 @@ def reply_warnings(outcomes: Mapping[Outcome, int], request: RequestInfo) -> lis
             "(docs/reading.md)",
         ),
     )
+    total = sum(outcomes.values())
     return [
-        ReplyWarning(f"{count:,} of {total:,} replies ({count / total:.1%})", meaning)
+        (_share(count, total, "replies"), meaning)
         for outcome, threshold, meaning in meanings
         if (count := outcomes.get(outcome, 0)) > threshold * total
     ]
 
 
-def task_reply_warnings(task: str, outcomes: Mapping[Outcome, int], request: RequestInfo) -> list[str]:
-    """Return `reply_warnings` as lines that name the task."""
-    return [f"{task}: {warning.share} {warning.meaning}" for warning in reply_warnings(outcomes, request)]
+def _share(count: int, total: int, what: str) -> str:
+    return f"{count:,} of {total:,} {what} ({count / total:.1%})"
+
+
+def run_warnings(
+    task: Task,
+    mode: str,
+    outcomes: Mapping[Outcome, int],
+    scores: Sequence[Score],
+    reference: ReferenceLabels | None = None,
+    harness: str = "",
+    chat_template: bool | None = None,
+) -> list[str]:
+    """Return what keeps the figures of a run from saying much about the model, each in a line that names the task.
+
+    Args:
+        task: The task.
+        mode: The scoring mode, `strict` or `paper`.
+        outcomes: As in `reply_warnings`.
+        scores: The scores, with the judge's verdicts.
+        reference: Better labels of the replies, if there are any.
+        harness: As in `reply_warnings`.
+        chat_template: As in `reply_warnings`.
+    """
+    warnings = reply_warnings(outcomes, harness, chat_template) + failure_warnings(task, mode, scores)
+    return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 
 def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Sequence[Score]) -> list[str]:
@@ -248,25 +252,27 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
     ]
 
 
-def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[ReplyWarning]:
+def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Warn of questions on which the judge failed, with what the headline would be if all were hallucinations.
 
     Args:
         task: The task.
         mode: The scoring mode, `strict` or `paper`.
         scores: The scores of a run, with the judge's verdicts.
+
+    Returns:
+        As `reply_warnings`.
     """
     failures = [sum(verdict.label == FAILED for verdict in score.verdicts) for score in scores]
     failed, asked = sum(failures), sum(len(score.verdicts) for score in scores)
     if not failed or task.judged is None:
         return []
-    share = f"{failed:,} of {asked:,} questions ({failed / asked:.1%})"
     name, meaning = task.judged.measurement, "have no verdict of the judge"
     if any(number and name in score.measurements for number, score in zip(failures, scores, strict=True)):
         meaning += f" and count as no hallucination{_bound(task.headline_metric(mode), name, scores, failures)}"
     elif name:
         meaning += f" and are left out of {task.headline}"
-    return [ReplyWarning(share, meaning)]
+    return [(_share(failed, asked, "questions"), meaning)]
 
 
 def _bound(metric: Metric, name: str, scores: Sequence[Score], failures: Sequence[int]) -> str:
@@ -294,11 +300,6 @@ def _bound(metric: Metric, name: str, scores: Sequence[Score], failures: Sequenc
     return f": {metric.name} is at {side} {value.value:.4f} and, if all of them were hallucinations, {bound.value:.4f}"
 
 
-def task_failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[str]:
-    """Return `failure_warnings` as lines that name the task."""
-    return [f"{task.name}: {warning.share} {warning.meaning}" for warning in failure_warnings(task, mode, scores)]
-
-
 def score_command(evaluation: Evaluation, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
     known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.task_options)
@@ -309,10 +310,6 @@ def score_command(evaluation: Evaluation, predictions: Path) -> str:
             words += [Options.specs()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
-
-
-_folders: dict[Path, Path] = {}
-"""This process's own folder in each folder of saved replies."""
 
 
 def keep_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> Path | None:
@@ -329,13 +326,9 @@ def keep_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) 
     """
     for parent in (cache_folder() / "kept", Path(tempfile.gettempdir())):
         with suppress(OSError, HaluTasksError):
-            path = _folders.get(parent, parent) / f"{evaluation.task.name}.jsonl"
-            if parent not in _folders or path.exists():
-                parent.mkdir(parents=True, exist_ok=True)
-                # process ids repeat, in containers all the time
-                prefix = f"{time.strftime('%Y%m%d')}-{os.getpid()}-"
-                _folders[parent] = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-                path = _folders[parent] / path.name
+            parent.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d')}-", dir=parent))
+            path = folder / f"{evaluation.task.name}.jsonl"
             # an incomplete file would look like a complete one
             with atomic_write(path) as file:
                 for item, reply in replies:

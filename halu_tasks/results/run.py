@@ -13,7 +13,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import ReplyWarning, RequestInfo, failure_warnings, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.methods import Cost
 from halu_tasks.scorers.score import Score
@@ -134,9 +134,9 @@ class Run:
         return Counter(outcome_of(answer.reply, answer.score, self.scoring) for answer in self.answers)
 
     @property
-    def reply_warnings(self) -> list[ReplyWarning]:
+    def reply_warnings(self) -> list[tuple[str, str]]:
         """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
-        warnings = reply_warnings(self.outcomes, RequestInfo(self.harness, self.chat_template))
+        warnings = reply_warnings(self.outcomes, self.harness, self.chat_template)
         return warnings + failure_warnings(self.benchmark_task, self.scoring, self.scores)
 
     @property

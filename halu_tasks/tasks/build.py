@@ -228,10 +228,8 @@ class Evaluation:
 
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
-        specs, changed = self.options.specs(), self.options.changed()
-        given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        judges = [name for name in JUDGE_OPTIONS if name == "judge" or (name in changed and specs[name].tagged)]
-        judges = [*judges, *(["assume"] if self.options.assume else [])] if self.task.judged else []
+        given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
+        judges = self.options.about_judge() if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
         options = {name: getattr(self.options, name) for name in (*given, *self.task.task_options, *asked, *judges)}
         return Provenance(

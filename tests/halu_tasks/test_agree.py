@@ -96,8 +96,3 @@ def test_what_cannot_be_compared_is_an_error_of_one_line(
     assert main(["score", task, *paths, "--data", "sample", "--agreement"]) == 2
     error = capsys.readouterr().err
     assert reason in error and len(error.splitlines()) == 1
-
-
-def test_an_option_that_the_task_has_no_use_for_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["items", "cfaith_tf", "--data", "sample", "--both-orders"]) == 2
-    assert "task cfaith_tf has no option --both-orders" in capsys.readouterr().err

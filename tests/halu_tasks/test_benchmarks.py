@@ -14,7 +14,7 @@ import yaml
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import in_folder
-from halu_tasks.replies.score_file import ScoreRequest, score_file
+from halu_tasks.replies.score_file import score_file
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates
@@ -164,8 +164,8 @@ PUBLISHED = yaml.safe_load(Path(__file__).with_name("refact_table_2.yaml").read_
 def test_the_released_replies_give_the_published_figures(model: str, task: str, shared_data: Path) -> None:
     """Each item that has a released reply once, or joined as in Table 2; the figures are those of these replies."""
     path = shared_data / "refact_outputs" / model / f"{task}.jsonl"
-    request = ScoreRequest(predictions=[str(path)], partial=True)
-    found = score_file(task, Options(data=str(shared_data), scoring="paper"), request).estimates
+    options = Options(data=str(shared_data), scoring="paper")
+    found = score_file(task, options, [str(path)], partial=True).estimates
     assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]
 
 

@@ -301,14 +301,14 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "text", "where", "reason"),
     [
-        ("p.jsonl", '{"id": "nobody", "output": "A"}', 3, "unknown id 'nobody' (number of unknown ids: 1)"),
+        ("p.jsonl", '{"id": "nobody", "output": "A"}', 3, "unknown id 'nobody'; list"),
         ("p.jsonl", "FIRST", 3, "(first in line 1)"),
         ("p.jsonl", "{'id': 1}", 3, "not JSON (Expecting"),
         ("p.jsonl", '{"id": "x", "reply": "A"}', 3, 'expected {"id": string, "output": string}'),
         ("p.jsonl", "\udcff", 3, "not UTF-8"),
         ("p.jsonl", '{"id": "x", "output": "A", "target": "C"}', 3, "target is 'C', expected A or B"),
         ("p.jsonl", '{"id": "x", "output": "A", "target": ""}', 3, "target is '', expected A or B"),
-        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x' (number of unknown ids: 2)"),
+        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x'; list"),
         ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
         (
             "p.csv",
@@ -316,7 +316,7 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
             1,
             "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
         ),
-        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 2, "found 'id': int"),
+        ("p.json", '[\n{"id": 7, "output": "a"},\n{"id": "x", "output": "a"}]', 1, "found 'id': int"),
         ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
         ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scoring import RequestInfo, reply_warnings, task_reply_warnings
+from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.report.write import write_report
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
@@ -24,19 +23,19 @@ TASK = "refact_judgment_independent"
     [
         ({}, []),
         ({"answered": 99, "empty": 1}, []),
-        ({"answered": 98, "empty": 2}, ["t: 2 of 100 replies (2.0%) are empty"]),
+        ({"answered": 98, "empty": 2}, ["2 of 100 replies (2.0%) are empty"]),
         ({"answered": 80, "unparsed": 20}, []),
-        ({"answered": 79, "unparsed": 21}, ["t: 21 of 100 replies (21.0%) contain no readable answer"]),
+        ({"answered": 79, "unparsed": 21}, ["21 of 100 replies (21.0%) contain no readable answer"]),
         # declining is an answer of a kind
         ({"abstained": 100}, []),
         (
             {"unparsed": 5, "empty": 5},
-            ["t: 5 of 10 replies (50.0%) are empty", "t: 5 of 10 replies (50.0%) contain no"],
+            ["5 of 10 replies (50.0%) are empty", "5 of 10 replies (50.0%) contain no"],
         ),
     ],
 )
 def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, int], told: list[str]) -> None:
-    found = task_reply_warnings("t", Counter(outcomes), RequestInfo())
+    found = [f"{share} {meaning}" for share, meaning in reply_warnings(outcomes)]
     assert len(found) == len(told)
     assert all(line.startswith(start) and "\n" not in line for line, start in zip(found, told, strict=True))
 
@@ -45,17 +44,17 @@ TEMPLATE, TOKENS, MAX = "--apply_chat_template", "--gen_kwargs", "--max-tokens"
 
 
 @pytest.mark.parametrize(
-    ("request_info", "advised"),
+    ("harness", "chat_template", "advised"),
     [
-        (RequestInfo(), {TEMPLATE, TOKENS, MAX}),
-        (RequestInfo("lm-eval 0.4.13", chat_template=False), {TEMPLATE, TOKENS}),
-        (RequestInfo("lm-eval 0.4.13", chat_template=True), {TOKENS}),
-        (RequestInfo("Inspect", chat_template=True), {MAX}),
+        ("", None, {TEMPLATE, TOKENS, MAX}),
+        ("lm-eval 0.4.13", False, {TEMPLATE, TOKENS}),
+        ("lm-eval 0.4.13", True, {TOKENS}),
+        ("Inspect", True, {MAX}),
     ],
 )
-def test_what_was_done_is_not_advised(request_info: RequestInfo, advised: set[str]) -> None:
-    (warning,) = reply_warnings(Counter({"unparsed": 1}), request_info)
-    assert {flag for flag in (TEMPLATE, TOKENS, MAX) if flag in warning.meaning} == advised
+def test_what_was_done_is_not_advised(harness: str, chat_template: bool | None, advised: set[str]) -> None:
+    ((_, meaning),) = reply_warnings({"unparsed": 1}, harness, chat_template)
+    assert {flag for flag in (TEMPLATE, TOKENS, MAX) if flag in meaning} == advised
 
 
 @pytest.mark.parametrize("scoring", ["strict", "paper"])

@@ -14,17 +14,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
+from halu_tasks.data.locate import SAMPLE as FILES
 from halu_tasks.executors.local import run_here
 from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
-from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, score_file
+from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.results.readers.predictions import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
@@ -41,14 +45,12 @@ def replies(task: str, epochs: int = 1, seed: int = 0) -> list[ROWS]:
     for epoch in range(1, epochs + 1):
         for item in evaluation.items:
             output = draw.choice([evaluation.task.oracle(item), evaluation.task.baseline(item), "?"])
-            row: ROWS = {"id": item.id, "output": output}
-            row |= {"epoch": epoch} if epochs > 1 else {}
-            row |= (
-                {"probability": draw.choice([0.1, 1 / 3, 0.7])}
-                if evaluation.task.choices and draw.random() < 0.9
-                else {}
+            weighed = evaluation.task.choices and draw.random() < 0.9
+            rows.append(
+                {"id": item.id, "output": output}
+                | ({"epoch": epoch} if epochs > 1 else {})
+                | ({"probability": draw.choice([0.1, 1 / 3, 0.7])} if weighed else {})
             )
-            rows.append(row)
     return rows
 
 
@@ -60,11 +62,8 @@ def write_shards(folder: Path, rows: list[ROWS], shards: int) -> Path:
     return folder
 
 
-def scored(task: str, *files: Path | str, **values: Any) -> ScoredFile:
-    names = ("executor", "folder")
-    request = {name: value for name, value in values.items() if name not in names}
-    others = {name: value for name, value in values.items() if name in names}
-    return score_file(task, SAMPLE, ScoreRequest(predictions=[*map(str, files)], **request), **others)
+def scored(task: str, file: Path, options: Options = SAMPLE, **values: Any) -> ScoredFile:
+    return score_file(task, options, [str(file)], **values)
 
 
 def bits(result: ScoredFile) -> str:
@@ -97,24 +96,15 @@ def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: r
 @pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, *SLOW])
 def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) -> None:
     evaluation, rows = build(task, SAMPLE), replies(task)
-    by_id = {row["id"]: row for row in rows}
-    from halu_tasks.core.items import Reply
-
-    scores = [
-        evaluation.task.score("strict", item, Reply(by_id[item.id]["output"], None, by_id[item.id].get("probability")))
-        for item in evaluation.items
-    ]
+    replied = {row["id"]: Reply(row["output"], None, row.get("probability")) for row in rows}
+    scores = [evaluation.task.score("strict", item, replied[item.id]) for item in evaluation.items]
     random.Random(1).shuffle(scores)
-    assert scored(task, write_shards(tmp_path / "r", rows, 3)).estimates == estimates(
-        evaluation.scoring.metrics, scores
-    )
+    found = scored(task, write_shards(tmp_path / "r", rows, 3)).estimates
+    assert found == estimates(evaluation.scoring.metrics, scores)
 
 
 @pytest.mark.slow
 def test_parquet_shards_in_subfolders_and_two_processes(tmp_path: Path) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
     rows = replies(INDEPENDENT, epochs=2)
     whole = scored(INDEPENDENT, write_shards(tmp_path / "lines", rows, 1))
     folder = tmp_path / "parquet" / "deep"
@@ -130,9 +120,6 @@ def test_parquet_shards_in_subfolders_and_two_processes(tmp_path: Path) -> None:
     [("jsonl", 1), ("jsonl.gz", 1), ("parquet", 1), pytest.param("jsonl", 2, marks=pytest.mark.slow)],
 )
 def test_a_file_without_replies_is_named(suffix: str, workers: int, tmp_path: Path) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
     folder = write_shards(tmp_path / "r", replies(INDEPENDENT), 2)
     empty = folder / f"000-lost.{suffix}"
     empty.touch()
@@ -166,7 +153,7 @@ def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("shard", "row", "message"),
     [
-        (2, {"id": "nobody", "output": "x"}, "002.jsonl:{end}: unknown id 'nobody' (number of unknown ids: 1)"),
+        (2, {"id": "nobody", "output": "x"}, "002.jsonl:{end}: unknown id 'nobody'; list"),
         (3, {"id": "FIRST", "output": "x"}, "003.jsonl:{end}: duplicate id 'FIRST' (first in line 1 of "),
         (1, {"id": 3, "output": "x"}, "001.jsonl:{end}: expected"),
         (1, {"id": "FIRST", "output": "x", "epoch": 0}, "001.jsonl:{end}: epoch is 0, expected an integer from 1"),
@@ -200,9 +187,8 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     folder, work = write_shards(tmp_path / "r", replies(INDEPENDENT), 2), tmp_path / "work"
     whole = bits(scored(INDEPENDENT, folder, folder=work))
     assert bits(scored(INDEPENDENT, folder, folder=work)) == whole
-    request = ScoreRequest(predictions=[str(folder)])
     with pytest.raises(UsageError, match="continues another run, whose options differ"):
-        score_file(INDEPENDENT, Options(data="sample", scoring="paper"), request, folder=work)
+        scored(INDEPENDENT, folder, Options(data="sample", scoring="paper"), folder=work)
     with pytest.raises(UsageError, match="continues another run, whose partial differ"):
         scored(INDEPENDENT, folder, folder=work, partial=True)
 
@@ -244,11 +230,8 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
-    from halu_tasks.data.locate import SAMPLE as FILES
-
     line = (FILES / "refact" / "refact_multi_error.jsonl").read_text().splitlines()[0]
     (tmp_path / "data.jsonl").write_text(f"{line}\n{line}\n")
     (tmp_path / "r.jsonl").write_text('{"id": "x", "output": "y"}\n')
-    request = ScoreRequest(predictions=[str(tmp_path / "r.jsonl")])
     with pytest.raises(DataError, match=r"two rows make the item '.*'; ids must be unique"):
-        score_file(INDEPENDENT, Options(data=str(tmp_path / "data.jsonl")), request)
+        scored(INDEPENDENT, tmp_path / "r.jsonl", Options(data=str(tmp_path / "data.jsonl")))

@@ -1,4 +1,4 @@
-"""Scripted judges of `cfaith_gen`, and what its tests ask them."""
+"""Scripted judges of `cfaith_gen`, what its tests ask them, and the figures of a log."""
 
 from __future__ import annotations
 
@@ -66,6 +66,12 @@ def write_replies(path: Path, outputs: Sequence[str], **more: Any) -> Path:
 def third_right() -> list[str]:
     """Replies to all items, every third of them right."""
     return [item.target if n % 3 == 0 else f"不知道{n}" for n, item in enumerate(ITEMS)]
+
+
+def figures(log: Any) -> dict[str, float]:
+    """The metrics of an Inspect log."""
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 class Scored(NamedTuple):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
@@ -67,11 +68,6 @@ class Verifier:
         return word, [{**own, "bytes": None, "top_logprobs": [{**o, "bytes": None} for o in others]}]
 
 
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-
-
 @pytest.mark.slow
 def test_probabilities_of_claims_multiply(run_method: Run) -> None:
     verifier = Verifier(sure=0.9)
@@ -89,17 +85,6 @@ def test_probabilities_of_claims_multiply(run_method: Run) -> None:
     # a claim that both summaries of a document make may be asked once
     assert found["calls"] + found["cached_calls"] == 1 + len(SOURCE) + listed and found["cached_calls"] <= 5
     assert found["input_tokens"] == found["output_tokens"] == found["calls"]
-
-
-@pytest.mark.slow
-def test_a_floor_and_an_undecided_verifier(run_method: Run) -> None:
-    found = figures(run_method(TASK, "factored_verification", Verifier(sure=0.1), limit=FEW))
-    assert found["roc_auc"] == 0.0
-    log = run_method(TASK, "factored_verification", Verifier(sure=0.5))
-    # one claim of one half is no more than the threshold, and two are
-    assert {sample.output.completion for sample in log.samples} == {"Yes", "No"}
-    for sample in log.samples:
-        assert sample.output.completion == ("Yes" if len(sample.output.metadata["halu_steps"]["claims"]) > 1 else "No")
 
 
 @pytest.mark.slow
@@ -158,18 +143,6 @@ def test_a_text_without_claims_has_no_probability(run_method: Run) -> None:
 
 
 @pytest.mark.slow
-def test_one_claim_and_two_hundred(run_method: Run) -> None:
-    one = sorted(TRUE)[0]
-    log = run_method(TASK, "factored_verification", Verifier(listing=lambda text: f"- {one}"), limit=1)
-    assert log.samples[0].output.metadata["halu_probability"] == pytest.approx(0.1)
-    many = "\n".join(f"{n}. {one} ({n})" for n in range(1, 201))
-    log = run_method(TASK, "factored_verification", Verifier(sure=0.9, listing=lambda text: many), limit=1)
-    steps = log.samples[0].output.metadata["halu_steps"]
-    assert len(steps["claims"]) == 200
-    assert log.samples[0].output.metadata["halu_probability"] == pytest.approx(1.0)
-
-
-@pytest.mark.slow
 def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) -> None:
     base = Verifier(logprobs=False)
 
@@ -192,20 +165,6 @@ def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) 
     assert figures(log)["claims_unread"] == 1
 
 
-@pytest.mark.slow
-def test_a_second_run_makes_no_call(run_method: Run) -> None:
-    verifier = Verifier()
-    first = figures(run_method(TASK, "factored_verification", verifier, limit=FEW))
-    asked = len(verifier.checked) + len(verifier.listed)
-    second = figures(run_method(TASK, "factored_verification", verifier, same_server=True, limit=FEW))
-    assert len(verifier.checked) + len(verifier.listed) == asked
-    assert second["calls"] == second["output_tokens"] == 0
-    assert second["cached_calls"] == first["calls"] + first["cached_calls"]
-    assert second["acc"] == first["acc"]
-    third = figures(run_method(TASK, "factored_verification", verifier, same_server=True, cache=False, limit=FEW))
-    assert third["calls"] == second["cached_calls"]
-
-
 def test_decomposer_and_verifier_are_model_roles(run_method: Run, serve: Run, openai: Run) -> None:
     own, other = Verifier(), Verifier()
     roles = {"verifier": openai(serve(other))}
@@ -225,24 +184,6 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
 
     run_method(TASK, "factored_verification", server, prompts=str(file), limit=1)
     assert any(text.startswith("Own words.") for text in asked)
-
-
-@pytest.mark.parametrize(
-    ("task", "message"),
-    [
-        ("refact_judgment_independent", "source"),
-        ("refact_correction", "labels"),
-    ],
-)
-@pytest.mark.slow
-def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:
-    log = run_method(task, "factored_verification", Verifier(), limit=1)
-    assert log.status == "error" and message in log.error.message and task in log.error.message
-
-
-def test_an_option_out_of_range_is_told(run_method: Run) -> None:
-    with pytest.raises(Exception, match="choose auto or logprobs or reasoned or samples"):
-        run_method(TASK, "factored_verification", Verifier(), how="token")
 
 
 @pytest.mark.slow

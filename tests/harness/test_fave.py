@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from item_values import check_items
+from judges import figures
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -65,11 +65,6 @@ class Lab:
         if 'Begin with "Feedback:"' in asked:
             return "Feedback: it is all wrong."
         return self.draft(query_of(request))
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 @pytest.fixture
@@ -167,44 +162,6 @@ def test_the_solver_is_for_fave(run_method: Run) -> None:
 
 
 @pytest.mark.slow
-def test_all_harnesses_count_alike(
-    serve: Run, openai: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server = serve(Lab(false=1, unknown=1))
-    lab = Lab(false=1, unknown=1)
-    file = tmp_path / "predictions.jsonl"
-    rows = [{"id": item.id, "output": lab.draft(query)} for query, item in ITEMS.items()]
-    rows[0]["output"] = ""
-    # none and one, where all others have two
-    first, second = list(ITEMS)[1:3]
-    rows[1]["output"], rows[2]["output"] = Lab(false=0).draft(first), Lab(false=1).draft(second)
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    given = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
-    assert main(["score", "fave", str(file), "--data", "sample", "--json", *given]) == 0
-    scored = json.loads(capsys.readouterr().out)
-    # an empty summary counts as one hallucination
-    assert scored["metrics"]["hallucinations_per_summary"] == pytest.approx((2 * 21 + 2) / 24)
-    assert scored["metrics"]["empty"] == pytest.approx(1 / 24)
-    judge = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url}
-    from halu_tasks.lm_eval_adapter.models import ReplayLM
-
-    run = run_lm_eval(["fave"], ReplayLM(str(file)), judge)
-    own = run["results"]["fave"]
-    log = run_inspect(
-        "fave",
-        "halu/replay",
-        {"judge": "openai/gpt-4o", "judge_base_url": server.url},
-        model_args={"predictions": str(file)},
-    )
-    in_inspect = figures(log)
-    for name, value in scored["metrics"].items():
-        assert own[f"{name},none"] == value == in_inspect[name], name
-    assert Counter(check_items(BUILT.task, log, run)) == {0: 23, 1: 1}
-    # every sentence was judged once for all three
-    assert len(server.asked) - sum("ready" in str(r["messages"]) for r in server.asked) == 23 * 4 - 1
-
-
-@pytest.mark.slow
 def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     # Inspect takes over the handlers of loggers
@@ -224,15 +181,7 @@ def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: pyt
     assert warnings == [warning]
 
 
-def test_a_failing_judge_is_counted(serve: Run, openai: Run, run_inspect: Run) -> None:
-    lab = Lab(false=1)
-    judge = openai(serve(lambda request: "Perhaps." if FALSE in str(request) else lab(request)))
-    log = run_inspect("fave", openai(serve(lab)), {"judge_max_failures": 0.9}, model_roles={"grader": judge}, limit=4)
-    found = figures(log)
-    assert found["hallucinations_per_summary"] == 0 and found["judge_failed"] == pytest.approx(1 / 4)
-
-
-def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be(
+def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_would_be(
     serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from halu_tasks.lm_eval_adapter import task as lm_eval_task
@@ -248,10 +197,10 @@ def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be
     given += ["--details", str(tmp_path / "details.jsonl")]
     assert main(["score", "fave", str(file), "--data", "sample", "--model", "m", "--json", *given]) == 0
     printed = capsys.readouterr()
-    figures = json.loads(printed.out)["metrics"]
+    scored = json.loads(printed.out)["metrics"]
     asked = 24 * 4
-    failed = round(figures["judge_failed"] * asked)
-    assert failed and figures["hallucinations_per_summary"] == 2
+    failed = round(scored["judge_failed"] * asked)
+    assert failed and scored["hallucinations_per_summary"] == 2
     warning = (
         f"{failed} of {asked} questions ({failed / asked:.1%}) have no verdict of the judge and count as no "
         f"hallucination: hallucinations_per_summary is at least 2.0000 and, if all of them were hallucinations, "
@@ -268,10 +217,14 @@ def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be
     monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
     monkeypatch.setattr(scoring.logger, "warning", warnings.append)
     judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_max_failures": 0.5}
-    run_lm_eval(["fave"], ReplayLM(str(file)), {f"halu_{name}": value for name, value in judge.items()})
+    run = run_lm_eval(["fave"], ReplayLM(str(file)), {f"halu_{name}": value for name, value in judge.items()})
     assert warnings == [f"fave: {warning}"]
-    run_inspect("fave", "halu/replay", judge, model_args={"predictions": str(file)})
+    log = run_inspect("fave", "halu/replay", judge, model_args={"predictions": str(file)})
     assert warnings == [f"fave: {warning}"] * 2
+    in_inspect = figures(log)
+    for name, value in scored.items():
+        assert run["results"]["fave"][f"{name},none"] == value == in_inspect[name], name
+    assert len(check_items(BUILT.task, log, run)) == 24
 
 
 def test_what_is_asked_about_odd_summaries() -> None:

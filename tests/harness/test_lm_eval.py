@@ -221,8 +221,8 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(
 def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     from halu_tasks.replies.embedded import Embedded
 
-    with pytest.raises(UsageError, match="this prompt belongs to none"):
-        Embedded("oracle").reply("What is the capital of France?")
+    with pytest.raises(UsageError, match="was asked something else"):
+        Embedded("oracle").reply("refact_correction", "nobody")
 
 
 def test_replay_holds_a_file_to_what_score_holds_it_to(

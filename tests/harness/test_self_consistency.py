@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.solvers.opinions import winner
 from halu_tasks.tasks import build, registry, task_named
 
@@ -45,11 +43,6 @@ class Voter:
         return re.sub(r"\b[RW]\b", lambda word: right if word[0] == "R" else wrong, reply)
 
 
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-
-
 def voting(samples: int, **arguments: Any) -> Any:
     from inspect_ai.util import registry_create
 
@@ -61,33 +54,6 @@ def test_a_task_of_every_reading_can_be_voted_on(task: str, run_inspect: Run) ->
     found = figures(run_inspect(task, "halu/oracle", solver=voting(2), limit=4))
     assert found[task_named(task).headline] == (0.0 if "hallucination_rate" in found else 1.0)
     assert found["agreement"] == 1.0 and found["votes"] == 2 and found["votes_unread"] == found["votes_tied"] == 0
-
-
-@pytest.mark.parametrize("task", READINGS)
-def test_one_vote_is_the_reply_itself(task: str, run_inspect: Run, tmp_path: Path) -> None:
-    """Right, wrong, worded, doubled and unreadable replies; to comparative questions also in the other order."""
-    evaluation = build(task, Options(data="sample", fewshot=0))
-    rows = []
-    for number, item in enumerate(evaluation.items):
-        right, floor = evaluation.task.oracle(item), evaluation.task.baseline(item)
-        outputs = [right, floor, f"<think>{floor}?</think>\n{right}", "", f"I think that it is {floor}", "Who knows?"]
-        rows.append({"id": item.id, "output": outputs[number % 6]})
-        if task == "refact_judgment_comparative":
-            rows[-1]["target"] = "AB"[number % 4 > 1]
-    file = tmp_path / "replies.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    plain, voted = (
-        run_inspect(task, "halu/replay", {"fewshot": 0}, model_args={"predictions": str(file)}, **how)
-        for how in ({"limit": 5}, {"limit": 5, "solver": voting(1)})
-    )
-    for one, other in zip(plain.samples, voted.samples, strict=True):
-        a, b = (sample.scores["halu_score"] for sample in (one, other))
-        assert (one.id, a.answer) == (other.id, b.answer)
-        if a.answer is not None:
-            assert a.value == b.value
-    # a vote without a label is unparsed, whatever the reply was
-    unanswered = [sum(figures(log)[outcome] for outcome in NO_ANSWER) for log in (plain, voted)]
-    assert unanswered[0] == pytest.approx(unanswered[1]) and unanswered[0] > 0
 
 
 def test_the_majority_wins_whatever_the_order(run_method: Run) -> None:
@@ -155,12 +121,6 @@ def test_the_reply_is_the_first_that_states_the_label(run_inspect: Run, serve: R
         assert sample.messages[-1].text == sample.output.completion
 
 
-def test_a_reply_that_runs_on_is_read_up_to_the_next_question(run_method: Run) -> None:
-    script = "R\n\n#Document#: A bee.\n#Summary#: An ant.\n#Your Judgement#: W"
-    found = figures(run_method(TASK, "self_consistency", Voter(script), samples=1))
-    assert found["acc"] == 1.0 and found["votes_unread"] == 0
-
-
 def test_draws_are_requests_of_their_own_and_a_second_run_makes_none(run_method: Run) -> None:
     few = 16
     voter = Voter("R", "W", "R")
@@ -190,8 +150,3 @@ def test_draws_under_a_seed_have_seeds_of_their_own(run_inspect: Run, serve: Run
 def test_a_task_without_labels_is_told(run_method: Run) -> None:
     log = run_method("refact_correction", "self_consistency", lambda request: "A", limit=1)
     assert "self_consistency votes on labels, and refact_correction asks for something else" in log.error.message
-
-
-def test_an_option_out_of_range_is_told(run_method: Run) -> None:
-    with pytest.raises(Exception, match="option samples=0 is less than 1"):
-        run_method(TASK, "self_consistency", Voter("R"), samples=0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
@@ -89,11 +90,6 @@ class Scripted(Knower):
     def check(self, context: str, sentence: str) -> str:
         super().check(context, sentence)
         return self.checks
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 def told(log: Any) -> list[dict[str, Any]]:
@@ -245,28 +241,26 @@ def test_sampler_and_checker_are_model_roles(run_method: Run, serve: Run, openai
         assert sampler.sampled and not sampler.checked and checker.checked and not checker.sampled
 
 
-@pytest.mark.parametrize("method", ["selfcheck_prompt", "selfcheck_ngram"])
 @pytest.mark.parametrize(
-    ("task", "options", "message"),
+    ("method", "task", "options", "message"),
     [
-        ("refact_correction", {}, "gives one text one of two labels, and refact_correction asks for something"),
-        (
-            "halluverse25_binary_tr",
-            {"without_original": True},
-            "needs the query or the source of each item, and halluverse25_binary_tr has neither",
-        ),
+        ("selfcheck_prompt", "refact_correction", {}, "one of two labels, and refact_correction asks for something"),
+        ("selfcheck_ngram", "halluverse25_binary_tr", {"without_original": True}, "query or the source of each item"),
+        ("factored_verification", "refact_judgment_independent", {}, "needs the source of each item"),
     ],
 )
 def test_a_task_that_it_cannot_serve_is_told(
-    task: str, options: dict[str, Any], message: str, method: str, run_method: Run
+    method: str, task: str, options: dict[str, Any], message: str, run_method: Run
 ) -> None:
     log = run_method(task, method, Knower(), limit=1, task_args=options)
-    assert log.status == "error" and f"{method} {message}" in log.error.message
+    assert log.status == "error" and all(part in log.error.message for part in (method, message, task))
 
 
 @pytest.mark.parametrize(
     ("method", "arguments", "message"),
     [
+        ("self_consistency", {"samples": 0}, "option samples=0 is less than 1"),
+        ("factored_verification", {"how": "token"}, "choose auto or logprobs or reasoned or samples"),
         ("selfcheck_prompt", {"samples": 0}, "option samples=0 is less than 1"),
         ("selfcheck_ngram", {"samples": -1}, "option samples=-1 is less than 1"),
         ("selfcheck_ngram", {"n": 0}, "option n=0 is less than 1"),

@@ -34,10 +34,6 @@ def of_task(task: str) -> Callable[[Row], Answer[Any]]:
     return lambda row: task_named(task).label(row["reply"])
 
 
-def builder_verdict(row: Row) -> Answer[str]:
-    return read_builder_verdict(row["reply"])
-
-
 def type_as_published(row: Row) -> Answer[str]:
     item = build("halluverse25_tr", Options(data="sample")).items[0]
     return Answer(labels.error_type_scorer(alone=True).score(item, row["reply"], None).answer, "not one class alone")
@@ -51,7 +47,7 @@ def without_reasoning(row: Row) -> Answer[str]:
 
 
 STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
-    "builder_verdict": builder_verdict,
+    "builder_verdict": lambda row: read_builder_verdict(row["reply"]),
     "cfaith_choice": of_task("cfaith_choice"),
     "cfaith_tf": of_task("cfaith_tf"),
     "claim_support": lambda row: read_support(row["reply"]),
