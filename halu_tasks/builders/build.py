@@ -21,7 +21,7 @@ from halu_tasks.builders.folder import GATE, Folder, begin, by_count, write_json
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors import Executor, Report
+from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import state
 

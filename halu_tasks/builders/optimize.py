@@ -35,7 +35,7 @@ from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors import Report
+from halu_tasks.executors.jobs import Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import path_of, samples_of, state
 from halu_tasks.scorers.answer import Answer

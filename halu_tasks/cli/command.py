@@ -24,7 +24,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec
 
 if TYPE_CHECKING:
-    from halu_tasks.executors import Executor
+    from halu_tasks.executors.jobs import Executor
 
 FURTHER = "further"
 """The parameter that takes what follows `--`: arguments of another program."""
@@ -201,15 +201,8 @@ def _task_option(spec: OptionSpec) -> click.Option:
 
 
 def _parser(spec: OptionSpec) -> Callable[[Any], Any]:
-    """Return what reads a task option."""
-
-    def parse(value: Any) -> Any:
-        try:
-            return spec.parse(value) if isinstance(value, str) else value
-        except UsageError as error:
-            raise click.BadParameter(str(error)) from None
-
-    return parse
+    """Return what reads a task option; its error names the option."""
+    return lambda value: spec.parse(value) if isinstance(value, str) else value
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from halu_tasks.core.errors import RunInterrupted
-from halu_tasks.executors import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _GRACE = 10
 """Seconds that a task has to write what is finished, after its run was interrupted or killed."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, UsageError, require_extra
-from halu_tasks.executors import Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.jobs import Failure, Job, Report, attempt, raise_first, unfinished
 
 _CONNECTION = ("address", "namespace", "runtime_env")
 """Options of `ray.init` that users can set; all others are options of a task."""

@@ -27,7 +27,7 @@ from pydantic import TypeAdapter
 from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _JOB, _ARRAYS = "job.json", "slurm.json"
 _PATIENCE = 20

@@ -26,7 +26,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.executors import Report
+from halu_tasks.executors.jobs import Report
 from halu_tasks.judging.stores import COSTS
 from halu_tasks.replies.predictions import (
     PredictionRow,

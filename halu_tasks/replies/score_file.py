@@ -31,7 +31,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors import Executor, Report
+from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.executors.local import run_here
 from halu_tasks.replies.parts import (
     BUCKETS,

@@ -22,7 +22,7 @@ from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors import Report
+from halu_tasks.executors.jobs import Report
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
 from halu_tasks.runs.models import HarnessModel
 

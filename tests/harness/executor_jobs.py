@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.executors import Report
+from halu_tasks.executors.jobs import Report
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ import pytest
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
-from halu_tasks.executors import Executor, executor_named
+from halu_tasks.executors import executor_named
+from halu_tasks.executors.jobs import Executor
 from halu_tasks.executors.local import run_here
 from halu_tasks.executors.ray import run_on_ray
 from halu_tasks.executors.slurm import SlurmExecutor

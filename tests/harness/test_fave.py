@@ -267,7 +267,7 @@ def test_bad_files_are_told_by_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     good = {"query": "q", "papers": [{"title": "t", "summary": "s", "authors": ["A B"], "metadata": {"year": 2000}}]}
     for text, reason in (
         ("[\n" + json.dumps(good) + ",\n" + json.dumps({**good, "papers": []}) + "\n]", ":2: field 'papers' is empty"),
-        ("[\n" + json.dumps(good), ":2: not JSON (Expecting ',' delimiter)"),
+        ("[\n" + json.dumps(good), ":2: not JSON (Expecting ',' delimiter"),
         ("[\n{]", ":2: not JSON"),
         ("[\n\n3]", ":1: expected a JSON object"),
         (json.dumps([{**good, "papers": [{"title": "t"}]}]), ":1: paper 1: field 'summary' is missing or not str"),

@@ -1,0 +1,112 @@
+"""Work that is divided into tasks, and what runs it: this process, several on this machine, or a cluster.
+
+A `Job` says what each of its tasks does; an `Executor` runs them where the user wants them. A task writes what it makes
+into a folder that all machines share, skips what is already there, and returns nothing, so a job that was killed is
+continued by running it again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from halu_tasks.core import errors
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+
+ATTEMPTS = 4
+"""How often a task is started if its process is killed."""
+Report = Callable[[str], None]
+"""Receives a line about the progress."""
+
+
+class Job(Protocol):
+    """Work that is divided into tasks.
+
+    An instance is sent to other processes, as JSON on a cluster, so it is a frozen dataclass of a module whose fields
+    pydantic can read. It must not hold credentials: Slurm keeps it in a file.
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name, for the queue of a cluster; no other job of the folder has it."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results, which all machines share; executors keep their files in `executor/NAME` of it."""
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether a task has nothing left to do.
+
+        Args:
+            rank: The task, from 0.
+            tasks: The number of tasks.
+        """
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Do what a task has not done yet, and leave the result in files.
+
+        Args:
+            rank: The task, from 0.
+            tasks: The number of tasks.
+            report: Called with lines about the progress.
+        """
+
+
+Executor = Callable[[Job, Report], None]
+"""Runs the tasks of a job that are not finished, waits for them, and reports the progress.
+
+A task whose process was killed or interrupted is started again, a few times. One that raises an error is not. The error
+is raised after the other tasks have ended: what the task has raised; HaluTasksError if it was killed too often; or
+RunInterrupted if the run was interrupted from the keyboard.
+"""
+Failure = tuple[str, str]
+"""What a task has raised, in a form that other processes can read: the name of its class, and its message; for an error
+that users cannot fix, its traceback."""
+
+
+def raise_first(failures: Sequence[Failure], lost: Sequence[str]) -> None:
+    """Raise the first error of the tasks of a job, or say which task was lost.
+
+    Args:
+        failures: The errors that tasks have raised.
+        lost: Descriptions of the tasks that were killed too often.
+
+    Raises:
+        HaluTasksError: A task has raised it, or was lost.
+    """
+    if failures:
+        name, message = failures[0]
+        kind = getattr(errors, name, None)
+        raise (kind if isinstance(kind, type) and issubclass(kind, HaluTasksError) else RuntimeError)(message)
+    if lost:
+        raise HaluTasksError(f"{lost[0]}; what is finished is kept, and the same command continues from there")
+
+
+def unfinished(job: Job, tasks: int) -> list[int]:
+    """Return the tasks of a job that are not finished."""
+    return [rank for rank in range(tasks) if not job.finished(rank, tasks)]
+
+
+def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
+    """Run a task in a process that an executor has started for it; return the error that it raised, if any.
+
+    Raises:
+        SystemExit: The task was interrupted, and is not finished.
+    """
+    # what a shell has started in the background ignores SIGINT
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # a cluster that wants its machine back sends SIGTERM: as with Ctrl-C, what is finished is written before the end
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        job.work(rank, tasks, lambda line: print(line, file=sys.stderr, flush=True))
+    except (KeyboardInterrupt, RunInterrupted):
+        raise SystemExit(RunInterrupted.exit_status) from None
+    except Exception as error:
+        known = isinstance(error, HaluTasksError)
+        return type(error).__name__, str(error) if known else "".join(traceback.format_exception(error))
+    return None
