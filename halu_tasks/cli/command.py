@@ -201,8 +201,16 @@ def _task_option(spec: OptionSpec) -> click.Option:
 
 
 def _parser(spec: OptionSpec) -> Callable[[Any], Any]:
-    """Return what reads a task option; its error names the option."""
-    return lambda value: spec.parse(value) if isinstance(value, str) else value
+    """Return what reads a task option."""
+
+    def parse(value: Any) -> Any:
+        try:
+            return spec.parse(value) if isinstance(value, str) else value
+        except UsageError as error:
+            # Click names the option itself
+            raise click.BadParameter(str(error).removeprefix(f"option {spec.name}: ")) from None
+
+    return parse
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:

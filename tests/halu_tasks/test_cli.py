@@ -262,7 +262,10 @@ JUDGED = ("score", "cfaith_gen", "{folder}/empty.jsonl")
         (("score", COMPARATIVE, "{folder}/sub"), "{folder}/sub: contains no files"),
         (("score", INDEPENDENT, "{folder}/empty.jsonl"), "{folder}/empty.jsonl: contains no predictions"),
         (("score", INDEPENDENT, "{folder}/empty.jsonl", "--partial"), "{folder}/empty.jsonl: contains no predictions"),
-        ((*JUDGED, "--judge-max-failures", "1.5"), "option judge_max_failures: expected a number from 0 to 1, got 1.5"),
+        (
+            (*JUDGED, "--judge-max-failures", "1.5"),
+            "Invalid value for '--judge-max-failures': expected a number from 0 to 1",
+        ),
         *(
             # the predictions are bad as well: were they read first, they would be what is told
             (
