@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from asyncio import AbstractEventLoop, get_running_loop
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
@@ -21,9 +19,9 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
+from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import Judge, judge_of_loop
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
     logger,
@@ -48,9 +46,6 @@ TARGET = "halu_target"
 
 _labels: dict[str, ReferenceLabels] = {}
 """The better labels by which replies to a task were last scored, for the warnings at its end."""
-
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
-"""The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
 
 
 @scorer(metrics=[figures()])
@@ -225,13 +220,7 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     """
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
-    if model is None and not options.judge:
-        return None
-    judges = _judges.setdefault(get_running_loop(), {})
-    key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
-    if key not in judges:
-        judges[key] = Judge(model, spec, options)
-    return judges[key]
+    return judge_of_loop(model, spec, options) if model or options.judge else None
 
 
 def check_addresses(options: Options) -> None:
