@@ -275,7 +275,7 @@ def _warnings(scored: Iterable[tuple[Outcome, ScoreRecord]]) -> list[str]:
         records = [record for _, record in pairs]
         task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
         outcomes = Counter(outcome for outcome, _ in pairs)
-        warnings += run_warnings(task, mode, outcomes, scores, _labels.get(name), "Inspect", chat_template=True)
+        warnings += run_warnings(task, mode, outcomes, scores, _labels.get(name), chat_template=True)
         drafts = [(record.draft, record.score) for record in records if record.draft]
         if drafts:
             warnings += revision_warnings(task, mode, *map(list, zip(*drafts, strict=True)))

@@ -9,6 +9,7 @@ so that the figures do not depend on how replies are divided into files and part
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -376,12 +377,7 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
 
 def _check_writable(path: Path) -> None:
     """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        if path.is_dir():
-            raise DataError(f"details {path}: is a folder; name a file in it")
-        if path.is_file() or not path.exists():
-            partial.touch()
-            partial.unlink()
-    except OSError as error:
-        raise DataError(f"details {path}: {error.strerror or error}") from None
+    if path.is_dir():
+        raise DataError(f"details {path}: is a folder; name a file in it")
+    if not os.access(path.parent if path.is_file() or not path.exists() else path, os.W_OK):
+        raise DataError(f"details {path}: cannot be written; name a file in a folder that can")

@@ -151,23 +151,17 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
 
 
-def reply_warnings(
-    outcomes: Mapping[Outcome, int], harness: str = "", chat_template: bool | None = None
-) -> list[tuple[str, str]]:
+def reply_warnings(outcomes: Mapping[Outcome, int], chat_template: bool | None = None) -> list[tuple[str, str]]:
     """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-        harness: The harness that asked the model, with or without its version; empty if it is not known.
         chat_template: Whether the model was asked in its chat template, which is then not advised; None if unknown.
 
     Returns:
         For each warning, how many replies there are, and what they are and what to do.
     """
-    flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
-    own = [flag for name, flag in flags.items() if harness.startswith(name)]
-    limit = own[0] if own else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
-    limit += "; in halu-tasks run after --"
+    limit = "lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --"
     template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
@@ -207,7 +201,6 @@ def run_warnings(
     outcomes: Mapping[Outcome, int],
     scores: Sequence[Score],
     reference: ReferenceLabels | None = None,
-    harness: str = "",
     chat_template: bool | None = None,
 ) -> list[str]:
     """Return what keeps the figures of a run from saying much about the model, each in a line that names the task.
@@ -218,10 +211,9 @@ def run_warnings(
         outcomes: As in `reply_warnings`.
         scores: The scores, with the judge's verdicts.
         reference: Better labels of the replies, if there are any.
-        harness: As in `reply_warnings`.
         chat_template: As in `reply_warnings`.
     """
-    warnings = reply_warnings(outcomes, harness, chat_template) + failure_warnings(task, mode, scores)
+    warnings = reply_warnings(outcomes, chat_template) + failure_warnings(task, mode, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 
