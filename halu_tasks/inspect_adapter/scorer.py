@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -251,32 +251,27 @@ def _warn_of_replies() -> None:
     @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
     class ReplyWarnings(Hooks):
         def __init__(self) -> None:
-            self._scored: dict[str, list[tuple[Outcome, ScoreRecord]]] = {}
+            self._scored: dict[str, dict[str, list[tuple[Outcome, ScoreRecord]]]] = {}
 
         async def on_sample_end(self, data: SampleEnd) -> None:
             records = (ScoreRecord.from_metadata(score.metadata) for score in (data.sample.scores or {}).values())
             if record := next((record for record in records if record and record.task), None):
+                assert record.task
                 outcome = outcome_of(data.sample.output.completion, record.score, record.scoring)
-                self._scored.setdefault(data.eval_id, []).append((outcome, record))
+                by_task = self._scored.setdefault(data.eval_id, {})
+                by_task.setdefault(record.task.task, []).append((outcome, record))
 
         async def on_task_end(self, data: TaskEnd) -> None:
-            for warning in _warnings(self._scored.pop(data.eval_id, [])):
-                logger.warning(warning)
+            for name, scored in self._scored.pop(data.eval_id, {}).items():
+                for warning in _warnings(scored, _labels.get(name)):
+                    logger.warning(warning)
 
 
-def _warnings(scored: Iterable[tuple[Outcome, ScoreRecord]]) -> list[str]:
-    """Return the warnings of replies, of revisions and of judges of one run."""
-    warnings: list[str] = []
-    by_task: dict[str, list[tuple[Outcome, ScoreRecord]]] = {}
-    for outcome, record in scored:
-        assert record.task
-        by_task.setdefault(record.task.task, []).append((outcome, record))
-    for name, pairs in by_task.items():
-        records = [record for _, record in pairs]
-        task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
-        outcomes = Counter(outcome for outcome, _ in pairs)
-        warnings += run_warnings(task, mode, outcomes, scores, _labels.get(name), chat_template=True)
-        drafts = [(record.draft, record.score) for record in records if record.draft]
-        if drafts:
-            warnings += revision_warnings(task, mode, *map(list, zip(*drafts, strict=True)))
-    return warnings
+def _warnings(scored: Sequence[tuple[Outcome, ScoreRecord]], reference: ReferenceLabels | None) -> list[str]:
+    """Return the warnings of replies, of revisions and of judges of one task in a run."""
+    records = [record for _, record in scored]
+    task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
+    outcomes = Counter(outcome for outcome, _ in scored)
+    warnings = run_warnings(task, outcomes, scores, reference, chat_template=True)
+    drafts = [(record.draft, record.score) for record in records if record.draft]
+    return warnings + (revision_warnings(task, mode, *map(list, zip(*drafts, strict=True))) if drafts else [])

@@ -185,9 +185,10 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     if reading and "reader" not in roles:
         prepare_judge(reading[0])
     changed = first.options.changed()
-    structured = [evaluation for evaluation in members if evaluation.options.structured]
     schemas = {
-        evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options)) for evaluation in structured
+        evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options))
+        for evaluation in members
+        if evaluation.options.structured
     }
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),

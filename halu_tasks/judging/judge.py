@@ -96,8 +96,8 @@ class Judge:
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
         self._takes_schema = self.model.config.response_schema is None
         # what a verdict depends on besides the question: the model, its address and its settings
-        operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
-        settings = self.model.config.model_copy(update=dict.fromkeys(operational)).model_dump_json(exclude_none=True)
+        operational = {"max_connections", "max_retries", "attempt_timeout", "timeout", "batch"}
+        settings = self.model.config.model_dump_json(exclude_none=True, exclude=operational)
         self._identity = "\0".join([self.name, str(self.model.api.base_url or ""), settings])
         if self.budget:
             log_retries()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 import time
@@ -72,12 +71,7 @@ def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None =
     for key, model in {_identity(model): model for model in models if _has_server(model)}.items():
         # connections belong to an event loop, so a copy is asked
         if (again or key not in _reached) and (copy := _copy(model)):
-            run_blocking(partial(_reach_copy, copy, timeout))
-
-
-async def _reach_copy(model: Model, timeout: int | None) -> None:
-    async with model:
-        await _reach(model, timeout)
+            run_blocking(partial(_reach, copy, timeout))
 
 
 def _copy(model: Model) -> Model | None:
@@ -114,9 +108,7 @@ def _has_server(model: Model) -> bool:
     """Return whether a model has a server that is already running."""
     name, address = _identity(model)
     provider = name.partition("/")[0]
-    if provider in _STARTS_SERVER:
-        return bool(address or os.environ.get(f"{provider.partition('-')[0].upper()}_BASE_URL"))
-    return provider not in _IN_PROCESS
+    return bool(address) if provider in _STARTS_SERVER else provider not in _IN_PROCESS
 
 
 def _identity(model: Model) -> tuple[str, str]:
@@ -124,19 +116,20 @@ def _identity(model: Model) -> tuple[str, str]:
     return str(model), str(getattr(model.api, "base_url", None) or "")
 
 
-async def _reach(model: Model, timeout: int | None = None) -> None:
+async def _reach(model: Model, timeout: int | None) -> None:
     """Ask a model a short question; one whose server is overloaded counts as reached."""
     _probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
     try:
-        try:
-            await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
-        except Exception as error:
-            if status_of(error) not in REJECTED:
-                raise
-            # reasoning models reject a token limit that is too low
-            await model.generate(PROBE, config=config)
+        async with model:
+            try:
+                await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
+            except Exception as error:
+                if status_of(error) not in REJECTED:
+                    raise
+                # reasoning models reject a token limit that is too low
+                await model.generate(PROBE, config=config)
     except Exception as error:
         if status_of(error) != 429:
             _reached.discard(_identity(model))

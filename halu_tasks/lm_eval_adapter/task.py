@@ -203,7 +203,7 @@ class HaluTask(ConfigurableTask):
         outcomes = Counter(
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
-        for warning in run_warnings(evaluation.task, mode, outcomes, scores, evaluation.reference, self._chat_template):
+        for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
 

@@ -76,16 +76,18 @@ class ItemStore:
 
     def _find(self, id: str) -> NumberedItem | None:
         """Find an item by its id; None if no item has it."""
-        return next(self._select("id = ?", json.dumps(id)), None)
+        return self._read("id", json.dumps(id))
 
-    def between(self, first: int, end: int) -> Iterator[NumberedItem]:
-        """Read the items at some places in the data."""
-        return self._select("number >= ? AND number < ?", first, end)
+    def at(self, number: int) -> NumberedItem | None:
+        """Read the item at a place in the data."""
+        return self._read("number", number)
 
-    def _select(self, condition: str, *values: object) -> Iterator[NumberedItem]:
-        for number, record in self._db.execute(f"SELECT number, record FROM items WHERE {condition}", values):
-            id, cluster, target, gold, tags, fields = json.loads(record)
-            yield number, Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
+    def _read(self, column: str, value: object) -> NumberedItem | None:
+        row = self._db.execute(f"SELECT number, record FROM items WHERE {column} = ?", (value,)).fetchone()
+        if row is None:
+            return None
+        id, cluster, target, gold, tags, fields = json.loads(row[1])
+        return row[0], Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
 
 
 def write_items(evaluation: Evaluation, path: Path) -> None:

@@ -30,7 +30,6 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Task, registry
 
 if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Metric
     from halu_tasks.scorers.reference import ReferenceLabels
 
 logger = logging.getLogger(__name__)
@@ -197,7 +196,6 @@ def _share(count: int, total: int, what: str) -> str:
 
 def run_warnings(
     task: Task,
-    mode: str,
     outcomes: Mapping[Outcome, int],
     scores: Sequence[Score],
     reference: ReferenceLabels | None = None,
@@ -207,13 +205,12 @@ def run_warnings(
 
     Args:
         task: The task.
-        mode: The scoring mode, `strict` or `paper`.
         outcomes: As in `reply_warnings`.
         scores: The scores, with the judge's verdicts.
         reference: Better labels of the replies, if there are any.
         chat_template: As in `reply_warnings`.
     """
-    warnings = reply_warnings(outcomes, chat_template) + failure_warnings(task, mode, scores)
+    warnings = reply_warnings(outcomes, chat_template) + failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 
@@ -244,12 +241,11 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
     ]
 
 
-def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[tuple[str, str]]:
-    """Warn of questions on which the judge failed, with what the headline would be if all were hallucinations.
+def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
+    """Warn of questions on which the judge failed, with what would be counted if all were hallucinations.
 
     Args:
         task: The task.
-        mode: The scoring mode, `strict` or `paper`.
         scores: The scores of a run, with the judge's verdicts.
 
     Returns:
@@ -260,36 +256,13 @@ def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[tup
     if not failed or task.judged is None:
         return []
     name, meaning = task.judged.measurement, "have no verdict of the judge"
-    if any(number and name in score.measurements for number, score in zip(failures, scores, strict=True)):
-        meaning += f" and count as no hallucination{_bound(task.headline_metric(mode), name, scores, failures)}"
+    counted = [number for number, score in zip(failures, scores, strict=True) if name in score.measurements]
+    if any(counted):
+        more = sum(counted) / len(counted)
+        meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"
     elif name:
         meaning += f" and are left out of {task.headline}"
     return [(_share(failed, asked, "questions"), meaning)]
-
-
-def _bound(metric: Metric, name: str, scores: Sequence[Score], failures: Sequence[int]) -> str:
-    """Return a clause with a metric's value, and its value if all failed questions were hallucinations.
-
-    Args:
-        metric: The metric.
-        name: The measurement that counts hallucinations; a score without it does not count.
-        scores: The scores.
-        failures: The number of failed questions of each score.
-    """
-    from halu_tasks.scorers.metrics import by_cluster, estimate  # imports numpy, which listings avoid
-
-    worst = [
-        replace(score, measurements={**score.measurements, name: score.measurements[name] + number})
-        if number and name in score.measurements
-        else score
-        for score, number in zip(scores, failures, strict=True)
-    ]
-    value, bound = (estimate(metric, by_cluster(each)) for each in (scores, worst))
-    # a metric that does not use the measurement has no known bound
-    if not value or not bound or value.value == bound.value:
-        return ""
-    side = "least" if value.value < bound.value else "most"
-    return f": {metric.name} is at {side} {value.value:.4f} and, if all of them were hallucinations, {bound.value:.4f}"
 
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:

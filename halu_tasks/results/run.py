@@ -137,7 +137,7 @@ class Run:
     def reply_warnings(self) -> list[tuple[str, str]]:
         """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
         warnings = reply_warnings(self.outcomes, self.chat_template)
-        return warnings + failure_warnings(self.benchmark_task, self.scoring, self.scores)
+        return warnings + failure_warnings(self.benchmark_task, self.scores)
 
     @property
     def expected_replies(self) -> int:
