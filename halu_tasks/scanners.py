@@ -278,7 +278,8 @@ def _source_of(transcript: Transcript, before: Before, name: str | None) -> str:
     """
     if name is not None:
         value = _field_of(transcript, name)
-        return "\n\n".join(map(_as_text, value if isinstance(value, list) else [value]))
+        parts = value if isinstance(value, list) else [value]
+        return "\n\n".join(part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for part in parts)
     if source := _written(before, "user", "tool"):
         return source
     raise DataError(f"{_name_of(transcript)}: no message of the user or a tool precedes the reply; name a source")
@@ -307,10 +308,6 @@ def _field_of(transcript: Transcript, name: str) -> Any:
 def _written(before: Before, *roles: str) -> str:
     """Return what was written before the reply in these roles."""
     return "\n\n".join(text for message in before if message.role in roles and (text := message.text.strip()))
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _name_of(transcript: Transcript) -> str:

@@ -84,7 +84,6 @@ def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
     group = group_named(name)
     suffixes = {member.removeprefix(f"{name}_"): member for member in group.members}
     languages = suffixes if all(len(suffix) == 2 for suffix in suffixes) else {}
-    _check_options(name, task_named(group.members[0]), options, *(["lang"] if languages else []))
     if lang in languages:
         return inspect_task(languages[lang], **options)
     if lang is not None:
@@ -128,28 +127,17 @@ def register_task(name: str, create: Callable[..., Task], about: str) -> None:
     named(door)
 
 
-def _check_options(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> None:
-    """Refuse an option that does not exist.
-
-    Args:
-        name: The name that the user gave.
-        task: A task that it stands for.
-        options: The options to check.
-        *others: Further options that are allowed.
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
+    """Build a task for the name that the user gave.
 
     Raises:
-        UsageError: The option is unknown.
+        UsageError: An option is unknown.
     """
     if unknown := sorted(options.keys() - Options.specs().keys()):
         of_others = Options.of_some_tasks().keys() - set(task.task_options)
-        known = [*others, *(option for option in Options.specs() if option not in of_others)]
+        known = [option for option in Options.specs() if option not in of_others]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
-
-
-def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
-    """Build a task for the name that the user gave."""
-    _check_options(name, task, options)
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
     for unused in chosen.unused(task.task_options):

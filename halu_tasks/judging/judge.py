@@ -74,7 +74,7 @@ class Judge:
     ) -> None:
         model = model or _open_model(str(options.judge), options.judge_base_url)
         self.name = str(model)
-        self.budget = open_budget(options, model, costs)
+        self.budget = open_budget(options, self.name, costs)
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
         # an attempt lasts as long as its batch, which the more questions share, the better

@@ -28,14 +28,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.executors.jobs import Report
 from halu_tasks.judging.stores import COSTS
-from halu_tasks.replies.predictions import (
-    PredictionRow,
-    check_reply,
-    no_predictions,
-    prediction_rows,
-    unknown_id,
-    with_target,
-)
+from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
 from halu_tasks.tasks import Evaluation, build
 
@@ -294,12 +287,8 @@ class ScoreParts:
             DataError: A row is malformed, an id is unknown, or a file has no rows, as when its upload failed.
         """
         for number, (path, _) in shards.items():
-            row = None
             for row in prediction_rows(Path(path), *self.fields):
-                place = f"{path}:{row.line}"
-                check_reply(evaluation, place, row.reply)
-                if not (found := items.find(row.id)):
-                    raise unknown_id(place, row.id, evaluation.task)
+                found = items.find(row.id)
+                check_prediction(evaluation, path, row, known=found is not None)
+                assert found
                 yield found, number, row
-            if row is None:
-                raise no_predictions(path)
