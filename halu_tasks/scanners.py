@@ -21,6 +21,7 @@ from inspect_scout import Result, Scanner, Transcript, scanner
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
 from halu_tasks.judging.judge import judge_of_loop
 from halu_tasks.scorers.answer import Answer
@@ -117,7 +118,9 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         item = _item(transcript, papers)
-        verdicts = await judge_of_loop(model_in("grader"), SUMMARY).of_reply(item, reply) if support else None
+        verdicts = (
+            await judge_of_loop(model_in("grader"), SUMMARY, Options()).of_reply(item, reply) if support else None
+        )
         return _citations_result(item, reply, verdicts)
 
     return _of_replies(scan)

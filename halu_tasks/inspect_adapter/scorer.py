@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -60,22 +60,16 @@ def halu_score(**options: Any) -> Scorer:
         **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
             `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
-    chosen = _scorer_options(options)
-    read: dict[str, ReferenceLabels] = {}
-
-    def labels_of(task: Task) -> ReferenceLabels | None:
-        if chosen.reference and task.name not in read:
-            read[task.name] = _labels[task.name] = read_reference(chosen.reference, task)
-        return read.get(task.name)
+    chosen, labels = _scorer_options(options), dict[str, ReferenceLabels]()
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        return await _score_sample(state, target, chosen, labels_of)
+        return await _score_sample(state, target, chosen, labels)
 
     return score
 
 
 async def _score_sample(
-    state: TaskState, target: Target, options: Options, labels_of: Callable[[Task], ReferenceLabels | None]
+    state: TaskState, target: Target, options: Options, labels: dict[str, ReferenceLabels]
 ) -> InspectScore:
     """Score a sample.
 
@@ -83,7 +77,7 @@ async def _score_sample(
         state: The sample with its output.
         target: Its target.
         options: How it is scored.
-        labels_of: Reads the better labels of a task's replies.
+        labels: The better labels of replies, by task, to which those of the sample's are added.
     """
     _warn_of_replies()
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
@@ -104,7 +98,9 @@ async def _score_sample(
     method = MethodRecord.from_metadata(output.metadata)
     score = await score_reply(Reply(output.completion, probability=method.probability))
     if judged and (options.reference or options.assume):
-        score = with_known_error(score, judged, labels_of(task), options.assumption)
+        if options.reference and task.name not in labels:
+            labels[task.name] = _labels[task.name] = read_reference(options.reference, task)
+        score = with_known_error(score, judged, labels.get(task.name), options.assumption)
     if reader and score.outcome in UNSURE:
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
     score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)

@@ -88,7 +88,8 @@ def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
         return inspect_task(languages[lang], **options)
     if lang is not None:
         raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(languages) or 'a task of the group'}")
-    members = [_build(name, task_named(member), options) for member in group.members]
+    others = ("lang",) if languages else ()
+    members = [_build(name, task_named(member), options, *others) for member in group.members]
     columns = [_samples(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
@@ -127,15 +128,21 @@ def register_task(name: str, create: Callable[..., Task], about: str) -> None:
     named(door)
 
 
-def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
-    """Build a task for the name that the user gave.
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> Evaluation:
+    """Build a task.
+
+    Args:
+        name: The name that the user gave.
+        task: The task, or one that the name stands for.
+        options: Its options.
+        *others: Further options that may be given with the name.
 
     Raises:
         UsageError: An option is unknown.
     """
     if unknown := sorted(options.keys() - Options.specs().keys()):
         of_others = Options.of_some_tasks().keys() - set(task.task_options)
-        known = [option for option in Options.specs() if option not in of_others]
+        known = [*others, *(option for option in Options.specs() if option not in of_others)]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
     given = {key: value for key, value in options.items() if value is not None}

@@ -45,7 +45,6 @@ SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
 """The settings of a judge, unless its model has its own."""
-DEFAULTS = Options()
 
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[tuple[object, ...], Judge]] = WeakKeyDictionary()
 
@@ -69,7 +68,7 @@ class Judge:
         self,
         model: Model | None,
         judging: JudgeSpec,
-        options: Options = DEFAULTS,
+        options: Options,
         costs: Path | None = None,
     ) -> None:
         model = model or _open_model(str(options.judge), options.judge_base_url)
@@ -283,7 +282,7 @@ def _open_model(name: str, address: str | None) -> Model:
         raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
 
 
-def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options = DEFAULTS) -> Judge:
+def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> Judge:
     """Return the judge of a run, which has an event loop of its own and so its own connections and failures.
 
     Args:

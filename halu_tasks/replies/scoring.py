@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -26,11 +25,9 @@ from halu_tasks.replies.reference import check_reference, label_warnings, with_k
 from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.reference import ReferenceLabels
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Task, registry
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.reference import ReferenceLabels
 
 logger = logging.getLogger(__name__)
 
