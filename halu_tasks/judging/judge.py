@@ -286,7 +286,7 @@ def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> 
     """Return the judge of a run, which has an event loop of its own and so its own connections and failures.
 
     Args:
-        model: As in `Judge`, in each process of the run.
+        model: As in `Judge`.
         judging: As in `Judge`.
         options: As in `Judge`.
     """
