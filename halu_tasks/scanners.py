@@ -12,10 +12,8 @@ from halu_tasks.core.errors import require_extra
 require_extra("scout", "scanning logs")
 
 import json
-from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant
 from inspect_ai.scorer import Reference
@@ -24,7 +22,7 @@ from inspect_scout import Result, Scanner, Transcript, scanner
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import texts, turns
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import (
     SUMMARY,
@@ -49,9 +47,6 @@ Before = Sequence[ChatMessage]
 """The messages before a reply."""
 SPANS_TASK = "halueval_general_localization"
 """The task in whose words `spans` asks."""
-
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
-"""The judges of each scan, which has an event loop of its own, by model."""
 
 
 @scanner(messages="all")
@@ -122,19 +117,10 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         item = _item(transcript, papers)
-        verdicts = await _judge().of_reply(item, reply) if support else None
+        verdicts = await judge_of_loop(model_in("grader"), SUMMARY).of_reply(item, reply) if support else None
         return _citations_result(item, reply, verdicts)
 
     return _of_replies(scan)
-
-
-def _judge() -> Judge:
-    """Return the judge of this scan, which is made in each process of the scan."""
-    model = model_in("grader")
-    judges = _judges.setdefault(get_running_loop(), {})
-    if str(model) not in judges:
-        judges[str(model)] = Judge(model, SUMMARY)
-    return judges[str(model)]
 
 
 def _item(transcript: Transcript, name: str) -> Item:
@@ -217,7 +203,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
     """
     task = task_named(SPANS_TASK)
     prompt = task.prompts.wordings[0].prompt
-    most_tokens = task.decoding.max_tokens
+    most_tokens = task.prompts.decoding.max_tokens
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         messages = chat_messages(turns(*texts(prompt, {"query": _written(before, "user"), "response": reply})))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from asyncio import AbstractEventLoop, get_running_loop
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
@@ -21,9 +19,9 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
+from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import Judge, judge_of_loop
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
     logger,
@@ -48,9 +46,6 @@ TARGET = "halu_target"
 
 _labels: dict[str, ReferenceLabels] = {}
 """The better labels by which replies to a task were last scored, for the warnings at its end."""
-
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
-"""The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
 
 
 @scorer(metrics=[figures()])
@@ -94,7 +89,7 @@ async def _score_sample(
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
     task = sample.benchmark_task
-    judged, reading = task.judged, None if sample.weighed else task.reading_spec(mode)
+    judged, reading = task.judged, None if sample.weighed else task.rules.reading_spec(mode, task.about)
     judge = judge_of_run(judged, options) if judged else None
     reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
     item = Item(sample.id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
@@ -193,8 +188,8 @@ def with_method_output(score: Score, method: MethodRecord) -> Score:
 
 def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
     """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
-    if task.choices and FACT not in score.measurements and isinstance(score.answer, str):
-        score = with_probability(score, probability_of(tokens_of(state.output), task.choices, score.answer))
+    if task.rules.choices and FACT not in score.measurements and isinstance(score.answer, str):
+        score = with_probability(score, probability_of(tokens_of(state.output), task.rules.choices, score.answer))
     return without_probability(score) if weighed and FACT not in score.measurements else score
 
 
@@ -225,13 +220,7 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     """
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
-    if model is None and not options.judge:
-        return None
-    judges = _judges.setdefault(get_running_loop(), {})
-    key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
-    if key not in judges:
-        judges[key] = Judge(model, spec, options)
-    return judges[key]
+    return judge_of_loop(model, spec, options) if model or options.judge else None
 
 
 def check_addresses(options: Options) -> None:

@@ -121,10 +121,8 @@ def _has_server(model: Model) -> bool:
 
 
 def _identity(model: Model) -> tuple[str, str]:
-    """Return a model's name and the address that it is served at, without credentials; empty if unknown."""
-    url = str(getattr(model.api, "base_url", None) or "")
-    parts = urlsplit(url)
-    return str(model), parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
+    """Return a model's name and the address that it is served at; empty if unknown."""
+    return str(model), str(getattr(model.api, "base_url", None) or "")
 
 
 async def _reach(model: Model, timeout: int | None = None) -> None:

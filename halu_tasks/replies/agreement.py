@@ -102,4 +102,4 @@ def _label(evaluation: Evaluation, item: Item, prediction: PredictionRow | None)
     if not isinstance(answer, str) or reply.target in (None, item.target):
         return answer if isinstance(answer, str) else None
     # the reply was to the other order, where the other label means the same
-    return next(label for label in evaluation.task.labels if label != answer)
+    return next(label for label in evaluation.task.rules.own_targets if label != answer)

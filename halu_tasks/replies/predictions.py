@@ -194,11 +194,11 @@ def check_reply(evaluation: Evaluation, place: str, reply: Reply) -> None:
         DataError: The target or the probability does not fit the task.
     """
     task = evaluation.task
-    labels = () if evaluation.options.both_orders else task.labels
+    labels = () if evaluation.options.both_orders else task.rules.own_targets
     if reply.target is not None and reply.target not in labels:
-        why = "the id gives the order" if task.labels else f"the answers of {task.name} have no order"
+        why = "the id gives the order" if task.rules.own_targets else f"the answers of {task.name} have no order"
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
-    if reply.probability is not None and task.choices is None:
+    if reply.probability is not None and task.rules.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
 
 

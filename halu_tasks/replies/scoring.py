@@ -62,13 +62,13 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
-    from halu_tasks.judging.judge import reach_now
+    from halu_tasks.judging.judge import Judge, with_judge
 
     if evaluation.reader:
-        reach_now(evaluation.options.for_reader, evaluation.reader, costs)
+        with_judge(evaluation.options.for_reader, evaluation.reader, Judge.reach, costs)
     check_reference(evaluation)
     if evaluation.task.judged and evaluation.options.judge:
-        reach_now(evaluation.options, evaluation.task.judged, costs)
+        with_judge(evaluation.options, evaluation.task.judged, Judge.reach, costs)
     elif evaluation.task.judged:
         logger.warning(no_judge(evaluation.task))
 
@@ -136,10 +136,10 @@ def _verdicts(
 ) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
-    from halu_tasks.judging.judge import judge_now
+    from halu_tasks.judging.judge import with_judge
 
     with tqdm(total=len(texts), desc=doing) as bar:
-        return judge_now(options, spec, texts, bar.update, costs)
+        return with_judge(options, spec, lambda judge: judge.of_replies(texts, bar.update), costs)
 
 
 MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
@@ -302,7 +302,7 @@ def _bound(metric: Metric, name: str, scores: Sequence[Score], failures: Sequenc
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
-    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.task_options)
+    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
         if option in known:

@@ -128,9 +128,7 @@ def published_prompts() -> dict[str, dict[str, str]]:
 
 _MORE_TOKENS = 48  # for braces, quotes and a code block
 
-_INSTRUCTION = (
-    "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}{answer}."
-)
+_INSTRUCTION = "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}, which is {answer}."
 
 
 def structured_decoding(decoding: Decoding) -> Decoding:
@@ -146,7 +144,7 @@ def reply_in_form(task: Task, options: Options, reply: str) -> str:
     if not options.structured:
         return reply
     explanation = {"explanation": reply} if _explains(task, options) else {}
-    return json.dumps({**explanation, "answer": task.answer.json_value(reply)}, ensure_ascii=False)
+    return json.dumps({**explanation, "answer": task.rules.answer.json_value(reply)}, ensure_ascii=False)
 
 
 def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
@@ -154,15 +152,15 @@ def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
     if not options.structured:
         return prompt
     explains = _explains(task, options)
-    keys = 'the keys "explanation", which gives your reasons, and "answer", which is ' if explains else ""
-    asked = _INSTRUCTION.format(keys=keys or 'the key "answer", which is ', answer=task.answer.json_meaning(options))
+    keys = 'the keys "explanation", which gives your reasons, and "answer"' if explains else 'the key "answer"'
+    asked = _INSTRUCTION.format(keys=keys, answer=task.rules.answer.json_meaning(options))
     return {**prompt, "user": f"{prompt['user']}\n\n{asked}"}
 
 
 def response_schema(task: Task, options: Options) -> Mapping[str, Any]:
     """Return the JSON schema of replies."""
     properties = {"explanation": {"type": "string"}} if _explains(task, options) else {}
-    properties["answer"] = task.answer.json_schema(options)
+    properties["answer"] = task.rules.answer.json_schema(options)
     return {
         "type": "object",
         "properties": properties,
@@ -172,7 +170,7 @@ def response_schema(task: Task, options: Options) -> Mapping[str, Any]:
 
 
 def _explains(task: Task, options: Options) -> bool:
-    return options.cot or task.answer.explains
+    return options.cot or task.rules.answer.explains
 
 
 # --- worked examples ------------------------------------------------------------------------------
@@ -222,7 +220,7 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
 
 def _example(task: Task, item: Item, prompt: Prompt, options: Options) -> Example:
     item = render(item, prompt, cot=options.cot)
-    reply = task.oracle(item)
+    reply = task.prompts.oracle(item)
     if options.cot:
         cue = item.prompt.rsplit("\n", 1)[-1]
         reply = f"{item.explanation}\n{cue} {reply}"
@@ -261,6 +259,6 @@ def training_chats(
 
     def chat(item: Item) -> Chat:
         asked = messages(replace(item, prompt=question(item)))
-        return {"messages": [*asked, {"role": "assistant", "content": task.oracle(item)}]}
+        return {"messages": [*asked, {"role": "assistant", "content": task.prompts.oracle(item)}]}
 
     return (chat(render(item, prompt)) for item in data.items(data.rows(located), options))

@@ -75,9 +75,9 @@ class Evaluation:
         """
         items = self.task.data.items(self.task.data.rows(self.located), self.options)
         item = None
-        for item in sampled(items, self.options) if "split" in self.task.task_options else items:
+        for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
             try:
-                self.task.answer.check(item)
+                self.task.rules.answer.check(item)
             except ValueError as error:
                 raise DataError(f"{self.located}: item {item.id!r}: {error}") from None
             if self.wordings:
@@ -86,7 +86,7 @@ class Evaluation:
             else:
                 yield item
         if item is None:
-            tags = ", ".join(self.options.version_tags(self.task.task_options))
+            tags = ", ".join(self.options.version_tags(self.task.prompts.task_options))
             raise DataError(
                 f"{self.located}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}"
             )
@@ -114,15 +114,16 @@ class Evaluation:
     @property
     def decoding(self) -> Decoding:
         """The decoding, with more tokens if the answer is asked for as JSON."""
-        return structured_decoding(self.task.decoding) if self.options.structured else self.task.decoding
+        decoding = self.task.prompts.decoding
+        return structured_decoding(decoding) if self.options.structured else decoding
 
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score, in the form that is asked for."""
-        return reply_in_form(self.task, self.options, self.task.oracle(item))
+        return reply_in_form(self.task, self.options, self.task.prompts.oracle(item))
 
     def baseline(self, item: Item) -> str:
         """Return a reply that does not know the answer, in the form that is asked for."""
-        return reply_in_form(self.task, self.options, self.task.baseline(item))
+        return reply_in_form(self.task, self.options, self.task.prompts.baseline(item))
 
     @property
     def prompt(self) -> Prompt:
@@ -137,7 +138,7 @@ class Evaluation:
     @property
     def asks_for_probability(self) -> bool:
         """Whether the two choices are weighed by their probabilities."""
-        return self.options.probability and "probability" in self.task.task_options
+        return self.options.probability and "probability" in self.task.prompts.task_options
 
     @property
     def scoring(self) -> TaskScorer:
@@ -162,7 +163,7 @@ class Evaluation:
         """What the model is asked that reads replies; None without the option, or if there is no label to read."""
         if not self.options.reader or self.asks_for_probability:
             return None
-        return self.task.reading_spec(self.options.scoring)
+        return self.task.rules.reading_spec(self.options.scoring, self.task.about)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -189,7 +190,7 @@ class Evaluation:
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
         judging = JUDGE_OPTIONS if self.task.judged else ()
-        tags += options.version_tags((*self.task.task_options, *ASKING_OPTIONS, *judging))
+        tags += options.version_tags((*self.task.prompts.task_options, *ASKING_OPTIONS, *judging))
         if self.task.judged:
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
@@ -231,7 +232,9 @@ class Evaluation:
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
         judges = self.options.about_judge() if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
-        options = {name: getattr(self.options, name) for name in (*given, *self.task.task_options, *asked, *judges)}
+        options = {
+            name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
+        }
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,
@@ -261,7 +264,7 @@ def build(name: str | Task, options: Options) -> Evaluation:
     task = (name if isinstance(name, Task) else task_named(name)).check()
     if options.structured and options.scoring == "paper":
         raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
-    if options.structured and options.probability and "probability" in task.task_options:
+    if options.structured and options.probability and "probability" in task.prompts.task_options:
         raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
     prompts = prompts_of(task, options)
     _check_examples(task, options.fewshot, prompts)

@@ -12,18 +12,19 @@ from pydantic import (
     Field,
     InstanceOf,
     StrictStr,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
 
-from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.errors import unknown
 from halu_tasks.core.items import Item, by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, table_lines, table_rows
-from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.yaml_files import (
+from halu_tasks.data.sources import SOURCES, Source, with_named_files
+from halu_tasks.tasks.keys import (
     OPTIONS,
     Count,
     Function,
@@ -42,12 +43,11 @@ _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": 
 def _source(value: Any) -> Any:
     if isinstance(value, dict):
         try:
-            return Source.model_validate(value)
+            return TypeAdapter(Source).validate_python(with_named_files(value))
         except ValidationError as error:
             raise reason_of(error) from None
     if isinstance(value, str) and value not in SOURCES:
-        close = did_you_mean(value, SOURCES)
-        raise ValueError(f"unknown source {value!r}{close}; known: {', '.join(SOURCES)}")
+        raise ValueError(unknown("source", value, SOURCES))
     return SOURCES[value] if isinstance(value, str) else value
 
 

@@ -53,9 +53,9 @@ def summary(task: Task) -> Summary:
         "options": {
             name: {"about": spec.about, "default": spec.default, "choices": list(spec.choices)}
             for name, spec in specs.items()
-            if name in task.task_options
+            if name in task.prompts.task_options
         },
-        "decoding": task.decoding.as_json(),
+        "decoding": task.prompts.decoding.as_json(),
         "worked_examples": task.prompts.shots,
     }
 
@@ -71,7 +71,7 @@ def _texts(wording: Wording) -> dict[str, str]:
 
 
 def _answer(task: Task) -> Summary:
-    answer = task.answer
+    answer = task.rules.answer
     summed = {"kind": answer.name, "about": _first_sentence(type(answer))}
     if not isinstance(answer, Label):
         return summed
@@ -139,10 +139,10 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     """
     training: dict[str, Summary] = {}
     for task in tasks:
-        own, data = options.for_tasks(task.task_options), task.data
+        own, data = options.for_tasks(task.prompts.task_options), task.data
         evaluation = build(task, own)
         # the published number is that of the default options
-        published = None if own.changed().keys() & set(task.task_options) else data.size
+        published = None if own.changed().keys() & set(task.prompts.task_options) else data.size
         yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
         # tasks of a benchmark share the training part; nothing is downloaded
         part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
@@ -162,10 +162,10 @@ def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
         clusters.add(item.cluster)
         for tag, value in item.tags.items():
             tags[tag][value] += 1
-        if isinstance(task.answer, Label):
+        if isinstance(task.rules.answer, Label):
             labels[item.target] += 1
         else:
-            gold = item.gold.get("spans" if isinstance(task.answer, Spans) else "originals", ())
+            gold = item.gold.get("spans" if isinstance(task.rules.answer, Spans) else "originals", ())
             parts += len(gold)
     return {
         "task": task.name,

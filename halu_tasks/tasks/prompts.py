@@ -21,18 +21,17 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
-from halu_tasks.tasks.yaml_files import (
+from halu_tasks.tasks.keys import (
     Count,
-    FunctionName,
     KeyFault,
     Keys,
     Strings,
     Template,
     check_placeholders,
     check_signature,
-    load_object,
     one_of,
 )
+from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
 PROMPT_FORMATS = ("independent", "comparative", "localization", "correction")
 PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
@@ -171,3 +170,7 @@ class Prompts(Wording):
             if all(getattr(options, name) == value for name, value in wording.when.items())
         ]
         return fitting[-1]
+
+    def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
+        return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}

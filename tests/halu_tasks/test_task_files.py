@@ -203,7 +203,7 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
     for metric in shown["metrics"]:
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
-    source, options = TASKS[task].data.source, TASKS[task].task_options
+    source, options = TASKS[task].data.source, TASKS[task].prompts.task_options
     assert all(text in str(shown) for text in (source.paper, source.licence, TASKS[task].about, *options))
     assert all(scorer["about"] and scorer["name"] for scorer in shown["scorers"].values())
 

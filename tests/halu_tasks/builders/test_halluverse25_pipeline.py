@@ -122,7 +122,7 @@ def test_the_file_is_read_by_the_tasks_and_the_oracle_is_right(language: str, ta
     found = [draft for draft in drafts_of(of) if draft.row]
     assert written(of, found, tmp_path).name == f"{language}_final_data.csv"
     built = build(f"{task}_{language}", Options(data=str(tmp_path)))
-    scores = score_replies(built, [(item, Reply(built.task.oracle(item))) for item in built.items])
+    scores = score_replies(built, [(item, Reply(built.task.prompts.oracle(item))) for item in built.items])
     assert len(built.items) == len(found) * (2 if "binary" in task else 1)
     assert estimates(built.metrics, scores)["acc"].value == 1
 
