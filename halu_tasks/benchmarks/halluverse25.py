@@ -15,7 +15,6 @@ from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENC
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
 """The published labels (case is ignored), and the types that they stand for."""
-COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
 
 
 def type_of(row: Row) -> str:

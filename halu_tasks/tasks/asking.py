@@ -128,7 +128,10 @@ def published_prompts() -> dict[str, dict[str, str]]:
 
 _MORE_TOKENS = 48  # for braces, quotes and a code block
 
-_INSTRUCTION = "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}, which is {answer}."
+_INSTRUCTION = (
+    "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}, which is "
+    "{answer}."
+)
 
 
 def structured_decoding(decoding: Decoding) -> Decoding:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
-from halu_tasks.core.options import ASKING_OPTIONS, JUDGE_OPTIONS, Options
+from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.tasks.asking import (
@@ -189,8 +189,7 @@ class Evaluation:
         tags += [f"config_{options.data_config}"] if options.data_config else []
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
-        judging = JUDGE_OPTIONS if self.task.judged else ()
-        tags += options.version_tags((*self.task.prompts.task_options, *ASKING_OPTIONS, *judging))
+        tags += options.version_tags(self.task.prompts.task_options)
         if self.task.judged:
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
@@ -230,7 +229,7 @@ class Evaluation:
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
-        judges = self.options.about_judge() if self.task.judged else []
+        judges = ["judge", *(["assume"] if self.options.assume else [])] if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
         options = {
             name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)

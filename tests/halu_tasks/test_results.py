@@ -152,11 +152,7 @@ def lm_eval_files(folder: Path, *tasks: str, name: str = "results", **changes: A
             continue
         evaluation = build(task, Options(data="sample"))
         results["configs"][task] = {
-            "generation_kwargs": {
-                "until": [],
-                "max_gen_toks": evaluation.task.prompts.decoding.max_tokens,
-                "temperature": 0.0,
-            },
+            "generation_kwargs": {"until": [], "max_gen_toks": evaluation.decoding.max_tokens, "temperature": 0.0},
             "repeats": 1,
             "metadata": {"version": 1.0, "halu_tasks": evaluation.provenance.as_json()},
         }

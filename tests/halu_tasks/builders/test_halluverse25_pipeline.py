@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
-from halu_tasks.benchmarks.halluverse25 import COLUMNS
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import VERIFIER, Draft
 from halu_tasks.builders.pipelines.halluverse25 import TYPES, HalluVerse25Pipeline, extent_faults, form_faults
@@ -109,7 +108,7 @@ def test_five_sentences_are_edited_by_drawn_types_and_verified() -> None:
     drafts = drafted(of, DOCUMENT, models)
     assert [draft.checks for draft in drafts] == [of.checks] * 5 and not reasons(drafts)
     for draft in drafts:
-        original, edited, label = (draft.row[name] for name in COLUMNS)
+        original, edited, label = (draft.row[name] for name in ("orig_sentence", "edited_sentence", "final_label"))
         assert (label, edited) == (draft.kind, FACTS[original][draft.kind])
     assert models.count()["extract"] == 1 and models.count()["verify"] == 5
     assert {name for name, role in models.roles().items() if role == VERIFIER} == {"verify"}
