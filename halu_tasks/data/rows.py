@@ -206,9 +206,7 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
 # --- tables -----------------------------------------------------------------------------------------
 
 
-def table_lines(
-    path: Path, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
-) -> Iterator[tuple[int, Row]]:
+def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
     The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Quoted cells of a CSV
@@ -218,7 +216,6 @@ def table_lines(
         path: The file.
         columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
             the table may have other columns, too.
-        named: The columns that the user named, by the column that they stand for.
 
     Raises:
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
@@ -227,7 +224,7 @@ def table_lines(
     workbook = path.suffix.lower() == WORKBOOK
     rows = _workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
-    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns, named) if head else []
+    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns) if head else []
     for number, cells in rows:
         # a workbook omits empty cells at the end of a row
         cells += [""] * (len(names) - len(cells)) if workbook else []
@@ -237,10 +234,7 @@ def table_lines(
 
 
 def table_rows(
-    rows: Iterable[tuple[int, Row]],
-    place: object,
-    columns: Mapping[str, Sequence[str]],
-    named: Mapping[str, str] = NO_COLUMNS,
+    rows: Iterable[tuple[int, Row]], place: object, columns: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[int, Row]]:
     """Give the rows of a table that is not a file the names of its columns, and its cells as text.
 
@@ -248,7 +242,6 @@ def table_rows(
         rows: The rows with their numbers; all have the same columns.
         place: The dataset, for error messages.
         columns: The required columns, as in `table_lines`.
-        named: The columns that the user named, as in `table_lines`.
 
     Raises:
         DataError: A column is missing or repeated; the message names the dataset.
@@ -256,29 +249,25 @@ def table_rows(
     names = None
     for number, row in rows:
         if names is None:
-            names = _names(f"{place}:{number}", list(row), columns, named)
+            names = _names(f"{place}:{number}", list(row), columns)
         cells = (("" if value is None else str(value)) for value in row.values())
         yield number, dict(zip(names, cells, strict=True))
 
 
-def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], named: Mapping[str, str]) -> list[str]:
+def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
     """Name the columns of a table, replacing alternative names by the keys of `columns`.
 
     Raises:
         DataError: A column is missing or repeated; the message begins with `place`.
     """
-    keys = [_column_key(name) for name in head]
-    # a column whose name the user gave to another one is not read
-    names = ["" if name in named else name for name in head]
-    for column, others in (dict.fromkeys(named, ()) | dict(columns)).items():
-        others = [named[column]] if column in named else others
-        accepted = [_column_key(name) for name in ([] if column in named else [column]) + list(others)]
+    keys, names = [_column_key(name) for name in head], [*head]
+    for column, others in columns.items():
+        accepted = [_column_key(name) for name in (column, *others)]
         places = [place for place, key in enumerate(keys) if key in accepted]
         if len(places) != 1:
             fault = "occurs more than once" if places else "is missing"
-            also = f"; it may also be named {', '.join(others)}" if others and column not in named else ""
-            asked = f"{named[column]!r} ({column}:{named[column]})" if column in named else repr(column)
-            raise DataError(f"{place}: column {asked} {fault}{also} (has {', '.join(map(repr, head))})")
+            also = f"; it may also be named {', '.join(others)}" if others else ""
+            raise DataError(f"{place}: column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
         names[places[0]] = column
     return names
 

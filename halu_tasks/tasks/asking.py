@@ -44,7 +44,7 @@ def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
 
     Raises:
         UsageError: A file cannot be read, or names a prompt or a key that does not exist, or two wordings have the same
-            name or are equal.
+            name.
     """
     prompts: dict[str, Prompt] = {}
     for file in options.prompts or (PACKAGED,):
@@ -52,23 +52,8 @@ def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
         if name in prompts:
             raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
         prompt = packaged_prompt(task, options) if file == PACKAGED else _prompt_of_file(task, options, file)
-        if same := next((other for other in prompts if prompts[other] == prompt), None):
-            files = ",".join(options.prompts)
-            raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
         prompts[name] = prompt
     return prompts
-
-
-def prompt_of(task: Task, options: Options) -> Prompt:
-    """Return the only prompt of a task under `options`.
-
-    Raises:
-        UsageError: As in `prompts_of`, or there are several.
-    """
-    prompts = prompts_of(task, options)
-    if len(prompts) > 1:
-        raise UsageError(f"prompts {','.join(options.prompts)}: expected one file, got {len(prompts)}")
-    return next(iter(prompts.values()))
 
 
 def packaged_prompt(task: Task, options: Options) -> Prompt:
@@ -258,7 +243,7 @@ def training_chats(
         data.fewshot_path(options) if is_sample(options.data) else locate(data.source, data.training, options)
     )
     # look for the prompt now, so that a missing one is an error before the first chat is read
-    prompt = prompt_of(task, options)
+    prompt = next(iter(prompts_of(task, options).values()))
 
     def chat(item: Item) -> Chat:
         asked = messages(replace(item, prompt=question(item)))

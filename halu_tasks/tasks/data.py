@@ -150,15 +150,15 @@ class TaskData(Keys):
         """
         content, named = (data, {}) if isinstance(data, Path) else (data.content, data.columns)
         lines: Iterable[tuple[int, Row]]
+        columns = {column: others for column, others in self.row.columns.items() if column not in named}
+        columns |= dict.fromkeys(named.values(), ())
         if not self.row.columns:
             lines = json_lines(content) if isinstance(content, Path) else content.rows()
-            return read_rows(lines, content, self.row.types(), self.row.check_values, named)
-        # the columns that the user named are part of the table's head
-        if isinstance(content, Path):
-            lines = table_lines(content, self.row.columns, named)
+        elif isinstance(content, Path):
+            lines = table_lines(content, columns)
         else:
-            lines = table_rows(content.rows(nulls=True), content, self.row.columns, named)
-        return read_rows(lines, content, self.row.types(), self.row.check_values)
+            lines = table_rows(content.rows(nulls=True), content, columns)
+        return read_rows(lines, content, self.row.types(), self.row.check_values, named)
 
     def fewshot_rows(self, options: Options) -> Iterator[Row]:
         """Read the package's rows for worked examples, if there are any."""

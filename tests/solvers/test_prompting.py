@@ -16,7 +16,8 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, fill, messages, prompt_hash
-from halu_tasks.tasks import Evaluation, build, prompt_of, registry
+from halu_tasks.tasks import Evaluation, build, registry
+from halu_tasks.tasks.asking import prompts_of
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
@@ -25,7 +26,7 @@ WITH_COT = [name for name, task in TASKS.items() if "cot" in task.prompts.wordin
 
 
 def own_prompt(file: str) -> Prompt:
-    return prompt_of(TASKS[NAME], Options(prompts=(file,)))
+    return prompts_of(TASKS[NAME], Options(prompts=(file,)))[Path(file).stem]
 
 
 Write = Callable[[object], str]
