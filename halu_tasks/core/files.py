@@ -136,7 +136,8 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
+        text = path.read_text(encoding="utf-8-sig")
+        return yaml.load(text, Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:

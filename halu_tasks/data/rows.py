@@ -142,12 +142,7 @@ def read_json(path: Path) -> Any:
     Raises:
         DataError: It cannot be read or is not valid JSON.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not valid JSON ({' '.join(str(error).split())})") from None
+    return _parse("".join(line for _, line in text_lines(path)), path, 1)
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -172,19 +167,15 @@ def require_fields(row: Row, fields: Mapping[str, type]) -> None:
 
 
 def require_text(row: Row, *fields: str) -> None:
-    """Raise ValueError unless each field is a non-blank string of valid Unicode."""
+    """Raise ValueError unless the row has each field, a non-blank string of valid Unicode."""
+    require_fields(row, dict.fromkeys(fields, str))
     for field in fields:
-        value = row[field]
-        if not isinstance(value, str) or not value.strip():
+        if not row[field].strip():
             raise ValueError(f"field {field!r} is empty")
         try:
-            value.encode()
+            row[field].encode()
         except UnicodeEncodeError:
             raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode") from None
-
-
-text_id = short_hash
-"""Makes an id from strings, for rows that have none."""
 
 
 def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
@@ -198,7 +189,7 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
     """
     seen: Counter[str] = Counter()
     for row in rows:
-        id = text_id(*(str(row[field]) for field in fields))
+        id = short_hash(*(str(row[field]) for field in fields))
         seen[id] += 1
         yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
 

@@ -123,7 +123,8 @@ class HaluTask(ConfigurableTask):
         """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
         super().set_config(key, value, update)
         if key == "num_fewshot":
-            self._set_provenance(self._evaluation.after(value))
+            evaluation = self._evaluation
+            self._set_provenance(build(evaluation.task, replace(evaluation.options, fewshot=value)))
 
     # --- before generation -------------------------------------------------------------------------
 

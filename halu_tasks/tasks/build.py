@@ -100,17 +100,6 @@ class Evaluation:
         """All items."""
         return list(self.stream())
 
-    def after(self, fewshot: int) -> Evaluation:
-        """Return the same items under another number of worked examples; `examples` is not changed.
-
-        Raises:
-            UsageError: There are several prompts.
-        """
-        _check_examples(self.task, fewshot, self.prompts)
-        other = replace(self, options=replace(self.options, fewshot=fewshot))
-        other.__dict__["items"] = self.items  # rows are not read again
-        return other
-
     @property
     def decoding(self) -> Decoding:
         """The decoding, with more tokens if the answer is asked for as JSON."""
@@ -266,7 +255,8 @@ def build(name: str | Task, options: Options) -> Evaluation:
     if options.structured and options.probability and "probability" in task.prompts.task_options:
         raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
     prompts = prompts_of(task, options)
-    _check_examples(task, options.fewshot, prompts)
+    if options.fewshot and len(prompts) > 1:  # harnesses show the same examples before every item
+        raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
     located = locate(task.data.source, task.data.file(options), options)
@@ -277,16 +267,6 @@ def build(name: str | Task, options: Options) -> Evaluation:
             f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more"
         )
     return Evaluation(task, options, prompts, examples, located)
-
-
-def _check_examples(task: Task, fewshot: int, prompts: Mapping[str, Prompt]) -> None:
-    """Refuse worked examples of several prompts, since harnesses show the same ones before every item.
-
-    Raises:
-        UsageError: There are both.
-    """
-    if fewshot and len(prompts) > 1:
-        raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
 
 
 TRAIN_SHARE, TEST_SHARE = 0.05, 0.2

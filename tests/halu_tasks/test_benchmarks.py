@@ -30,7 +30,7 @@ COUNTS = {
 
 def figures(evaluation: Evaluation, reply: str) -> dict[str, float]:
     """Metrics of the embedded model `reply` (`oracle` or `baseline`)."""
-    answer = getattr(evaluation.task, reply)
+    answer = getattr(evaluation.task.prompts, reply)
     scores = [evaluation.scoring.score(item, answer(item), None) for item in evaluation.items]
     return {name: e.value for name, e in estimates(evaluation.scoring.metrics, scores).items()}
 
