@@ -30,11 +30,6 @@ def type_of(row: Row) -> str:
     return kind
 
 
-def check_row(row: Row) -> None:
-    """Raise ValueError unless the row has a known label."""
-    type_of(row)
-
-
 def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
     """Yield one item per row; rows labelled 0 only with `with_zero`."""
     return _typed(rows, options, language, {"original": "orig_sentence", "edited": "edited_sentence"})

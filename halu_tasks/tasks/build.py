@@ -290,12 +290,11 @@ def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
 
     held = list(items)
     drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
-    ends = round(TRAIN_SHARE * len(drawn)), round(TRAIN_SHARE * len(drawn)) + round(TEST_SHARE * len(drawn))
-    train, test, rest = set(drawn[: ends[0]]), set(drawn[slice(*ends)]), set(drawn[ends[0] :])
-    tested = {"train5": set[str](), "train5_rest": rest}.get(options.split, test)
-    trained = set[str]() if options.split == "test20" else train
+    trained = round(TRAIN_SHARE * len(drawn))
+    tested = len(drawn) if options.split == "train5_rest" else trained + round(TEST_SHARE * len(drawn))
+    parts = dict.fromkeys(drawn[trained:tested], TEST) if options.split != "train5" else {}
+    parts |= dict.fromkeys(drawn[:trained], TRAIN) if options.split != "test20" else {}
     tagged = options.split.startswith("train5_")
     for item in held:
-        part = TRAIN if item.cluster in trained else TEST if item.cluster in tested else None
-        if part:
+        if part := parts.get(item.cluster):
             yield replace(item, tags={**item.tags, PART: part}) if tagged else item
