@@ -103,22 +103,31 @@ class RowKeys(Keys):
 
 
 class TaskData(Keys):
-    """Where the rows of a task come from, and how items are made of them."""
+    """Where the rows of a task come from, and how items are made of them.
 
-    source: Annotated[InstanceOf[Source], BeforeValidator(_source)] = Field(description="where the data come from")
-    file_name: Annotated[StrictStr, AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))] = (
-        Field(alias="file", description="the file of the source")
-    )
-    training: StrictStr | None = Field(None, alias="training_file", description="the file of its training part")
-    row: RowKeys = Field(alias="rows", description="fields, check and columns of a row")
-    cases_arguments: dict[StrictStr, Any] = Field({}, description="arguments of the function `cases`")
-    cases: Function = Field(description="function from rows to items")
+    Attributes:
+        source: Where the data come from.
+        file_name: The file of the source; options may be part of the name.
+        training: The file of its training part.
+        row: Fields, check and columns of a row.
+        cases: The function from rows to items.
+        cases_arguments: Its further arguments.
+        order: The function that orders worked examples.
+        size: The number of items in the published data.
+    """
+
+    source: Annotated[InstanceOf[Source], BeforeValidator(_source)]
+    file_name: Annotated[
+        StrictStr, Field(alias="file"), AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))
+    ]
+    training: StrictStr | None = Field(None, alias="training_file")
+    row: RowKeys = Field(alias="rows")
+    cases: Function
+    cases_arguments: dict[StrictStr, Any] = Field({})
     order: Annotated[Function, takes([], Options())] = Field(
-        lambda items, options: by_target(items),
-        alias="order_examples",
-        description="function that orders worked examples",
+        lambda items, options: by_target(items), alias="order_examples"
     )
-    size: Count | None = Field(None, alias="items", description="number of items in the published data")
+    size: Count | None = Field(None, alias="items")
 
     @model_validator(mode="after")
     def _check(self) -> TaskData:

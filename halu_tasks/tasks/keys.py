@@ -38,9 +38,9 @@ class Keys(BaseModel):
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     @classmethod
-    def names(cls) -> dict[str, str]:
-        """Return the keys as files spell them, with what each is for."""
-        return {field.alias or name: field.description or "" for name, field in cls.model_fields.items()}
+    def names(cls) -> list[str]:
+        """Return the keys as files spell them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
 
     @model_validator(mode="before")
     @classmethod
@@ -75,9 +75,7 @@ def validated(model: type[Model], file: TaskFile, values: Mapping[str, Any]) -> 
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        key, reason = _first(error)
-        missing = f"{reason} ({model.names()[key]})" if reason == "is missing" and key in model.names() else reason
-        raise file.fault(key, missing) from None
+        raise file.fault(*_first(error)) from None
 
 
 def reason_of(error: ValidationError) -> ValueError:
@@ -179,12 +177,12 @@ class Metadata(Keys):
 
 
 class Naming(Keys):
-    """What a task is called, and its version."""
+    """What a task is called, the packaged task that it comes from, a line for listings, and its version."""
 
-    task: StrictStr = Field(description="name of the task")
-    reference_task: StrictStr = Field(description="the packaged task that the definition comes from")
-    about: StrictStr = Field(description="one line for listings")
-    metadata: Metadata = Field(Metadata(), description="version")
+    task: StrictStr
+    reference_task: StrictStr
+    about: StrictStr
+    metadata: Metadata = Metadata()
 
 
 class MeanKeys(Keys):

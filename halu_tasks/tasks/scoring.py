@@ -99,24 +99,23 @@ class MetricKeys(Keys):
 
 
 class Scoring(Keys):
-    """How replies are read and scored."""
+    """How replies are read and scored.
 
-    answer_keys: AnswerKeys = Field(alias="answer", description="kind of answer, its labels and its reading")
-    choices: tuple[StrictStr, StrictStr] | None = Field(
-        None,
-        alias="doc_to_choice",
-        description="two answers to weigh by their probabilities, the one looked for first",
-    )
-    scorer: dict[Mode, Any] = Field(
-        description="scorers by mode: for each a name, a function, or a mapping with `name` and arguments"
-    )
-    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = Field(
-        None, description="what a judge is asked about a reply"
-    )
-    tags: dict[StrictStr, Strings] = Field({}, description="values of the tags by which metrics are split")
-    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = Field(
-        description="metrics, the headline first"
-    )
+    Attributes:
+        answer_keys: The kind of answer, its labels and its reading.
+        choices: The two answers of a task that can be answered by a probability, the one looked for first.
+        scorer: The scorers by mode: for each a name, a function, or a mapping with `name` and arguments.
+        judge: What a judge is asked about a reply; None if no judge is needed.
+        tags: The values of the tags by which metrics are split.
+        metric_list: The metrics, the headline first.
+    """
+
+    answer_keys: AnswerKeys = Field(alias="answer")
+    choices: tuple[StrictStr, StrictStr] | None = Field(None, alias="doc_to_choice")
+    scorer: dict[Mode, Any]
+    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = None
+    tags: dict[StrictStr, Strings] = Field({})
+    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _check(self) -> Scoring:

@@ -43,15 +43,15 @@ NAMING_KEYS = ("task", "about", "items", "metadata")
 
 
 @cache
-def task_keys() -> Mapping[str, str]:
-    """Return the keys that define a task, with what each is for."""
+def task_keys() -> tuple[str, ...]:
+    """Return the keys that define a task."""
     # these import pydantic and numpy, which listings avoid
     from halu_tasks.tasks.data import TaskData
     from halu_tasks.tasks.keys import Naming
     from halu_tasks.tasks.prompts import Prompts
     from halu_tasks.tasks.scoring import Scoring
 
-    return Naming.names() | TaskData.names() | Prompts.names() | Scoring.names()
+    return tuple(name for part in (Naming, TaskData, Prompts, Scoring) for name in part.names())
 
 
 class Task:
