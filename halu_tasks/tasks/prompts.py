@@ -74,10 +74,6 @@ class Decoding(Keys):
             raise ValueError(f"until: expected [], since whole replies are read, got {self.until!r}")
         return self
 
-    def as_json(self) -> dict[str, float]:
-        """Convert to JSON under lm-eval's names; a `top_p` that is None is left out."""
-        return self.model_dump(by_alias=True, include={"max_tokens", "temperature", "top_p"}, exclude_none=True)
-
 
 class Wording(Keys):
     """An entry of `wordings`: texts that replace the usual ones under some options.
