@@ -105,7 +105,7 @@ def loaded_by(code: str) -> set[str]:
             (
                 words.split(),
                 "halu_tasks.tasks",
-                {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"},
+                {"numpy", "scipy", "jinja2", "pydantic", "rapidfuzz", "halu_tasks.benchmarks.refact"},
             )
             for words in ("list", "show --path fave")
         ),
