@@ -206,7 +206,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
     """
     task = task_named(SPANS_TASK)
     prompt = task.prompts.wordings[0].prompt
-    most_tokens = task.decoding.max_tokens
+    most_tokens = task.prompts.decoding.max_tokens
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         messages = chat_messages(turns(*texts(prompt, {"query": _written(before, "user"), "response": reply})))

@@ -79,7 +79,7 @@ def run(
     from halu_tasks.runs.run import Runs, in_folders
 
     selected = _tasks(tasks)
-    if unused := options.unused({name for task, _ in selected for name in task.task_options}):
+    if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
     folder = output.expanduser()
     if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():

@@ -83,7 +83,7 @@ async def _score_sample(
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
     task = sample.benchmark_task
-    judged, reading = task.judged, None if sample.weighed else task.reading_spec(mode)
+    judged, reading = task.judged, None if sample.weighed else task.rules.reading_spec(mode, task.about)
     judge = judge_of_run(judged, options) if judged else None
     reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
     item = Item(sample.id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
@@ -184,8 +184,8 @@ def with_method_output(score: Score, method: MethodRecord) -> Score:
 
 def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
     """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
-    if task.choices and FACT not in score.measurements and isinstance(score.answer, str):
-        score = with_probability(score, probability_of(tokens_of(state.output), task.choices, score.answer))
+    if task.rules.choices and FACT not in score.measurements and isinstance(score.answer, str):
+        score = with_probability(score, probability_of(tokens_of(state.output), task.rules.choices, score.answer))
     return without_probability(score) if weighed and FACT not in score.measurements else score
 
 

@@ -141,15 +141,15 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: 
         UsageError: An option is unknown.
     """
     if unknown := sorted(options.keys() - Options.specs().keys()):
-        of_others = Options.of_some_tasks().keys() - set(task.task_options)
+        of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
         known = [*others, *(option for option in Options.specs() if option not in of_others)]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
-    for unused in chosen.unused(task.task_options):
+    for unused in chosen.unused(task.prompts.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
-    evaluation = build(task, chosen.for_tasks(task.task_options))
+    evaluation = build(task, chosen.for_tasks(task.prompts.task_options))
     embedded.remember(evaluation)
     return evaluation
 
@@ -234,17 +234,17 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         tags=dict(item.tags),
         reference_task=reference.reference_task,
         overrides=dict(reference.overrides) or None,
-        choices=task.choices if task.subject else None,
+        choices=task.rules.choices if task.prompts.subject else None,
         weighed=evaluation.asks_for_probability,
         group=group,
     )
     return Sample(
         id=f"{task.name}/{item.id}" if group else item.id,
         input=chat,
-        target=task.answer.targets(item),
+        target=task.rules.answer.targets(item),
         # solvers and scorers for users' samples read the fields and what the answer kind adds; an entry that this
         # package's scorer reads replaces one of the same name
-        metadata={**item.fields, **task.answer.sample_fields(item), **metadata.as_metadata()},
+        metadata={**item.fields, **task.rules.answer.sample_fields(item), **metadata.as_metadata()},
     )
 
 

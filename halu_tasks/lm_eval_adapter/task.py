@@ -119,7 +119,8 @@ class HaluTask(ConfigurableTask):
         """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
         super().set_config(key, value, update)
         if key == "num_fewshot":
-            self._set_provenance(self._evaluation.after(value))
+            evaluation = self._evaluation
+            self._set_provenance(build(evaluation.task, replace(evaluation.options, fewshot=value)))
 
     # --- before generation -------------------------------------------------------------------------
 
@@ -222,7 +223,7 @@ class HaluTask(ConfigurableTask):
 
         The answer is the likelier choice; a replayed reply states its own.
         """
-        choices = self._evaluation.task.choices
+        choices = self._evaluation.task.rules.choices
         assert choices
         (first, replayed), (second, _) = weights
         probability = probability_of_likelihoods(first, second)
@@ -256,7 +257,7 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     task = task_of(TaskFile(path, config, places))
     options = Options.from_metadata(config.get("metadata") or {})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
-    if unused := options.unused(task.task_options):
+    if unused := options.unused(task.prompts.task_options):
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
     return evaluation
@@ -286,7 +287,7 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
         generation["top_p"] = decoding.top_p
     output: dict[str, Any] = {"output_type": "generate_until", "generation_kwargs": generation}
     if evaluation.asks_for_probability:
-        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.choices or ())}
+        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.rules.choices or ())}
     return {
         **output,
         "test_split": "test",

@@ -48,7 +48,7 @@ def measure_agreement(
         DataError: A file is damaged, an id is unknown, or no item is in every file.
     """
     evaluation = build(task, options)
-    if evaluation.task.read is None:
+    if evaluation.task.rules.read is None:
         raise UsageError(f"agreement is only defined for labels, and replies to {evaluation.task.name} have none")
     if len(paths) + gold < 2:
         raise UsageError("agreement needs at least two raters; name two files, or one and --gold")
@@ -97,4 +97,4 @@ def _label(evaluation: Evaluation, item: Item, prediction: PredictionRow | None)
     if reply.target in (None, item.target):
         return answer
     # the reply was to the other order, where the other label means the same
-    return next(label for label in evaluation.task.labels if label != answer)
+    return next(label for label in evaluation.task.rules.own_targets if label != answer)

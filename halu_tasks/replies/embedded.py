@@ -94,7 +94,7 @@ class Embedded:
                 f"item: {id})"
             )
         if self.kind == "oracle":
-            choices = evaluation.task.choices
+            choices = evaluation.task.rules.choices
             return Reply(evaluation.oracle(item), probability=float(item.target == choices[0]) if choices else None)
         if self.kind == "baseline":
             return Reply(evaluation.baseline(item))

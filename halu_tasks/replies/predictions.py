@@ -188,11 +188,11 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
         DataError: The target or the probability does not fit the task, or no item has the id.
     """
     task, reply, place = evaluation.task, row.reply, f"{file}:{row.line}"
-    labels = () if evaluation.options.both_orders else task.labels
+    labels = () if evaluation.options.both_orders else task.rules.own_targets
     if reply.target is not None and reply.target not in labels:
-        why = "the id gives the order" if task.labels else f"the answers of {task.name} have no order"
+        why = "the id gives the order" if task.rules.own_targets else f"the answers of {task.name} have no order"
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
-    if reply.probability is not None and task.choices is None:
+    if reply.probability is not None and task.rules.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
     if not known:
         raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {task.name}")

@@ -162,7 +162,7 @@ def score_file(
         write_items(evaluation, job.items)
         executor(job, report)
         sums = [sha256_of(Path(path)) for path in files]
-        names = {*DATA_OPTIONS, *evaluation.task.task_options}
+        names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}
         run = {
             "model": model,
             "predictions": files[0] if len(files) == 1 else files,

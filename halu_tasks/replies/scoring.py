@@ -264,7 +264,7 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
-    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.task_options)
+    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
         if option in known:

@@ -177,7 +177,7 @@ class Run:
     def asked(self) -> dict[str, Any]:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
-        own = {name: options[name] for name in self.benchmark_task.task_options if name in options}
+        own = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
         structured = options.get("structured", False)
         return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, "structured": structured, **own}
 
@@ -200,7 +200,7 @@ class Run:
     @cached_property
     def condition(self) -> tuple[Any, ...]:
         """What comparable runs of a task have in common, as a key."""
-        labelled = bool(self.benchmark_task.labels)
+        labelled = bool(self.benchmark_task.rules.own_targets)
         targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
         return (
             self.task,

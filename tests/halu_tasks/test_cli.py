@@ -45,7 +45,7 @@ def predictions(path: Path, rows: Mapping[str, str | dict[str, Any]]) -> Path:
 
 
 def oracle(task: str) -> dict[str, str]:
-    return {item.id: TASKS[task].oracle(item) for item in items(task)}
+    return {item.id: TASKS[task].prompts.oracle(item) for item in items(task)}
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def loaded_by(code: str) -> set[str]:
             (
                 words.split(),
                 "halu_tasks.tasks",
-                {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"},
+                {"numpy", "scipy", "jinja2", "pydantic", "rapidfuzz", "halu_tasks.benchmarks.refact"},
             )
             for words in ("list", "show --path fave")
         ),
@@ -242,7 +242,7 @@ def one_line(shown: subprocess.CompletedProcess[str]) -> str:
 
 
 def spelt(task: str) -> str:
-    return f"unknown task {task!r} (did you mean {INDEPENDENT!r}?); tasks: {', '.join(TASKS)}"
+    return f"unknown task {task!r} (did you mean {INDEPENDENT!r}?); known: {', '.join(TASKS)}"
 
 
 JUDGED = ("score", "cfaith_gen", "{folder}/empty.jsonl")

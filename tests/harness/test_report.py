@@ -40,7 +40,7 @@ def replies(task: str) -> list[dict[str, str]]:
     evaluation = build(task, Options(data="sample"))
     rows = []
     for number, item in enumerate(evaluation.items):
-        right, floor = evaluation.task.oracle(item), evaluation.task.baseline(item)
+        right, floor = evaluation.task.prompts.oracle(item), evaluation.task.prompts.baseline(item)
         outputs = [right, f"**Final Verdict: {right}**", floor, right.upper(), "<think>never ends", ""]
         if number % 7 < len(outputs):
             rows.append({"id": item.id, "output": outputs[number % 7]})
