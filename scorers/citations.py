@@ -107,10 +107,7 @@ _WORDS = {
 
 _TITLE_MARKS = re.compile(r"[\"“”„«»()\[\]<>*_`#]+")
 _SPELLED_OUT = re.compile(r"([aou])e|(?<=a)a")
-_DANGLING = re.compile(
-    r"(?:an?|the|of|on|in|at|for|from|to|with|and|or|by|as|that|which|is|are|its|their|what|we|among|between|\W)\W*",
-    re.IGNORECASE,
-)
+_DANGLING = re.compile(rf"(?:{'|'.join(_WORDS['dangling'])}|\W)\W*", re.IGNORECASE)
 
 
 def references(papers: Iterable[Paper]) -> list[Reference]:
@@ -157,11 +154,7 @@ def _short_title(title: str) -> str:
 
 # --- surnames of authors ----------------------------------------------------------------------------------
 
-_GROUP = re.compile(
-    r"\b(?:group|committee|organi[sz]ation|board|consortium|collaborat\w+|network|association|society|institute"
-    r"|university|commission|council|team|cent(?:er|re)|agency|foundation|families|investigators|h[oô]pital)\b",
-    re.IGNORECASE,
-)
+_GROUP = re.compile(rf"\b(?:{'|'.join(_WORDS['groups'])})\b", re.IGNORECASE)
 _PINYIN = re.compile(
     r"(?:(?:[zcs]h|[bpmfdtnlgkhjqxrzcsyw])?(?:[aeiou]{0,2}(?:[aeiu]n|[aeio]ng|er)|[aeiou]{1,3})[-‐‑']?){1,2}"
 )
@@ -263,9 +256,7 @@ _DATES = re.compile(
 )
 _OPENED = re.compile(r" ?[(\[] ?\Z")
 _CLOSED = re.compile(r"[^()\[\]]{0,60}[)\]]")
-_MONTH = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December),? ?\Z"
-)
+_MONTH = re.compile(rf"\b(?:{'|'.join(_WORDS['months'])}),? ?\Z")
 _OTHERS = re.compile(
     r",?\s(?:et\.?\s?al\b\.?|(?:and|&)\s(?:(?:his|her|their)\s)?(?:colleagues|co-?workers|others|co-?authors)|&\sal\.?)"
     r"(?:,?'s?)?[\s,.]*\Z",

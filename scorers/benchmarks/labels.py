@@ -12,10 +12,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
@@ -29,6 +28,7 @@ from halu_tasks.scorers.classification import (
     pairs_of,
     score_label,
 )
+from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.question import partly_declines
@@ -36,8 +36,6 @@ from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_typ
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
-
-Column = npt.NDArray[Any]
 
 # --- a label out of a set ---------------------------------------------------------------------------------
 
