@@ -312,8 +312,8 @@ def differences() -> Iterator[Design]:
             cluster = clusters_of(rng, clusters, sizes)
             where = ndtr(normal(rng, cluster)) * (1 if more < 1 else len(cluster))
             rights = where >= fewer, (where < fewer) | (where >= fewer + more)
-            runs = [left_out(SHARE, columns_of((cluster, {"value": right * 1.0}), clusters)) for right in rights]
-            return ends_of(difference_of(SHARE, *runs, len(cluster)))
+            one, other = (left_out(SHARE, columns_of((cluster, {"value": right * 1.0}), clusters)) for right in rights)
+            return ends_of(difference_of(SHARE, one, other, len(cluster)))
 
         if sizes != "1" and more >= 1:
             continue  # the true share depends on the number of items drawn

@@ -71,8 +71,8 @@ def difference(replies: Floats, epochs: int, margin: float | None = None) -> Dif
     _, clusters, size = replies.shape
     tables = [np.column_stack([own.sum(axis=1), np.full(clusters, float(size * epochs))]) for own in replies[::-1]]
     nothing = np.zeros((clusters, 0), dtype=bool)
-    runs = [leave_out(ratio, Sums(table, nothing)) for table in tables]
-    found = difference_of(ACC, *runs, clusters * size, margin)
+    one, other = (leave_out(ratio, Sums(table, nothing)) for table in tables)
+    found = difference_of(ACC, one, other, clusters * size, margin)
     assert found
     return found
 
