@@ -43,21 +43,7 @@ def test_folding_is_idempotent(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "entity ",
-        "خطأ في ",
-        "varlık hatası değil ",
-        "no no ",
-        "error type: ",
-        "entity, ",
-        "ـ",
-        "\u064b",
-        "(",
-        "the sentence ",
-    ],
-)
+@pytest.mark.parametrize("unit", ["entity ", "خطأ في ", "varlık hatası değil ", "error type: ", "\u064b", "("])
 def test_the_answer_at_the_end_of_a_long_reply_is_read(unit: str) -> None:
     reply = unit * (1_000_000 // len(unit)) + "\n\nAnswer: relation"
     assert error_type(reply).value == R

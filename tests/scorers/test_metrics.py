@@ -60,13 +60,6 @@ def test_the_error_of_a_mean_of_independent_items_is_the_textbook_one(values: li
 
 
 @given(VALUES)
-def test_an_interval_holds_its_value_and_stays_in_range(values: list[float]) -> None:
-    e = found(mean("v", "v"), right(*values))
-    assert e.low is not None and e.high is not None
-    assert 0.0 <= e.low <= e.value + 1e-9 and e.value - 1e-9 <= e.high <= 1.0
-
-
-@given(VALUES)
 def test_repeating_every_item_in_its_cluster_adds_no_certainty(values: list[float]) -> None:
     names = [str(n) for n in range(len(values))]
     once = found(mean("v", "v"), right(*values, clusters=names))

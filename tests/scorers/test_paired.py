@@ -111,15 +111,6 @@ def test_value_and_error_are_those_of_leaving_a_cluster_of_both_runs_out(
         assert found.stderr == pytest.approx(math.sqrt((len(names) - 1) / len(names) * spread))
 
 
-@given(RIGHTS)
-def test_repeating_every_item_in_its_cluster_adds_no_certainty(rights: list[tuple[float, float]]) -> None:
-    ones, others = zip(*rights, strict=True)
-    names = [str(n) for n in range(len(rights))]
-    once = compared(ACC, run(ones, clusters=names), run(others, clusters=names))
-    thrice = compared(ACC, run(ones * 3, clusters=names * 3), run(others * 3, clusters=names * 3))
-    assert thrice[:3] == pytest.approx(once[:3], abs=1e-9) and thrice.stderr == pytest.approx(once.stderr, abs=1e-9)
-
-
 def test_what_both_runs_share_cancels() -> None:
     """Two runs that differ in two items of a hundred, one each way, are known to be near each other."""
     ones = [1.0, 0.0] * 50
