@@ -118,7 +118,7 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
     """
     without_letters = [_without_letter(paper) for paper in papers]
     # the same form for surnames that may be confused, such as "Rösler", "Rosler" and "Roesler"
-    names = [(_SPELLED_OUT.sub(r"\1", _joined(each.surnames[0])), each.year) for each in without_letters]
+    names = [(_SPELLED_OUT.sub(r"\1", "".join(_words(each.surnames[0]))), each.year) for each in without_letters]
     counts = Counter(names)
     letters = {name: iter(ascii_lowercase) for name, count in counts.items() if count > 1}
     result: list[Reference] = []
@@ -332,7 +332,9 @@ def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
             continue
         names = _names_before(text[floor:end])
         begin = floor + names.at
-        sure = names.credible and bool(opened or names.several or (inside and _leads(text[floor:begin])))
+        # "(see Ling, 2009)": what is before the names in a bracket
+        leads = inside and _WORDS["leads"].issuperset(text[floor:begin].lower().replace(",", " ").split())
+        sure = names.credible and bool(opened or names.several or leads)
         closing = _CLOSED.match(text, dates.end()) if opened else None
         whole = text[begin : closing.end() if closing else dates.end()].strip(" ,;" if opened else " ,;()[]")
         each = _each_date(dates[0])
@@ -426,11 +428,6 @@ def _begins_sentence(word: str) -> bool:
     return word.lower().strip(".") in _WORDS["openings"] or (word.endswith("ly") and len(word) > 8)
 
 
-def _leads(text: str) -> bool:
-    """Return whether a text in a bracket may come before a citation."""
-    return all(word in _WORDS["leads"] for word in text.lower().replace(",", " ").split())
-
-
 def _endings(element: list[re.Match[str]]) -> list[str]:
     """Return the last words of a name, joined, the longest first; "Ling JM" ends in Ling."""
     tokens = [token[0] for token in element]
@@ -449,17 +446,13 @@ def _words(text: str) -> list[str]:
     return re.sub(r"[\W_]+", " ", fold(re.sub(r"['’‘ʼ`´′.]", "", text)).translate(_LETTERS)).split()
 
 
-def _joined(name: str) -> str:
-    return "".join(_words(name))
-
-
 @lru_cache(maxsize=4096)
 def _forms(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the forms of a surname, "rosler" and "roesler" of Rösler, and others: without particles, "who"."""
     without = [word for word in name.split() if word.lower() not in _WORDS["particles"]]
     acronym = "".join(word[0] for word in without if len(without) > 2 and word[0].isupper()).lower()
-    exact = {_joined(name), _joined(name.lower().translate(_UMLAUTS))}
-    return frozenset(exact), frozenset({_joined(" ".join(without)), acronym})
+    exact = {"".join(_words(form)) for form in (name, name.lower().translate(_UMLAUTS))}
+    return frozenset(exact), frozenset({"".join(_words(" ".join(without))), acronym})
 
 
 def _matches(names: _Names, before: str, year: int | None, letter: str, references: Sequence[Reference]) -> list[int]:
