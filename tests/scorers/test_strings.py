@@ -66,4 +66,3 @@ def test_bare_lines_and_numbered_lines_say_the_same(words: list[str]) -> None:
 def test_published_iou_counts_first_occurrence_with_unstripped_length() -> None:
     assert published.iou("a sea, a Sea", ["sea"], ["SEA "]) == 3 / 4
     assert published.iou("a sea", ["fog"], ["mist"]) == 0.0
-    assert published.set_recall(["a", "a", "b"], ["a ", "b"]) == 0.5

@@ -7,11 +7,22 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import rows
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
-from halu_tasks.scorers.reading.questions import choice, pick, true_false, true_false_zh
+from halu_tasks.scorers.reading.questions import (
+    TYPES,
+    choice,
+    error_type,
+    hallucinates_multilingual,
+    pick,
+    true_false,
+    true_false_zh,
+)
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.types import TypeQuestion
+from halu_tasks.text.folding import fold
 
 Reader = Callable[[str], Answer[str]]
 READERS: dict[Reader, tuple[str, ...]] = {
@@ -19,6 +30,8 @@ READERS: dict[Reader, tuple[str, ...]] = {
     true_false_zh: ("True", "False"),
     pick: ("A", "B"),
     choice: ("A", "B", "C", "D"),
+    hallucinates_multilingual: ("Yes", "No"),
+    error_type: TYPES,
     published_true_false: ("True", "False"),
     published_pick: ("A", "B"),
 }
@@ -65,8 +78,61 @@ def test_verdict_at_the_end_of_a_long_reply() -> None:
         assert pick("Final Verdict: B\n" + "x" * 3_000_000).value == "B"
 
 
+LONG = [
+    (pick, "Final verdict: B", "B", ("Answer A is ", "A > B ", "| A | yes ", "the answer that is ", "不正确的是A")),
+    (
+        hallucinates_multilingual,
+        "Answer: yes",
+        "Yes",
+        ("no no ", "لا توجد هلوسة ", "hayır değil ", "नहीं ", "answer: "),
+    ),
+    (
+        error_type,
+        "Answer: relation",
+        "relation",
+        ("entity ", "خطأ في ", "varlık hatası değil ", "\u064b", "("),
+    ),
+]
+
+
 @pytest.mark.parametrize(
-    "piece", ["Answer A is ", "A > B ", "| A | yes ", "the answer that is ", "errors in ", "不正确的是A"]
+    ("read", "unit", "answer", "label"), [(read, unit, *own) for read, *own, units in LONG for unit in units]
 )
-def test_a_long_reply_of_one_kind_is_read(piece: str) -> None:
-    assert pick(piece * 2_000 + "\nFinal verdict: B").value == "B"
+def test_the_answer_at_the_end_of_a_long_reply_is_read(read: Reader, unit: str, answer: str, label: str) -> None:
+    assert read(unit * (1_000_000 // len(unit)) + f"\n\n{answer}").value == label
+
+
+# replies without a space in the task's languages
+WORDS = st.sampled_from(
+    [
+        (read, row["reply"], row["label"])
+        for read, task in ((hallucinates_multilingual, "halluverse25_binary"), (error_type, "halluverse25"))
+        for row in rows(task)
+        if row["label"] in {"Yes", "No", *TYPES} - {"none"}
+        and row["language"] in ("en", "ar", "tr", "hi")
+        and not {" ", "."} & {*row["reply"]}
+        and "mode" not in row
+    ]
+)
+
+
+@given(
+    WORDS,
+    st.sampled_from(["", ".", "!", "،", "。", " \n", "**", "»"]),
+    st.sampled_from(["", "\n", "«", "- ", "> "]),
+)
+def test_marks_around_a_word_change_nothing(word: tuple[Reader, str, str], after: str, before: str) -> None:
+    read, reply, label = word
+    assert read(before + reply + after).value == label
+
+
+@given(st.text())
+def test_folding_is_idempotent(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+def test_a_language_is_one_lexicon() -> None:
+    spanish = TypeQuestion(("types",), ("en", "es"), TYPES, yes="")
+    replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
+    assert len(replies) >= 10
+    assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]
