@@ -158,7 +158,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
             entries = [_with_settings(entry, results=name) for name, entry in zip(named, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
     arranged = paired_board(rows, across=across, metrics=metrics)
-    report = assemble(arranged, margin=margin)
+    report = assemble(arranged, title="Comparison", margin=margin)
     if len(runs) > 1 and not report.pairs:
         first = runs[0][1]
         reasons = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))
