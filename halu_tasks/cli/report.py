@@ -175,10 +175,10 @@ def hub(
     partial: bool = False,
     source: Annotated[str | None, "URL"] = None,
 ) -> int:
-    """Export results as .eval_results files of models, or a built dataset with an eval.yaml, for the Hugging Face Hub.
+    """Export results as .eval_results files of models, for the Hugging Face Hub.
 
     Args:
-        results: results as for report; or the folder of a build, whose dataset is written with an eval.yaml
+        results: results as for report
         output: where to write; files that are there are not replaced
         model_id: the id of a model on the Hub, by its name in the results
         dataset: the dataset of the Hub with the leaderboard of a benchmark, for results whose data are not from there;
