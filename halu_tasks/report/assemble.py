@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,7 +43,6 @@ def assemble(
     *,
     table: Path | None = None,
     margin: float | None = None,
-    step: Callable[[int], object] = lambda columns: None,
 ) -> Report:
     """Assemble the report on a board.
 
@@ -53,7 +52,6 @@ def assemble(
         title: The report's title.
         table: Where to write the full table of items; None for a report without details.
         margin: The difference below which two entries count as equal; None to test no equality.
-        step: Called with 1 after each column with its details.
     """
     pairs, ranks = differences(board, margin)
     created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -72,7 +70,7 @@ def assemble(
         floors=[floor for column in board.columns for floor in _floors(column)],
         published=list(_published(board)),
         pairs=pairs,
-        why=write_details(board, table, step) if table else [],
+        why=write_details(board, table) if table else [],
     )
 
 

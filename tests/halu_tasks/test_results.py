@@ -341,9 +341,7 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
 def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> None:
     path = score(tmp_path / "scored", CORRECTION, "oracle")
     whole = json.loads(path.read_text())
-    elsewhere = whole["run"] | {
-        "predictions": "simplecache::http://127.0.0.1:9/predictions.jsonl",
-    }
+    elsewhere = whole["run"] | {"predictions": ["simplecache::http://127.0.0.1:9/predictions.jsonl"]}
     path.write_text(json.dumps(whole | {"run": elsewhere}))
     # a copy of that name is next to the result, and gives the same figures
     (run,) = read_results([str(path)]).runs
