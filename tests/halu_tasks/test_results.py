@@ -29,6 +29,7 @@ from halu_tasks.results.comparability import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.judge import CONSISTENT, FAILED, Verdict
 from halu_tasks.tasks import build, registry
 from halu_tasks.text.figures import escaped
 
@@ -506,7 +507,10 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "judge_failed": 0}
     assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
-    scores = [replace(own.score, measurements={**own.score.measurements, **judged}) for own in run.answers]
+    verdicts = [Verdict(label) for label in (*2 * [FAILED], *6 * [CONSISTENT])]
+    scores = [
+        replace(own.score, measurements={**own.score.measurements, **judged}, verdicts=verdicts) for own in run.answers
+    ]
     answers = [own._replace(score=score) for own, score in zip(run.answers, scores, strict=True)]
     (cell,) = report_on([replace(run, answers=answers)], tmp_path).results
     # sentences, of which there are eight in a summary
