@@ -197,11 +197,6 @@ class Folder:
         return read_items(self.path / DATASET)
 
 
-def build_folder(path: Path) -> Path | None:
-    """Return the build folder that a path is, or whose dataset it is; None if it is neither."""
-    return next((folder for folder in (path, path.parent) if (folder / PLAN).is_file()), None)
-
-
 _ITEM = TypeAdapter(Draft)
 
 

@@ -142,7 +142,7 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
         ("models: {a: {model: x, harness: helm}}", "a: harness: expected 'inspect' or 'lm_eval', got 'helm'"),
         ("models: {a: {model: 4}}", "a: model: expected a string, got 4"),
         ("models: {a: {model: x, arguments: [1]}}", "a: arguments: expected a mapping, got [1]"),
-        ("models: {a: {model: x, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
+        ("models: {a: {model: x/y, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
         ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the run"),
         ("models: {a: [", "is not YAML"),
         ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
