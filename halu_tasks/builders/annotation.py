@@ -347,12 +347,14 @@ def import_labels(
     kept, report = annotated(pipeline, items, annotators, rule, least)
     if output:
         with atomic_folder(output, "annotated items") as partial:
-            write_dataset(pipeline, kept, partial / DATASET)
+            files = write_dataset(pipeline, kept, partial / DATASET)
             write_json(partial / DATASET / ANNOTATION, report)
-            for name in (PLAN, *pipeline.files().values(), REJECTS, COLLECTED):
+            for name in (PLAN, *pipeline.files().values(), REJECTS):
                 if (folder.path / name).is_file():
                     shutil.copyfile(folder.path / name, partial / name)
-            collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
+            collected = read_json_object(folder.path / COLLECTED)
+            collection = TypeAdapter(Collection).validate_python({**collected, "files": files})
+            write_json(partial / COLLECTED, collection)
             describe(folder, partial / DATASET, collection, report)
             if output.exists():
                 output.rmdir()  # it is empty

@@ -39,7 +39,6 @@ def build(
     options: Mapping[str, Any],
     call_config: Mapping[str, Any],
     model_cost_config: str | None = None,
-    cache: bool = False,
     part_size: int = 500,
     gate_samples: int | None = None,
     gate_share: float | None = None,
@@ -56,7 +55,6 @@ def build(
         options: Options of the builder.
         call_config: Settings of all calls that the plan records: `temperature`, `max_tokens`.
         model_cost_config: A file of prices, as Inspect reads it.
-        cache: Keep replies in Inspect's cache.
         part_size: Approximate number of documents per part.
         gate_samples: Number of documents of each group to draft first, which applies when a build starts; 0 for none,
             and later to go on without judging them; None for the builder's default.
@@ -82,19 +80,13 @@ def build(
     with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
         if folder.plan.refused:
             report(_describe_refusals(folder))
-        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config}, cache)
-        if gate and not _is_past_gate(folder):
+        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config})
+        if gate:
             if gate.samples and folder.plan.samples:
                 executor(replace(job, name="gate"), report)
             pass_gate(folder, gate, report)
         executor(job, report)
         return folder
-
-
-def _is_past_gate(folder: Folder) -> bool:
-    """Whether a build has passed its gate and is finished, so that another gate does not matter any more."""
-    gate = read_gate(folder)
-    return bool(gate and gate.passed) and all(finished_log(folder, number) for number in folder.numbers)
 
 
 def _describe_refusals(folder: Folder) -> str:
@@ -130,14 +122,12 @@ class BuildJob:
         folder: The folder of the build.
         models: The models.
         settings: Settings of `inspect_ai.eval`.
-        cache: Keep replies in Inspect's cache.
         name: `build`, or `gate` for the first part only.
     """
 
     folder: Path
     models: RunModels
     settings: Mapping[str, Any]
-    cache: bool
     name: str = "build"
 
     def _parts(self, folder: Folder, rank: int, tasks: int) -> list[int]:
@@ -187,7 +177,7 @@ class BuildJob:
     def _draft(self, folder: Folder, number: int, models: RunModels) -> EvalLog:
         logs = folder.logs(number)
         set_aside(logs)
-        task = build_task(folder.plan.builder, str(folder.documents(number)), self.cache, **folder.options)
+        task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
         return draft(task, logs, models, **self.settings)
 
 

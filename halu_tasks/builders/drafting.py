@@ -143,13 +143,12 @@ def draft(task: Task, logs: Path, models: RunModels, **settings: Any) -> EvalLog
     return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False, **settings)
 
 
-def build_task(name: str, documents: str, cache: bool = False, **options: Any) -> Task:
+def build_task(name: str, documents: str, **options: Any) -> Task:
     """Create the Inspect task that drafts items of documents.
 
     Args:
         name: Name of the pipeline.
         documents: A file or folder the pipeline can read.
-        cache: Cache replies, so that a run with other options does not repeat calls.
         options: Options of the pipeline.
 
     Raises:
@@ -168,7 +167,7 @@ def build_task(name: str, documents: str, cache: bool = False, **options: Any) -
     reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in selected], name=name, location=str(path)),
-        solver=draft_items(name, given, cache),
+        solver=draft_items(name, given),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
         # without a temperature, which the pipeline has one of for each role; see `draft_items`
@@ -193,7 +192,7 @@ def _sample(document: Document, pipeline: Pipeline) -> Sample:
 
 
 @solver
-def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -> Solver:
+def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
     """Draft items of documents with a pipeline.
 
     The model roles `generator` and `verifier` use the run's model unless assigned.
@@ -201,7 +200,6 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
     Args:
         builder: Name of the pipeline.
         options: Options of the pipeline.
-        cache: Cache replies, so that a run with other options does not repeat calls.
     """
     pipeline = pipeline_named(builder, options)
     lock = anyio.Lock()
@@ -212,7 +210,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         if error := unreachable.get(str(model)):
             raise error
         try:
-            return (await ask(prompt, role, cache=cache, draw=draw, **_call_settings(pipeline, role, draws))).completion
+            return (await ask(prompt, role, cache=False, draw=draw, **_call_settings(pipeline, role, draws))).completion
         except Exception as failed:
             if exhausted(failed):
                 await check_reachable(model)

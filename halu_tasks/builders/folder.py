@@ -13,7 +13,6 @@ rejects.jsonl     what was dropped, and why
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import logging
@@ -217,19 +216,6 @@ def read_items(dataset: Path) -> Iterator[Draft]:
             yield _ITEM.validate_python(row)
         except ValidationError:
             raise DataError(f"{path}:{line}: expected an object with id, kind, document and row") from None
-
-
-def dataset_rows(dataset: Path) -> dict[str, int]:
-    """Return the number of rows of each file of a dataset."""
-    rows = {}
-    for path in sorted(dataset.iterdir()):
-        if path.suffix == ".jsonl":
-            with path.open("rb") as lines:
-                rows[path.name] = sum(1 for _ in lines)
-        elif path.suffix == ".csv":
-            with path.open(encoding="utf-8", newline="") as cells:
-                rows[path.name] = sum(1 for _ in csv.reader(cells)) - 1
-    return rows
 
 
 def write_json(path: Path, value: Any) -> None:

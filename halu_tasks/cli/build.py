@@ -104,7 +104,6 @@ def dataset(
     executor: ExecutorOptions,
     gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
     gate_share: Annotated[float | None, "SHARE"] = None,
-    cache: bool = False,
     model_cost_config: Annotated[str | None, "FILE"] = None,
     collecting: DatasetOptions,
     json: bool = False,
@@ -124,7 +123,6 @@ def dataset(
         gate_samples: documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5,
             others 0)
         gate_share: share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)
-        cache: keep replies in Inspect's cache, so that a build with other options does not repeat calls
         model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         collecting: how the dataset is assembled
         json: print one JSON object instead of YAML
@@ -143,7 +141,6 @@ def dataset(
         options=dict(option),
         call_config={name: value for name, value in config.items() if value is not None},
         model_cost_config=model_cost_config,
-        cache=cache,
         part_size=part_size,
         gate_samples=gate_samples,
         gate_share=gate_share,
@@ -185,7 +182,7 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     Args:
         folder: the folder that `halu-tasks build` wrote to
         near: similarity in percent from which on two items are duplicates (100: equal items)
-        seed: seed of the sample of pairs and of the folds
+        seed: seed of the sample of pairs
         strict: exit with status 1 if something is flagged
         json: print one JSON object instead of YAML
     """

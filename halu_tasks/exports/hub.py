@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from halu_tasks.builders.card import CARD, tasks_on
-from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
+from halu_tasks.builders.folder import DATASET, Folder, build_folder
 from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
@@ -228,7 +228,7 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
     tasks, left_out = [], []
     rows: dict[Path, bytes] = {}
     configs = []
-    for name in tasks_on(folder.pipeline.benchmark, dataset_rows(dataset)):
+    for name in tasks_on(folder.pipeline.benchmark, {file.name for file in dataset.iterdir()}):
         if task_named(name).prompts.shots:
             left_out.append(f"{name}: its worked examples have no place in eval.yaml")
             continue

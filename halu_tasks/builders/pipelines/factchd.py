@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,9 +61,6 @@ _LONGEST = 8_000
 """Maximum number of characters of a query, response or explanation; models caught in a loop write longer ones."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _STATED = re.compile(r"\b(?:non|not|un)?[\s\-‐‑–]*factual\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
-_LONG = 8
-"""Minimum number of letters for a shared word to count as cited rather than as a coincidence."""
 
 logger = logging.getLogger(__name__)
 
@@ -281,8 +278,11 @@ class FactCHDPipeline(Pipeline):
             return "", (Fault(EXPLANATION, unfit(text) or reason.reason, text),)
         prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
         verdict = read_verdict(await ask(prompt, VERIFIER))
-        denied = objections(EXPLANATION, verdict, "does not support the label", "")
-        return reason.value, (*explanation_faults(reason.value, evidence_of(document)), *denied)
+        faults = objections(EXPLANATION, verdict, "does not support the label", "")
+        if (number := len(sentences(explanation_of(reason.value)))) < _SENTENCES:
+            short = Fault(EXPLANATION, "fewer than three sentences", f"{reason.value}\n{number} sentences")
+            faults = (short, *faults)
+        return reason.value, faults
 
     def blamed(self, fault: Fault, draft: Draft) -> str | None:
         """Return the prompt that caused a fault; None if the verifier could not be read.
@@ -492,42 +492,3 @@ def reason_of(label: str, explanation: str) -> Answer[str]:
     if label_read != label or label_of(reason) != label or not explanation_of(reason):
         return Answer(None, "states the other label" if label_read else "states no label")
     return Answer(reason)
-
-
-def explanation_faults(reason: str, evidence: Evidence) -> list[Fault]:
-    """Return what is wrong with an explanation: fewer than three sentences, or no evidence cited."""
-    explanation = explanation_of(reason)
-    faults = []
-    if (number := len(sentences(explanation))) < _SENTENCES:
-        faults.append(Fault(EXPLANATION, "fewer than three sentences", f"{reason}\n{number} sentences"))
-    if not any(names(explanation, term) for term in terms(evidence)):
-        faults.append(Fault(EXPLANATION, "cites none of the evidence", f"{reason}\n"))
-    return faults
-
-
-def terms(evidence: Evidence) -> Iterable[str]:
-    """Return the strings by which an explanation can cite the evidence.
-
-    These are the heads and tails of triples; of a text its names, numbers and long words, or if it has none of these,
-    its other words or pairs of characters.
-    """
-    cited: list[str] = []
-    for piece in evidence:
-        if not isinstance(piece, str) and len(piece) == 3:
-            cited += [piece[0], piece[2]]
-        else:
-            cited += _terms_of_text(piece if isinstance(piece, str) else piece[-1])
-    return dict.fromkeys(cited)
-
-
-def _terms_of_text(text: str) -> Sequence[str]:
-    # words of scripts that use spaces
-    words = [word for word in _WORD.findall(text) if len(plain(word).split()) == 1 or word.isascii()]
-    cited = [
-        word
-        for place, word in enumerate(words)
-        # the first word is capitalized in any case
-        if any(map(str.isdigit, word)) or (place and word[0].isupper()) or len(word) >= _LONG
-    ]
-    characters = plain(text).split()
-    return cited or words or [" ".join(pair) for pair in pairwise(characters)] or characters
