@@ -34,7 +34,7 @@ from pydantic import TypeAdapter
 from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
-from halu_tasks.core.errors import DataError, ModelError, UsageError
+from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach, reach_active
@@ -157,8 +157,6 @@ def build_task(name: str, documents: str, **options: Any) -> Task:
     """
     pipeline = pipeline_named(name, options)
     path = Path(documents).expanduser()
-    if not path.exists():
-        raise UsageError(f"option documents: {documents}: no such file or folder")
     selected = in_order(pipeline.documents(path))
     if not selected:
         raise DataError(f"{path}: contains no documents")

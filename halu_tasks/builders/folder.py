@@ -271,8 +271,6 @@ def begin(
         DataError: The folder contains another build or something else, another process is working on it, or the
             documents are damaged.
     """
-    if not documents.exists():
-        raise UsageError(f"{documents}: no such file or folder")
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
@@ -417,7 +415,13 @@ def write_documents(path: Path, documents: Iterable[Document]) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and contents of a folder's files."""
+    """Return the sha256 of a file, or of the names and contents of a folder's files.
+
+    Raises:
+        UsageError: There is no such file or folder.
+    """
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
     if path.is_file():
         return sha256_of(path)
     sha = hashlib.sha256()

@@ -102,8 +102,6 @@ def optimize_prompts(
     pipeline = pipeline_named(builder, options)
     if not pipeline.generating:
         raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
-    if not documents.exists():
-        raise UsageError(f"{documents}: no such file or folder")
     pipeline.ready()
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = output.resolve()

@@ -192,11 +192,7 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
 
     build = Folder(folder)
     report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
-    record = report.as_json()
-    flagged = [] if json else record.pop("flagged", [])
-    print_record(record, as_json=json)
-    for finding in flagged:
-        print(f"flagged: {finding['check']}: {finding['text']}")
+    print_record(report.as_json(), as_json=json)
     return 1 if strict and list(report.flagged()) else 0
 
 
@@ -273,7 +269,6 @@ def biographies(
     country: Annotated[str | None, "ITEM"] = None,
     born: Annotated[str | None, "YEARS"] = None,
     seed: int = 0,
-    rate: float = 1.0,
     wikidata: Annotated[str | None, "URL"] = None,
     wikipedia: Annotated[str | None, "URL"] = None,
     json: bool = False,
@@ -289,7 +284,6 @@ def biographies(
         country: their country of citizenship, as an item of Wikidata (Q43)
         born: their years of birth (1900..1949)
         seed: seed of the sample
-        rate: maximum number of requests per second
         wikidata: the address of another SPARQL service
         wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
@@ -306,7 +300,6 @@ def biographies(
         country=country,
         born=born,
         seed=seed,
-        rate=rate,
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
     )

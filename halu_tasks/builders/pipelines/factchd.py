@@ -140,18 +140,9 @@ class FactCHDPipeline(Pipeline):
         """
         return graph.facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
 
-    def refuse(self, document: Document) -> Fault | None:
-        """Return why a document cannot be used; None if it can.
-
-        Text facts may be as short as one sentence. Of subgraphs only the length is checked, as names have no language
-        and triples are not sentences.
-        """
-        if subgraph_of(document).pattern == VANILLA:
-            return super().refuse(document)
-        if len(document.text) > self.max_chars:
-            return Fault("document", "too long", f"{len(document.text)} characters, more than {self.max_chars}")
-        reason = unfit(document.text[:_LONGEST])
-        return Fault("document", reason) if reason else None
+    def is_prose(self, document: Document) -> bool:
+        """Whether a document is a text fact; names in subgraphs have no language, and triples are not sentences."""
+        return subgraph_of(document).pattern == VANILLA
 
     def sampled_as(self, document: Document) -> str:
         """Return the pattern of a document's query."""
@@ -205,8 +196,8 @@ class FactCHDPipeline(Pipeline):
         if demonstrations := self._demonstrations(document, label):
             prompt = f"{self.prompt('demonstrations', demonstrations=demonstrations)}\n\n{prompt}"
         reply = read_object(await ask(prompt, GENERATOR), *fields)
-        fault = unfit(*(reply.value or {}).values())
-        return Answer(None, fault) if fault else reply
+        too_long = any(len(text) > _LONGEST for text in (reply.value or {}).values())
+        return Answer(None, "too long") if too_long else reply
 
     async def _draft(
         self, document: Document, label: str, query: str, answer: Answer[str], adherence: Sequence[Fault], ask: Ask
@@ -274,8 +265,10 @@ class FactCHDPipeline(Pipeline):
             return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
         text = answer.value["explanation"]
         reason = reason_of(label, text)
-        if reason.value is None or unfit(text):
-            return "", (Fault(EXPLANATION, unfit(text) or reason.reason, text),)
+        if len(text) > _LONGEST:
+            reason = Answer(None, "too long")
+        if reason.value is None:
+            return "", (Fault(EXPLANATION, reason.reason, text),)
         prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
         verdict = read_verdict(await ask(prompt, VERIFIER))
         faults = objections(EXPLANATION, verdict, "does not support the label", "")
@@ -397,15 +390,6 @@ def plain(text: str) -> str:
 def names(text: str, name: str) -> bool:
     """Whether a text contains a name as whole words."""
     return plain(name).strip() != "" and plain(name) in plain(text)
-
-
-def unfit(*texts: str) -> str:
-    """Return a short reason why texts of a reply cannot be used as they are; empty if they can."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return "invalid characters"
-    return "too long" if max(map(len, texts), default=0) > _LONGEST else ""
 
 
 def evidence_of(document: Document) -> Evidence:
