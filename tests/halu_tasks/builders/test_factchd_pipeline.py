@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builder_cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
-from halu_tasks.builders.pipelines.factchd import FactCHDPipeline, explanation_faults, plain, reason_of
+from halu_tasks.builders.pipelines.factchd import FactCHDPipeline, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.scorers.benchmarks.explanations import LABELS, explanation_of
 
@@ -180,15 +181,7 @@ def test_documents_that_were_made_once_stay_what_they_are(tmp_path: Path) -> Non
     assert list(PIPELINE.documents(tmp_path / "00000.jsonl")) == []
 
 
-@pytest.mark.parametrize(("text", "why"), [
-    ("Cats purr.", None),
-    ("猫是哺乳动物。", None),
-    ("no end", "no sentence"),
-    ("1 + 1 = 2.", "no sentence"),
-    ("x. " * 2_000, "too long"),
-    ("Die Brücke steht seit hundert Jahren über dem Fluss und wird von vielen benutzt. " * 4, "another language"),
-    ("A lone \ud800 is here.", "invalid characters"),
-])  # fmt: skip
+@pytest.mark.parametrize(("text", "why"), CASES["text_facts_may_be_one_short_sentence"])
 def test_text_facts_may_be_one_short_sentence(text: str, why: str | None) -> None:
     refused = PIPELINE.refuse(Document("a", text, {"pattern": "vanilla"}))
     assert (refused.reason if refused else None) == why
@@ -267,7 +260,6 @@ def test_a_reply_that_breaks_the_format_is_counted(step: str, reply: str, failed
 
 @pytest.mark.parametrize(("part", "text", "failed"), [
     ("explanation", "It was 1873. Therefore so.", both("explanation", "fewer than three sentences")),
-    ("explanation", "One thing. Another thing. A third.", both("explanation", "cites none of the evidence")),
     ("explanation", "FACTUAL. It was 1873. Two. Three.", only("NON-FACTUAL", "explanation", "states the other label")),
     ("explanation", "It was 1873. So. My final verdict: FACTUAL.",
      only("NON-FACTUAL", "explanation", "states the other label")),
@@ -380,12 +372,11 @@ def test_domains_are_the_documents_or_the_option() -> None:
     assert all("domain" not in draft.row for draft in drafts(TEXT, Scripted(GOOD)) if draft.row)
 
 
-def test_the_released_explanations_state_their_labels_and_cite_their_evidence(shared_data: Path) -> None:
+def test_the_released_explanations_state_their_labels(shared_data: Path) -> None:
     rows = [json.loads(line) for path in (shared_data / "factchd").glob("*.jsonl") for line in path.open("rb")]
     assert len(rows) == 100
     for row in rows:
-        reason = reason_of(row["label"], explanation_of(row["reason"]))
-        assert reason.value and explanation_faults(reason.value, row["evidence"]) == []
+        assert reason_of(row["label"], explanation_of(row["reason"])).value
 
 
 @pytest.mark.parametrize(("one", "other"), [

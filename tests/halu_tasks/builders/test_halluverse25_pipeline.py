@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builder_cases import CASES
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.benchmarks.halluverse25 import COLUMNS
@@ -182,54 +183,25 @@ def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expe
     json.dumps([draft.faults for draft in drafts], ensure_ascii=False).encode()
 
 
-@pytest.mark.parametrize(
-    ("edited", "reason"),
-    [
-        ("Mara Tolnay was born in the village of Szada in 1904.", ("edit", "no JSON object")),
-        ('{"edit": "x"}', ("edit", "no string 'edited'")),
-        ('{"edited": "\u2026"}', ("edit", "no words")),
-        (json.dumps({"edited": SENTENCES[0]}), ("extent", "unchanged")),
-        (json.dumps({"edited": SENTENCES[1]}), ("extent", "occurs in the document")),
-        (json.dumps({"edited": "Mara Tolnay <entity>was born</entity> by the sea in 1904."}), ("form", "markup")),
-        (json.dumps({"edited": "Mara Tolnay was \ud800 a diver who lived in the sea."}), ("edit", "no JSON object")),
-    ],
-)
-def test_an_edit_that_cannot_be_used_is_told(edited: str, reason: tuple[str, str]) -> None:
+@pytest.mark.parametrize(("edited", "reason"), CASES["an_edit_that_cannot_be_used_is_told"])
+def test_an_edit_that_cannot_be_used_is_told(edited: str, reason: list[str]) -> None:
     of = pipeline(facts=1, types=("sentence",))
     (draft,) = drafts_of(
         of, extracted=json.dumps(SENTENCES[:1]), edited=edited, verified=json.dumps({**RIGHT, "type": "sentence"})
     )
-    assert set(reasons([draft])) == {reason}
+    assert set(reasons([draft])) == {tuple(reason)}
     assert not draft.row
     # what the rules are against is verified all the same, so that each check is made of the same drafts
     assert draft.checks == (of.checks if reason[0] in ("form", "extent") else ("extraction", "copy", "edit"))
 
 
-@pytest.mark.parametrize(
-    ("verified", "expected"),
-    [
-        ({"wrong": "no"}, {("wrong", "not wrong")}),
-        ({"wrong": "Uncertain."}, {("wrong", "uncertain")}),
-        ({"wrong": "well"}, {("wrong", "unreadable verdict: no verdict")}),
-        ({"fluent": "no", "wrong": "hayır"}, {("wrong", "not wrong"), ("fluent", "not fluent")}),
-        ({"fluent": "yes|no|uncertain"}, {("fluent", "unreadable verdict: no verdict")}),
-        ({"type": "none"}, {("type", "classified as no error")}),
-        ({"type": "an entity error"}, {("type", "classified as entity")}),
-        ({"type": "entity or relation"}, {("type", "unreadable verdict")}),
-        ({"type": "خطأ علاقة"}, set()),
-        ({"type": "İlişki hatası", "wrong": "Evet", "fluent": "نعم"}, set()),
-        ({"reason": ["no text"]}, set()),
-        ({"wrong": True}, {("verdict", "no string 'wrong'")}),
-        ("I am not sure.", {("verdict", "no JSON object")}),
-        ("", {("verdict", "empty")}),
-    ],
-)
-def test_the_verifier_decides_and_what_it_leaves_open_is_dropped(verified: Any, expected: set[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("verified", "expected"), CASES["the_verifier_decides_and_what_it_leaves_open_is_dropped"])
+def test_the_verifier_decides_and_what_it_leaves_open_is_dropped(verified: Any, expected: list[list[str]]) -> None:
     of = pipeline(types=("relation",))
     drafts = drafts_of(of, verified=verified)
-    assert set(reasons(drafts)) == expected
+    assert set(reasons(drafts)) == set(map(tuple, expected))
     assert [not draft.faults for draft in drafts] == [not expected] * 5
-    read = ("verdict", "no string 'wrong'") not in expected and not isinstance(verified, str)
+    read = ["verdict", "no string 'wrong'"] not in expected and not isinstance(verified, str)
     assert {draft.checks for draft in drafts} == {of.checks if read else of.checks[:6]}
 
 

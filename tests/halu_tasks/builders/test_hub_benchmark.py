@@ -20,7 +20,7 @@ from halu_tasks.builders.pipeline import Draft
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 Built = Callable[..., Path]
-COLLECTED = Collection(licences={"CC BY 4.0": 6})
+COLLECTED = Collection(licences={"CC BY 4.0": 6}, files={"items.jsonl": 6, "generative_qa.jsonl": 6})
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builder_cases import CASES
 
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import distribution, measure_quality
@@ -18,7 +19,7 @@ from halu_tasks.builders.quality import distribution, measure_quality
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 NOUNS = ["river", "tower", "garden", "letter", "bridge", "school", "engine", "island", "market", "temple"]
-CLASSIFIER = "words alone, to a classifier"
+CLASSIFIER = "wording alone, to a classifier"
 VERBS = ["crossed", "built", "left", "sold", "burned", "found", "painted"]
 
 
@@ -142,18 +143,8 @@ def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
 # --- balance --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("counts", "field", "evenness", "largest", "verdict"),
-    [
-        ({"a": 5, "b": 5}, "", 1.0, 0.5, None),
-        ({"b": 1, "a": 3}, "", 0.8113, 0.75, None),
-        ({"a": 4}, "", None, 1.0, None),
-        # a reply that is always the same must not pay
-        ({"FACTUAL": 3, "NON-FACTUAL": 7}, "label", 0.8813, 0.7, "leak"),
-        ({"FACTUAL": 5, "NON-FACTUAL": 6}, "label", 0.994, 0.5455, "none"),
-    ],
-)
-def test_evenness_is_entropy_over_the_largest_possible(
+@pytest.mark.parametrize(("counts", "field", "evenness", "largest", "verdict"), CASES["evenness_is_relative_entropy"])
+def test_evenness_is_relative_entropy(
     counts: dict[str, int], field: str, evenness: float | None, largest: float, verdict: str | None
 ) -> None:
     found = distribution(counts, field)
