@@ -6,13 +6,10 @@ import json
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from builder_cases import CASES
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from halu_tasks.builders.annotation import (
     GUIDELINES,
@@ -25,7 +22,6 @@ from halu_tasks.builders.annotation import (
     read_annotators,
     read_labels,
     settled,
-    shown_text,
 )
 from halu_tasks.builders.collect import Collection
 from halu_tasks.builders.folder import read_items, to_json
@@ -139,11 +135,6 @@ def test_guidelines_explain_the_codes_that_rows_show() -> None:
 # --- in -------------------------------------------------------------------------------------------
 
 
-def read(rows: Sequence[Mapping[str, Any]], known: Iterable[str] = ("a", "b")) -> Annotator:
-    shown = {id: fingerprint(f"text of {id}") for id in known}
-    return read_labels("ana", rows, shown, VALID)
-
-
 @pytest.mark.parametrize(("rows", "label", "reasons"), CASES["a_row_gives_a_label_or_is_counted_by_its_reason"])
 def test_a_row_gives_a_label_or_is_counted_by_its_reason(
     rows: list[dict[str, Any]], label: str | None, reasons: dict[str, int]
@@ -151,6 +142,7 @@ def test_a_row_gives_a_label_or_is_counted_by_its_reason(
     shown = {id: fingerprint(f"text of {id}") for id in ("a", "b")}
     found = read_labels("ana", rows, shown, VALID)
     assert found.labels.get("a") == label and found.left_out == reasons
+    assert len(found.labels) + found.left_out.total() == found.rows == len(rows)
 
 
 def test_the_label_0_is_a_label() -> None:
@@ -248,42 +240,3 @@ def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys
     assert {label: own["n"] for label, own in report["labels"].items()} == dict.fromkeys(
         ("0", "no majority", "one", "other"), 1
     )
-
-
-ROWS = st.fixed_dictionaries(
-    {},
-    optional={
-        "item": st.sampled_from(["item0", "item1", "item2", "nobody", ""]),
-        "label": st.one_of(
-            st.lists(st.sampled_from(["valid", "invalid", "maybe"]), max_size=2), st.sampled_from(["valid", 3, None])
-        ),
-        "text": st.sampled_from(["", "other"]),
-    },
-)
-
-
-@given(st.lists(st.lists(ROWS, max_size=6), min_size=2, max_size=4), st.sampled_from(["majority", "two"]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[dict[str, Any]]], rule: str) -> None:
-    items = [toys(place) for place in range(3)]
-    texts = {own.id: shown_text(toy.shown(own)) for own in items}
-    shown = {id: fingerprint(text) for id, text in texts.items()}
-    with TemporaryDirectory() as folder:
-        paths = []
-        for place, rows in enumerate(files):
-            full = [
-                {**row, **({"text": texts.get(row.get("item", ""), "")} if row.get("text") == "" else {})}
-                for row in rows
-            ]
-            paths.append(written(Path(folder) / f"{place}.jsonl", full))
-        try:
-            given = read_annotators(paths, shown, VALID)
-        except UsageError:
-            return
-    for annotator, rows in zip(given, files, strict=True):
-        assert annotator.rows == len(rows) == len(annotator.labels) + annotator.left_out.total()
-    kept, report = annotated(toy, items, given, rule, 2)
-    assert len(kept) == report["kept"]
-    assert report["kept"] + sum(sum(kinds.values()) for kinds in report["dropped"].values()) == report["items"] == 3
-    for item in kept:
-        assert [annotator.labels.get(item.id) for annotator in given].count("valid") >= 2

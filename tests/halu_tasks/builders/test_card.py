@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
@@ -191,18 +190,3 @@ def test_nothing_from_outside_breaks_the_card(info: Info, text: str) -> None:
     inline = [child for token in tokens for child in token.children or []]
     strong = {"strong_open", "strong_close"}
     assert {child.type for child in inline} <= {"text", "code_inline", "softbreak", "text_special", *strong}
-
-
-def test_the_same_build_has_the_same_card(info: Info) -> None:
-    one, other = card_text(**info()), info()
-    shuffled = info(
-        plan=plan("docs.jsonl", dict(reversed(other["plan"].models.items()))),
-        collection=dataclasses.replace(
-            COLLECTED,
-            files=dict(reversed(COLLECTED.files.items())),
-            licences=dict(reversed(COLLECTED.licences.items())),
-            rejected=dict(reversed(COLLECTED.rejected.items())),
-        ),
-    )
-    assert one == card_text(**shuffled)
-    assert yaml.safe_load(one.split("---\n")[1])

@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import combinations
 
 import pytest
+from builder_cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -170,16 +171,7 @@ def test_an_entity_with_two_values_is_not_compared() -> None:
         assert {triple.head for triple in comparison.triples} == {"B", "C"}
 
 
-@pytest.mark.parametrize(
-    ("text", "number", "unit"),
-    [
-        ("57750 square kilometre", "57750", "square kilometre"),
-        ("1,234,567", "1234567", ""),
-        ("-3.5 °C", "-3.5", "°c"),
-        ("12%", "12", "%"),
-        ("+12", "12", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "number", "unit"), CASES["numbers_are_read_with_their_units"])
 def test_numbers_are_read_with_their_units(text: str, number: str, unit: str) -> None:
     read = quantity_of(text)
     assert read and read.low == read.high == (Decimal(number),) and read.unit == unit
