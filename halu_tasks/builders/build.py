@@ -25,8 +25,6 @@ from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import state
 
-_TOKENS = ("input_tokens", "output_tokens")
-
 
 def build(
     builder: str,
@@ -145,7 +143,7 @@ class BuildJob:
         parts = self._parts(folder, rank, tasks)
         # of several tasks, each knows only its own parts
         here, of_task = (" in this task", " for this task") if tasks > 1 else ("", "")
-        failed, worked, tokens, started = False, 0, 0.0, time.monotonic()
+        failed, worked, tokens, started = False, 0, 0, time.monotonic()
         for left, number in zip(reversed(range(len(parts))), parts, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
             with folder.lock(number):
@@ -162,7 +160,10 @@ class BuildJob:
                 report(_describe_beginning(folder, number))
                 started = started if worked else time.monotonic()
                 log = self._draft(folder, number, models)
-                worked, tokens = worked + 1, tokens + sum(_figures(log).get(name, 0) for name in _TOKENS)
+                worked, tokens = (
+                    worked + 1,
+                    tokens + sum(usage.total_tokens for usage in log.stats.model_usage.values()),
+                )
                 text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
                 if costs := [usage.total_cost for usage in log.stats.model_usage.values() if usage.total_cost]:
                     text += f"; {sum(costs):,.2f} dollars"

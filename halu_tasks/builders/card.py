@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -40,10 +40,6 @@ _LICENCES = {
     *("cc-by-nd-4.0", NO_LICENCE),
 }
 """Licences known to the hub; others are given as `license_name`."""
-_CATEGORIES = {
-    "cfaith": ["question-answering", "multiple-choice"],
-    "refact": ["text-classification", "question-answering"],
-}
 
 
 @dataclass(kw_only=True)
@@ -132,20 +128,6 @@ def card_text(
         annotation: The content of `annotation.json`; None if there is none.
         gate: The result of the samples that were drafted first; None if there were none.
     """
-    title = f"{plan.source} as {source_named(pipeline.benchmark).title}"
-    front = {
-        "pretty_name": " ".join(title.split()),
-        "language": [" ".join(pipeline.language.split())],
-        **_licence(collection.licence),
-        "annotations_creators": ["expert-generated" if annotation else "machine-generated"],
-        "language_creators": ["machine-generated"],
-        "task_categories": _CATEGORIES.get(pipeline.benchmark, ["text-classification"]),
-        "tags": ["hallucination", "factuality", "synthetic", "halu-tasks", pipeline.name],
-        "configs": [
-            {"config_name": PurePosixPath(name).stem, "data_files": [{"split": "test", "path": name}]}
-            for name in sorted(collection.files)
-        ],
-    }
     licences = {name: n for name, n in collection.licences.items() if name not in (NO_LICENCE, "")}
     text: str = _template().render(
         pipeline=pipeline,
@@ -154,8 +136,8 @@ def card_text(
         quality=quality,
         annotation=annotation,
         gate=gate,
-        title=title,
-        front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=120),
+        title=f"{plan.source} as {source_named(pipeline.benchmark).title}",
+        licence=_licence(collection.licence),
         package=__version__,
         paper=paper_named(pipeline.paper),
         licences=licences,
@@ -183,12 +165,10 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
         yield role, ", ".join(model) if isinstance(model, list) else model, settings
 
 
-def _licence(named: str | None) -> dict[str, str]:
-    """Return the licence as metadata for the hub."""
+def _licence(named: str | None) -> str | None:
+    """Return a licence by its name on the hub; None if the hub does not know it."""
     plain = "-".join((named or NO_LICENCE).casefold().replace("_", " ").split())
-    if plain in _LICENCES:
-        return {"license": plain}
-    return {"license": "other", "license_name": " ".join(str(named).split())}
+    return plain if plain in _LICENCES else None
 
 
 def tasks_on(benchmark: str, files: Container[str]) -> list[str]:
@@ -222,5 +202,7 @@ def _template() -> Any:
         "estimate": format_estimate,
         "number": lambda number: f"{number:,}",
         "by_count": by_count,
+        # JSON strings are YAML
+        "json": lambda text: json.dumps(" ".join(text.split()), ensure_ascii=False),
     }
     return environment.get_template("card.md.jinja")

@@ -39,7 +39,7 @@ from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach, reach_active
 from halu_tasks.results.readers.inspect import path_of, samples_of
-from halu_tasks.scorers.methods import COUNTED, cost_of, total
+from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.solvers.asking import ask, model_in, named_role
@@ -256,7 +256,7 @@ def _call_settings(pipeline: Pipeline, role: str, draws: int) -> dict[str, Any]:
 
 @metric(name="build_figures", scores="unreduced")
 def build_figures(checks: list[str]) -> Metric:
-    """Pass rates by check with clustered standard errors, numbers of documents, drafts and items, and their cost."""
+    """Pass rates by check with clustered standard errors, and numbers of documents, drafts and items."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
@@ -267,9 +267,7 @@ def build_figures(checks: list[str]) -> Metric:
             numbers.update(refused=record["refused"], drafts=drafts, items=kept)
         rates = pass_rates(checks, counts).items()
         figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
-        costs = [record["cost"] for record in records if record["cost"]]
-        spent = total(costs) if costs else dict.fromkeys(COUNTED, 0.0)
-        return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}, **spent}
+        return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}}
 
     return compute
 

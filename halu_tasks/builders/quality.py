@@ -27,7 +27,7 @@ from rapidfuzz import fuzz
 from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.core.errors import UsageError, require_extra
-from halu_tasks.core.hashing import stable_number
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
@@ -385,16 +385,15 @@ class Quality:
         return {**to_json(self), "flagged": [{"check": check, "text": text} for check, text in self.flagged()]}
 
 
-def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float = 100.0, seed: int = 0) -> Quality:
+def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float = 100.0) -> Quality:
     """Measure the quality of a dataset; its items are read once.
 
     Args:
         pipeline: The pipeline that built the dataset.
         items: The dataset's items.
         near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
-        seed: Seed of the sample of pairs that are tested for leaks.
     """
-    sample, pairs, duplicate_of, duplicates = list[tuple[int, str, TextPair]](), 0, duplicate_filter(near), 0
+    sample, pairs, duplicate_of, duplicates = list[tuple[str, str, TextPair]](), 0, duplicate_filter(near), 0
     kinds, documents = Counter[str](), set[str]()
     labels: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for item in items:
@@ -406,7 +405,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
             key = f"{item.id}/{place}"
-            sample.append((stable_number(seed, key, surrogates="replace"), key, pair))
+            sample.append((stable_hash(key, surrogates="replace"), key, pair))
             pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)

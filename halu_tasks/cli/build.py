@@ -176,13 +176,12 @@ def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     return 0
 
 
-def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool = False, json: bool = False) -> int:
+def quality(folder: Path, *, near: Percent = 100.0, strict: bool = False, json: bool = False) -> int:
     """Measure leaks, balance and duplicates of a built dataset.
 
     Args:
         folder: the folder that `halu-tasks build` wrote to
         near: similarity in percent from which on two items are duplicates (100: equal items)
-        seed: seed of the sample of pairs
         strict: exit with status 1 if something is flagged
         json: print one JSON object instead of YAML
     """
@@ -191,7 +190,7 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     from halu_tasks.builders.quality import measure_quality
 
     build = Folder(folder)
-    report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
+    report = measure_quality(build.pipeline, build.items(), near=near)
     print_record(report.as_json(), as_json=json)
     return 1 if strict and list(report.flagged()) else 0
 
