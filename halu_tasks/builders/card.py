@@ -32,14 +32,6 @@ from halu_tasks.text.figures import code_block, escaped, format_estimate
 
 QUALITY, CARD = "quality.json", "README.md"
 """Files in a dataset's folder."""
-_LICENCES = {
-    *("afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc0-1.0", "gfdl", "gpl-3.0", "lgpl-3.0", "mit"),
-    *("cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "odbl", "odc-by", "pddl", "unlicense"),
-    *(f"cc-{kind}-{version}" for kind in ("by", "by-sa") for version in ("2.0", "2.5", "3.0", "4.0")),
-    *(f"cc-{kind}-{version}" for kind in ("by-nc", "by-nc-nd", "by-nc-sa") for version in ("2.0", "3.0", "4.0")),
-    *("cc-by-nd-4.0", NO_LICENCE),
-}
-"""Licences known to the hub; others are given as `license_name`."""
 
 
 @dataclass(kw_only=True)
@@ -128,7 +120,6 @@ def card_text(
         annotation: The content of `annotation.json`; None if there is none.
         gate: The result of the samples that were drafted first; None if there were none.
     """
-    licences = {name: n for name, n in collection.licences.items() if name not in (NO_LICENCE, "")}
     text: str = _template().render(
         pipeline=pipeline,
         plan=plan,
@@ -137,11 +128,8 @@ def card_text(
         annotation=annotation,
         gate=gate,
         title=f"{plan.source} as {source_named(pipeline.benchmark).title}",
-        licence=_licence(collection.licence),
         package=__version__,
         paper=paper_named(pipeline.paper),
-        licences=licences,
-        unknown=plan.documents - sum(licences.values()),
         models=list(_models(pipeline, plan.models)),
         settings=json.dumps(pipeline.settings, ensure_ascii=False, indent=2, sort_keys=True),
         tasks=tasks_on(pipeline.benchmark, collection.files),
@@ -163,12 +151,6 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
         settings = {"max_tokens": MAX_TOKENS, **own, **roles.get(role, default)}
         model = settings.pop("model", NO_LICENCE)
         yield role, ", ".join(model) if isinstance(model, list) else model, settings
-
-
-def _licence(named: str | None) -> str | None:
-    """Return a licence by its name on the hub; None if the hub does not know it."""
-    plain = "-".join((named or NO_LICENCE).casefold().replace("_", " ").split())
-    return plain if plain in _LICENCES else None
 
 
 def tasks_on(benchmark: str, files: Container[str]) -> list[str]:
