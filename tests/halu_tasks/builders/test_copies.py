@@ -17,7 +17,10 @@ Career
 Vésale, 1543. Она жила в Вене."""
 
 
-@pytest.mark.parametrize(("copied", "found", "reason"), CASES["a_copy_is_given_as_the_document_writes_it_or_refused"])
+@pytest.mark.parametrize(
+    ("copied", "found", "reason"),
+    [*CASES["a_copy_is_given_as_the_document_writes_it_or_refused"], [TEXT * 20, None, "too long"]],
+)
 def test_a_copy_is_given_as_the_document_writes_it_or_refused(copied: str, found: str | None, reason: str) -> None:
     assert SourceText(TEXT).sentence(copied)[:2] == (found, reason)
 

@@ -166,7 +166,7 @@ def test_documents_that_were_made_once_stay_what_they_are(tmp_path: Path) -> Non
     assert list(PIPELINE.documents(tmp_path / "00000.jsonl")) == []
 
 
-@pytest.mark.parametrize(("text", "why"), CASES["text_facts_may_be_one_short_sentence"])
+@pytest.mark.parametrize(("text", "why"), [*CASES["text_facts_may_be_one_short_sentence"], ["x. " * 2_000, "too long"]])
 def test_text_facts_may_be_one_short_sentence(text: str, why: str | None) -> None:
     refused = PIPELINE.refuse(Document("a", text, {"pattern": "vanilla"}))
     assert (refused.reason if refused else None) == why

@@ -308,7 +308,10 @@ def test_one_reason_is_counted_once_a_draft() -> None:
     assert fault[:2] == ("format", "unreadable negation") and all(fact in fault.detail for fact in FACTS)
 
 
-@pytest.mark.parametrize(("fields", "text", "reason"), CASES["documents_are_refused_with_a_reason"])
+@pytest.mark.parametrize(
+    ("fields", "text", "reason"),
+    [*CASES["documents_are_refused_with_a_reason"], [{"question": QUESTION * 1_000}, ANSWER, "too long"]],
+)
 def test_documents_are_refused_with_a_reason(fields: dict[str, Any], text: str, reason: str | None) -> None:
     refused = RefactPipeline(nli_model="judge", min_chars=0, min_score=0).refuse(Document("1", text, fields))
     assert (refused and refused.reason) == reason
