@@ -221,9 +221,9 @@ def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Op
             left_out[name] = error
     judged = next((task.judged for task in tasks if task.judged), None)
     if judged and options.judge and len(left_out) < len(distinct):
-        from halu_tasks.judging.judge import reach_now
+        from halu_tasks.judging.judge import Judge, with_judge
 
-        reach_now(options, judged)
+        with_judge(options, judged, Judge.reach)
     return left_out
 
 

@@ -80,7 +80,10 @@ class HaluTask(ConfigurableTask):
         self._set_filter(_weights if evaluation.asks_for_probability else self._score_replies)
         self._set_metrics()
         self._set_provenance(evaluation)
-        self._show_prompt()
+        # results show the templates of the task file instead of the names of the rendered fields
+        prompts, system = evaluation.prompts.values(), "cot" if evaluation.options.cot else "system"
+        self.config.doc_to_text = _shown([prompt["user"] for prompt in prompts])
+        self.config.description = _shown([prompt.get(system, "") for prompt in prompts])
         if any(other.instances for other in _tasks_of_run.values()):
             # lm-eval makes all tasks of a run before it builds requests, so those are another run's
             _tasks_of_run.clear()
@@ -111,13 +114,6 @@ class HaluTask(ConfigurableTask):
         if isinstance(self.config.metadata, dict):
             # lm-eval adds the model's arguments to the metadata, which it writes to the results
             self.config.metadata = {**public(self.config.metadata), "halu_tasks": evaluation.provenance.as_json()}
-
-    def _show_prompt(self) -> None:
-        """Let results show the templates of the task file instead of the names of the rendered fields."""
-        evaluation = self._evaluation
-        system = "cot" if evaluation.options.cot else "system"
-        self.config.doc_to_text = _shown([prompt["user"] for prompt in evaluation.prompts.values()])
-        self.config.description = _shown([prompt.get(system, "") for prompt in evaluation.prompts.values()])
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
@@ -203,8 +199,7 @@ class HaluTask(ConfigurableTask):
         outcomes = Counter(
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
-        of_run = evaluation.task, mode, outcomes, scores, evaluation.reference
-        for warning in run_warnings(*of_run, "lm-eval", self._chat_template):
+        for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
 

@@ -136,8 +136,8 @@ class Run:
     @property
     def reply_warnings(self) -> list[tuple[str, str]]:
         """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
-        warnings = reply_warnings(self.outcomes, self.harness, self.chat_template)
-        return warnings + failure_warnings(self.benchmark_task, self.scoring, self.scores)
+        warnings = reply_warnings(self.outcomes, self.chat_template)
+        return warnings + failure_warnings(self.benchmark_task, self.scores)
 
     @property
     def expected_replies(self) -> int:
