@@ -265,14 +265,16 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         tasks: tasks or groups (default: one of four benchmarks)
         output: where results and the report are written
     """
-    from halu_tasks.runs.demo import MODELS, REPORT, TASKS, prepare_folder, run_demo
+    from halu_tasks.report.write import write_report
+    from halu_tasks.runs.demo import MODELS, TASKS, run_demo
     from halu_tasks.tasks import tasks_selected
 
     selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), output.expanduser()
-    prepare_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
     print(f"Running {number} in lm-eval and Inspect at the same time …\n", flush=True)
-    in_lm_eval, in_inspect = run_demo([task.name for task in selected], folder, warn)
+    figures_of = run_demo([task.name for task in selected], folder)
+    in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
+    write_report([str(folder / "inspect")], folder / REPORT, "Demo", warn)
     rows = []
     for task in selected:
         # the headline, or the metric that takes its place without a judge

@@ -368,7 +368,11 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
 
 def _check_writable(path: Path) -> None:
     """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
+    try:
+        is_replaced = path.is_file() or not path.exists()
+    except OSError as error:
+        raise DataError(f"details {path}: {error.strerror}; choose another name") from None
     if path.is_dir():
         raise DataError(f"details {path}: is a folder; name a file in it")
-    if not os.access(path.parent if path.is_file() or not path.exists() else path, os.W_OK):
+    if not (os.access(path.parent, os.W_OK) and path.parent.is_dir() if is_replaced else os.access(path, os.W_OK)):
         raise DataError(f"details {path}: cannot be written; name a file in a folder that can")

@@ -178,7 +178,7 @@ class ModelRun:
 
     def why_missing(self) -> str:
         """Return the error of a task, or the last line that the harness printed; empty if it is not known."""
-        errors = [_cause(log.error) for log in _logs(self.folder) if log.error]
+        errors = [_cause(log.error) for log in logs_of(self.folder) if log.error]
         return errors[-1] if errors else _last_line(self.output)
 
     def prepare(self) -> None:
@@ -310,14 +310,14 @@ def finished_tasks(folder: Path) -> set[str]:
     """Return the tasks with a complete result in a folder; Inspect ends with status 0 even if a task failed."""
     from halu_tasks.results.readers.inspect import PACKAGE
 
-    finished = {log.eval.task.removeprefix(PACKAGE) for log in _logs(folder) if log.status == "success"}
+    finished = {log.eval.task.removeprefix(PACKAGE) for log in logs_of(folder) if log.status == "success"}
     # lm-eval writes its results when all items have a reply
     for path in folder.glob(f"{RESULTS}/**/results_*.json"):
         finished |= json.loads(path.read_text(encoding="utf-8")).get("results", {}).keys()
     return finished
 
 
-def _logs(folder: Path) -> list[EvalLog]:
+def logs_of(folder: Path) -> list[EvalLog]:
     """Return the headers of Inspect's logs in a folder, in the order of their names."""
     if not (folder / LOGS).is_dir():
         return []
