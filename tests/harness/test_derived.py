@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
+from programs import run as program
 
 from halu_tasks.tasks.yaml_files import task_configs
 
@@ -31,17 +30,9 @@ generation_kwargs: {{temperature: 0.7, do_sample: true}}
 BASE = task_configs() / "refact" / "refact_judgment_independent.yaml"
 
 
-def run(*words: str | Path, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=300,
-        env=os.environ | {"INSPECT_DISPLAY": "plain"},
-    )
+def run(*words: str | Path, folder: Path) -> None:
+    done = program(*words, folder=folder)
     assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module", params=[OWN_WORDING, OWN_DECODING], ids=["wording", "decoding"])
@@ -71,12 +62,10 @@ def in_inspect(folder: Path) -> Any:
 
 
 def test_the_oracle_reaches_the_ceiling_in_both(folder: Path) -> None:
-    figures = in_lm_eval(folder)["results"]["my_refact"]
-    log = in_inspect(folder)
-    of_inspect = {name: metric.value for score in log.results.scores for name, metric in score.metrics.items()}
+    found, of_inspect = in_lm_eval(folder)["results"]["my_refact"], figures(in_inspect(folder))
     for name in ("acc", "f1_factual", "acc_pair"):
-        assert figures[f"{name},none"] == of_inspect[name] == 1.0
-    assert figures["unparsed,none"] == of_inspect["unparsed"] == 0.0
+        assert found[f"{name},none"] == of_inspect[name] == 1.0
+    assert found["unparsed,none"] == of_inspect["unparsed"] == 0.0
 
 
 def test_both_ask_what_the_file_says(folder: Path) -> None:

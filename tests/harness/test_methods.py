@@ -78,8 +78,8 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(
     assert list(json.loads(out)["models"]) == names
     assert main(["report", "--pairs", *(str(tmp_path / "out" / name) for name in names), "--json"]) == 0
     compared = json.loads(capsys.readouterr().out)
-    assert [own["method"] for own in compared["runs"]] == ["plain prompt", REASONED, other]
-    costs = [own["cost"] for own in compared["runs"]]
+    assert [own["method"] for own in compared["results"]] == ["plain prompt", REASONED, other]
+    costs = [own["cost"] for own in compared["results"]]
     assert [cost["calls"] for cost in costs] == [asked.count("plain"), asked.count("list") + asked.count("check"), 0]
     assert costs[2]["cached_calls"] == costs[1]["calls"] + costs[1]["cached_calls"]
     # every text has an unsupported claim, so the method calls all hallucinated, and the prompt none

@@ -7,8 +7,6 @@ import logging
 import os
 import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,8 @@ from inspect_ai.log import write_eval_log
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import registry_create
+from judges import figures
+from programs import run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scorers.md"
 TEXT = "The cat sat on the red mat"
@@ -58,12 +58,6 @@ def scored(tmp_path: Path) -> Callable[..., Any]:
 def values(log: Any) -> list[Any]:
     assert log.status == "success", log.error
     return [next(iter(sample.scores.values())).value for sample in log.samples]
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    (found,) = log.results.scores
-    return {name: metric.value for name, metric in found.metrics.items()}
 
 
 def spans(*at: tuple[int, int], **metadata: Any) -> Sample:
@@ -197,16 +191,13 @@ def test_a_log_is_scored_by_name(scored: Callable[..., Any], tmp_path: Path) -> 
     log = scored("exact_match", [target("x", text=TEXT, spans=[[19, 26]])], ["red mat"])
     write_eval_log(log, path := str(tmp_path / "made.json"))
 
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "inspect_ai", "score", path, "--action", "overwrite", "--display", "none"]
-        out = ["--output-file", str(tmp_path / "scored.json"), "--overwrite"]
-        return subprocess.run([*words, *out, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=120)
-
-    failed = command("--scorer", "halu_tasks/iou", "-S", "text=passage")
+    command = ["inspect_ai", "score", path, "--action", "overwrite", "--display", "none", "--output-file"]
+    command += [str(tmp_path / "scored.json"), "--overwrite", "--scorer", "halu_tasks/iou"]
+    failed = run(*command, "-S", "text=passage", folder=tmp_path)
     assert failed.stderr.splitlines()[-1] == (
         "halu-tasks: sample 's0': metadata lacks 'passage', which iou needs; it has: text, spans"
     )
-    done = command("--scorer", "halu_tasks/iou")
+    done = run(*command, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     made = json.loads((tmp_path / "scored.json").read_text())
     assert made["samples"][0]["scores"]["iou"]["value"] == 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judges import ITEMS, asked_text, by_rule, verdict, write_replies
+from judges import ITEMS, asked_text, by_rule, figures, verdict, write_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -78,7 +78,7 @@ def test_all_harnesses_and_the_report_correct_alike(
         {"judge": judge[3], "judge_base_url": judge[5], "reference": str(reference)},
         model_args={"predictions": str(replies)},
     )
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    in_inspect = figures(log)
     for name in CORRECTED:
         assert found[f"{name},none"] == scored["metrics"][name] == in_inspect[name], name
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -78,11 +79,6 @@ def keyed(key: str) -> Tool:
         encoding="utf-8",
     )
     return file
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 def last(request: dict[str, Any]) -> str:
