@@ -179,6 +179,7 @@ def test_a_listing_has_every_task_and_group(here: Here) -> None:
         (line,) = [line for line in lines if line.split()[:1] == [name]]
         size = f"{task.data.size:,}" if task.data.size else "unknown"
         assert line.split()[1:3] == [size, task.headline] and line.endswith(task.about)
+        assert task.data.source.title in line
     for name, group in GROUPS.items():
         assert any(line.split()[:1] == [name] and ", ".join(group.members) in line for line in lines)
 
@@ -186,8 +187,6 @@ def test_a_listing_has_every_task_and_group(here: Here) -> None:
 def test_path_of_a_task_and_of_a_group(here: Here) -> None:
     for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
         assert Path(here("show", "--path", name).stdout.strip()) == task_configs() / path
-    told = here("show", "--path", "fav")
-    assert told.returncode == 2 and "did you mean 'fave'?" in told.stderr
 
 
 @pytest.mark.parametrize("task", TASKS)

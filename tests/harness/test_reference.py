@@ -243,24 +243,6 @@ def test_assumed_errors_give_a_band(judge: list[str], replies: Path, capsys: Cap
     assert scored["version"].endswith("assume_sensitivity0.8to0.9-assume_specificity0.9")
 
 
-@pytest.mark.parametrize(
-    ("task", "option", "value", "message"),
-    [
-        ("cfaith_gen", "--assume", "sensitivity:0.8", "give both sensitivity and specificity"),
-        ("cfaith_gen", "--assume", "sensitivity:0.9-0.8,specificity:1", "expected sensitivity:SHARE,specificity:SHARE"),
-        ("cfaith_gen", "--assume", "sensitivity:0.4,specificity:0.5-0.9", "must add up to more than 1"),
-        ("cfaith_gen", "--assume", "precision:0.5", "cfaith_gen has no figures for a precision"),
-        ("cfaith_choice", "--assume", "sensitivity:1,specificity:1", "task cfaith_choice has no judge"),
-        ("cfaith_choice", "--reference", "labels.jsonl", "task cfaith_choice has no judge"),
-    ],
-)
-def test_options_that_say_nothing_are_refused(
-    task: str, option: str, value: str, message: str, replies: Path, capsys: Capture
-) -> None:
-    assert main(["score", task, str(replies), "--data", "sample", option, value]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
     judge: list[str], replies: Path, serve: Serve, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
