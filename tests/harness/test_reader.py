@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from judges import figures
-from test_report import asked_lm_eval
+from shared_runs import asked_lm_eval
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
