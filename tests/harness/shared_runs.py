@@ -74,6 +74,15 @@ def asked_lm_eval(
     return found
 
 
+def asked(folder: Path, task: str, model: Any = "halu/baseline", **others: Any) -> Path:
+    """The log of a run in Inspect; what is no argument of the run is an option of the task."""
+    names = ("epochs", "fail_on_error", "limit", "log_format", "model_args", "score", "solver", "temperature")
+    own = {name: others.pop(name) for name in names if name in others}
+    where = {"log_dir": str(folder), "display": "log", "log_realtime": False}
+    (log,) = inspect_eval(f"halu_tasks/{task}", model=model, task_args={"data": "sample"} | others, **where, **own)
+    return Path(log.location)
+
+
 class SharedRuns:
     """The predictions, and the logs of both harnesses, of all tasks on the sample."""
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from inspect_ai import eval as inspect_eval
 from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
-from shared_runs import asked_lm_eval, mixed_replies
+from shared_runs import asked, asked_lm_eval, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -34,16 +33,6 @@ LOCALIZATION, CORRECTION, INDEPENDENT = (
 
 def no_constant(name: str) -> None:
     raise AssertionError(f"{name} is no JSON")
-
-
-def asked(folder: Path, task: str, model: str = "halu/baseline", **others: Any) -> Path:
-    """The log of a run in Inspect; `limit`, `epochs`, `log_format` and `model_args` are the run's, others options."""
-    own = {name: others.pop(name) for name in ("limit", "epochs", "log_format", "model_args") if name in others}
-    task_args = {"data": "sample"} | others
-    where = {"log_dir": str(folder), "display": "log", "log_realtime": False}
-    (log,) = inspect_eval(f"halu_tasks/{task}", model=model, task_args=task_args, **where, **own)
-    assert log.status == "success"
-    return Path(log.location)
 
 
 def report(folder: Path, *results: Path, status: int = 0) -> dict[str, Any]:

@@ -166,13 +166,6 @@ def test_where_nothing_is_found_the_model_is_told(run_method: Run, tmp_path: Pat
     assert all("No passage was found" in last(request) and "=====" not in last(request) for request in reader.asked)
 
 
-def test_gold_is_the_evidence_of_the_item(run_method: Run) -> None:
-    reader = Reader()
-    found = figures(run_method(TASK, METHOD, reader, knowledge="gold"))
-    assert found["acc"] == 1.0 and found["passages"] == 1.0
-    assert all(f"[1] {item_of(last(request)).fields['evidence']}\n=====" in last(request) for request in reader.asked)
-
-
 def test_evidence_that_is_empty_or_missing(run_method: Run, tmp_path: Path) -> None:
     row = {"id": "1", "query": "Who?", "response": "Nobody.", "label": "FACTUAL", "reason": "FACTUAL. So."}
     asked: list[str] = []
