@@ -239,7 +239,8 @@ class DifferenceError(NamedTuple):
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
     moments, classes = change.moments, change.of_classes
-    rests_on = support(classes, averaged=metric.averaged) if len(classes) else change.clusters
+    has_classes = len(classes) > 0 and not metric.members
+    rests_on = support(classes, averaged=metric.averaged) if has_classes else change.clusters
     if not (moments and rests_on and change.supported and metric.interval):
         return None
     rests_on = min(rests_on, change.clusters)
