@@ -12,10 +12,8 @@ from halu_tasks.core.errors import require_extra
 require_extra("scout", "scanning logs")
 
 import json
-from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant
 from inspect_ai.scorer import Reference
@@ -23,8 +21,9 @@ from inspect_scout import Result, Scanner, Transcript, scanner
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import (
     SUMMARY,
@@ -49,9 +48,6 @@ Before = Sequence[ChatMessage]
 """The messages before a reply."""
 SPANS_TASK = "halueval_general_localization"
 """The task in whose words `spans` asks."""
-
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
-"""The judges of each scan, which has an event loop of its own, by model."""
 
 
 @scanner(messages="all")
@@ -122,19 +118,12 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         item = _item(transcript, papers)
-        verdicts = await _judge().of_reply(item, reply) if support else None
+        verdicts = (
+            await judge_of_loop(model_in("grader"), SUMMARY, Options()).of_reply(item, reply) if support else None
+        )
         return _citations_result(item, reply, verdicts)
 
     return _of_replies(scan)
-
-
-def _judge() -> Judge:
-    """Return the judge of this scan, which is made in each process of the scan."""
-    model = model_in("grader")
-    judges = _judges.setdefault(get_running_loop(), {})
-    if str(model) not in judges:
-        judges[str(model)] = Judge(model, SUMMARY)
-    return judges[str(model)]
 
 
 def _item(transcript: Transcript, name: str) -> Item:
@@ -217,7 +206,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
     """
     task = task_named(SPANS_TASK)
     prompt = task.prompts.wordings[0].prompt
-    most_tokens = task.decoding.max_tokens
+    most_tokens = task.prompts.decoding.max_tokens
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         messages = chat_messages(turns(*texts(prompt, {"query": _written(before, "user"), "response": reply})))
@@ -292,7 +281,8 @@ def _source_of(transcript: Transcript, before: Before, name: str | None) -> str:
     """
     if name is not None:
         value = _field_of(transcript, name)
-        return "\n\n".join(map(_as_text, value if isinstance(value, list) else [value]))
+        parts = value if isinstance(value, list) else [value]
+        return "\n\n".join(part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for part in parts)
     if source := _written(before, "user", "tool"):
         return source
     raise DataError(f"{_name_of(transcript)}: no message of the user or a tool precedes the reply; name a source")
@@ -321,10 +311,6 @@ def _field_of(transcript: Transcript, name: str) -> Any:
 def _written(before: Before, *roles: str) -> str:
     """Return what was written before the reply in these roles."""
     return "\n\n".join(text for message in before if message.role in roles and (text := message.text.strip()))
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _name_of(transcript: Transcript) -> str:

@@ -107,10 +107,7 @@ _WORDS = {
 
 _TITLE_MARKS = re.compile(r"[\"“”„«»()\[\]<>*_`#]+")
 _SPELLED_OUT = re.compile(r"([aou])e|(?<=a)a")
-_DANGLING = re.compile(
-    r"(?:an?|the|of|on|in|at|for|from|to|with|and|or|by|as|that|which|is|are|its|their|what|we|among|between|\W)\W*",
-    re.IGNORECASE,
-)
+_DANGLING = re.compile(rf"(?:{'|'.join(_WORDS['dangling'])}|\W)\W*", re.IGNORECASE)
 
 
 def references(papers: Iterable[Paper]) -> list[Reference]:
@@ -121,7 +118,7 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
     """
     without_letters = [_without_letter(paper) for paper in papers]
     # the same form for surnames that may be confused, such as "Rösler", "Rosler" and "Roesler"
-    names = [(_SPELLED_OUT.sub(r"\1", _joined(each.surnames[0])), each.year) for each in without_letters]
+    names = [(_SPELLED_OUT.sub(r"\1", "".join(_words(each.surnames[0]))), each.year) for each in without_letters]
     counts = Counter(names)
     letters = {name: iter(ascii_lowercase) for name, count in counts.items() if count > 1}
     result: list[Reference] = []
@@ -157,11 +154,7 @@ def _short_title(title: str) -> str:
 
 # --- surnames of authors ----------------------------------------------------------------------------------
 
-_GROUP = re.compile(
-    r"\b(?:group|committee|organi[sz]ation|board|consortium|collaborat\w+|network|association|society|institute"
-    r"|university|commission|council|team|cent(?:er|re)|agency|foundation|families|investigators|h[oô]pital)\b",
-    re.IGNORECASE,
-)
+_GROUP = re.compile(rf"\b(?:{'|'.join(_WORDS['groups'])})\b", re.IGNORECASE)
 _PINYIN = re.compile(
     r"(?:(?:[zcs]h|[bpmfdtnlgkhjqxrzcsyw])?(?:[aeiou]{0,2}(?:[aeiu]n|[aeio]ng|er)|[aeiou]{1,3})[-‐‑']?){1,2}"
 )
@@ -263,9 +256,7 @@ _DATES = re.compile(
 )
 _OPENED = re.compile(r" ?[(\[] ?\Z")
 _CLOSED = re.compile(r"[^()\[\]]{0,60}[)\]]")
-_MONTH = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December),? ?\Z"
-)
+_MONTH = re.compile(rf"\b(?:{'|'.join(_WORDS['months'])}),? ?\Z")
 _OTHERS = re.compile(
     r",?\s(?:et\.?\s?al\b\.?|(?:and|&)\s(?:(?:his|her|their)\s)?(?:colleagues|co-?workers|others|co-?authors)|&\sal\.?)"
     r"(?:,?'s?)?[\s,.]*\Z",
@@ -341,7 +332,9 @@ def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
             continue
         names = _names_before(text[floor:end])
         begin = floor + names.at
-        sure = names.credible and bool(opened or names.several or (inside and _leads(text[floor:begin])))
+        # "(see Ling, 2009)": what is before the names in a bracket
+        leads = inside and _WORDS["leads"].issuperset(text[floor:begin].lower().replace(",", " ").split())
+        sure = names.credible and bool(opened or names.several or leads)
         closing = _CLOSED.match(text, dates.end()) if opened else None
         whole = text[begin : closing.end() if closing else dates.end()].strip(" ,;" if opened else " ,;()[]")
         each = _each_date(dates[0])
@@ -435,11 +428,6 @@ def _begins_sentence(word: str) -> bool:
     return word.lower().strip(".") in _WORDS["openings"] or (word.endswith("ly") and len(word) > 8)
 
 
-def _leads(text: str) -> bool:
-    """Return whether a text in a bracket may come before a citation."""
-    return all(word in _WORDS["leads"] for word in text.lower().replace(",", " ").split())
-
-
 def _endings(element: list[re.Match[str]]) -> list[str]:
     """Return the last words of a name, joined, the longest first; "Ling JM" ends in Ling."""
     tokens = [token[0] for token in element]
@@ -458,17 +446,13 @@ def _words(text: str) -> list[str]:
     return re.sub(r"[\W_]+", " ", fold(re.sub(r"['’‘ʼ`´′.]", "", text)).translate(_LETTERS)).split()
 
 
-def _joined(name: str) -> str:
-    return "".join(_words(name))
-
-
 @lru_cache(maxsize=4096)
 def _forms(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the forms of a surname, "rosler" and "roesler" of Rösler, and others: without particles, "who"."""
     without = [word for word in name.split() if word.lower() not in _WORDS["particles"]]
     acronym = "".join(word[0] for word in without if len(without) > 2 and word[0].isupper()).lower()
-    exact = {_joined(name), _joined(name.lower().translate(_UMLAUTS))}
-    return frozenset(exact), frozenset({_joined(" ".join(without)), acronym})
+    exact = {"".join(_words(form)) for form in (name, name.lower().translate(_UMLAUTS))}
+    return frozenset(exact), frozenset({"".join(_words(" ".join(without))), acronym})
 
 
 def _matches(names: _Names, before: str, year: int | None, letter: str, references: Sequence[Reference]) -> list[int]:

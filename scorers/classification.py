@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.columns import Array, Column
 from halu_tasks.scorers.metrics import Metric, Terms, metric
 from halu_tasks.scorers.score import Score
 
-Column = npt.NDArray[Any]
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
 Figure = Literal["precision", "recall", "f1"]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from halu_tasks.scorers.score import Score
 
 Array = npt.NDArray[np.float64]
+Column = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 FIELDS = ("answer", "target", "outcome")

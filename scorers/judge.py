@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
+from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 CONFLICT, CONSISTENT = "conflict", "consistent"
@@ -79,19 +80,7 @@ def verdict_schema(reader: VerdictReader) -> dict[str, Any]:
 LONGEST = 8_000
 """Longest judged text that is shown to the judge, in characters; a longer one is cut, and a line says so."""
 
-read_verdict = VerdictReader(
-    {
-        CONFLICT: (
-            "conflict", "conflicts", "conflicting", "contradiction", "contradicts", "contradictory", "inconsistent",
-            "not consistent", "冲突", "有冲突", "存在冲突", "矛盾", "有矛盾", "存在矛盾", "相矛盾", "不一致",
-        ),
-        CONSISTENT: (
-            "consistent", "no conflict", "not conflicting", "not in conflict", "without conflict", "does not conflict",
-            "no contradiction", "agreement", "一致", "不冲突", "无冲突", "没有冲突", "不存在冲突", "不矛盾", "无矛盾",
-            "没有矛盾", "不存在矛盾",
-        ),
-    }
-)  # fmt: skip
+read_verdict = VerdictReader(phrases("conflict"))
 """Reads a judge's reply as `conflict` or `consistent`."""
 
 

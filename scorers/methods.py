@@ -24,8 +24,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.score import Score
@@ -111,13 +112,8 @@ Opinions = Mapping[str, str | None]
 
 NO_LABEL = "unparsed"
 """What counts as the label of a role that gave none."""
-FLIPS = {
-    "kept_right": (True, True),
-    "kept_wrong": (False, False),
-    "flipped_to_right": (False, True),
-    "flipped_to_wrong": (True, False),
-}
-"""Whether a role's label and the answer are right."""
+FLIPS = ("kept_right", "kept_wrong", "flipped_to_right", "flipped_to_wrong")
+"""How the answer can relate to a role's label."""
 
 
 def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
@@ -139,39 +135,32 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
 
     Returns:
         The estimates by name; empty if there are no opinions at all.
-
-    Raises:
-        ValueError: The sequences differ in length, or the opinions in their roles.
     """
     roles = next((list(by_role) for by_role in opinions if by_role is not None), None)
     if roles is None:
         return {}
-    if any(by_role is not None and set(by_role) != set(roles) for by_role in opinions):
-        raise ValueError("opinions are not all of the same roles")
     filled: list[Opinions] = [by_role or dict.fromkeys(roles) for by_role in opinions]
     measured = [replace(score, measurements=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
-    figures = estimates(
-        (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles), measured
-    )
+    names = [f"{name}_{role}" for name in ("acc", "unparsed", *FLIPS) for role in roles]
+    figures = estimates((mean(name, name) for name in names), measured)
     labels = [[by_role[role] or NO_LABEL for by_role in filled] for role in roles]
     clusters = [score.cluster for score in scores]
     if share := pairwise_agreement(labels, clusters):
         figures["agreement"] = share
     if len(roles) == 2 and (kappa := cohen_kappa(labels[0], labels[1], clusters)):
         figures["cohen_kappa"] = kappa
-    flips = (mean(f"{flip}_{role}", f"{flip}_{role}") for role in roles for flip in FLIPS)
-    return figures | estimates(flips, measured)
+    return figures
 
 
 def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
     """Return the measurements of one item's opinions, 0 or 1 each."""
-    answer, target = (value if isinstance(value, str) else None for value in (score.answer, score.target))
-    assert target is not None  # opinions are labels
+    answered_right = score.answer == score.target
     measurements: dict[str, float] = {}
     for role, label in opinions.items():
-        measurements |= {f"acc_{role}": float(label == target), f"unparsed_{role}": float(label is None)}
-        right = label == target, answer == target
-        measurements |= {f"{flip}_{role}": float(right == both) for flip, both in FLIPS.items()}
+        right = label == score.target
+        flip = f"{'kept' if right == answered_right else 'flipped_to'}_{'right' if answered_right else 'wrong'}"
+        measurements |= {f"acc_{role}": float(right), f"unparsed_{role}": float(label is None)}
+        measurements |= {f"{each}_{role}": float(each == flip) for each in FLIPS}
     return measurements
 
 
@@ -183,39 +172,27 @@ _BEGIN = ""
 _END = re.compile(r"[.!?…।۔؟][\"'”’)\]»]*(?=\s)|[。！？]+[」』”’）]*")
 
 
-class NgramScores(NamedTuple):
-    """Negative log-probabilities in nats, 0 or more; the higher, the less the samples support the response.
-
-    Attributes:
-        average: The mean over all n-grams of the response.
-        maximum: The mean over its sentences of the maximum of each.
-        sentence_average: The mean over the n-grams of each sentence; None for a sentence without tokens.
-        sentence_maximum: The maximum of each sentence; None for a sentence without tokens.
-    """
-
-    average: float
-    maximum: float
-    sentence_average: tuple[float | None, ...]
-    sentence_maximum: tuple[float | None, ...]
+Statistic = Literal["average", "maximum"]
 
 
-def ngram_scores(sentences: Sequence[str], samples: Sequence[str], n: int = 1) -> NgramScores | None:
+def ngram_scores(
+    sentences: Sequence[str], samples: Sequence[str], n: int = 1, statistic: Statistic = "maximum"
+) -> tuple[float, list[float | None]] | None:
     """Score a response by an n-gram model of its samples.
+
+    Scores are negative log-probabilities in nats, 0 or more; the higher, the less the samples support the response.
 
     Args:
         sentences: The sentences of the response, in order.
         samples: Other responses to the same prompt. Without any, the scores only measure how much the response repeats
             itself.
         n: The number of tokens in an n-gram, 1 or more.
+        statistic: `average`, the mean over all n-grams, or `maximum`, the mean over sentences of the maximum of each.
 
     Returns:
-        The scores; None if the response has no tokens.
-
-    Raises:
-        ValueError: `n` is less than 1.
+        The score of the response, and those of its sentences, None for one without tokens; None if the response has no
+        tokens.
     """
-    if n < 1:
-        raise ValueError(f"n must be 1 or more, got {n}")
     by_sentence = [list(_ngrams(sentence, n)) for sentence in sentences]
     if not any(by_sentence):
         return None
@@ -225,13 +202,10 @@ def ngram_scores(sentences: Sequence[str], samples: Sequence[str], n: int = 1) -
             counts.update(_ngrams(sentence, n))
     total = math.log(counts.total())
     surprises = [[total - math.log(counts[ngram]) for ngram in ngrams] for ngrams in by_sentence]
-    maxima = [max(of_sentence) for of_sentence in surprises if of_sentence]
-    return NgramScores(
-        fmean(surprise for of_sentence in surprises for surprise in of_sentence),
-        fmean(maxima),
-        tuple(fmean(of_sentence) if of_sentence else None for of_sentence in surprises),
-        tuple(max(of_sentence, default=None) for of_sentence in surprises),
-    )
+    if statistic == "average":
+        return fmean(chain.from_iterable(surprises)), [fmean(each) if each else None for each in surprises]
+    maxima = [max(each, default=None) for each in surprises]
+    return fmean(each for each in maxima if each is not None), maxima
 
 
 def as_probability(surprise: float) -> float:
@@ -240,12 +214,7 @@ def as_probability(surprise: float) -> float:
     Metrics that expect a probability, such as ROC-AUC, can then be computed. The result is one minus the geometric mean
     of the n-grams' probabilities. It is not a calibrated probability of a hallucination: with long texts, all results
     are close to 1.
-
-    Raises:
-        ValueError: x is negative or NaN.
     """
-    if not surprise >= 0:
-        raise ValueError(f"expected a negative log-probability, which is 0 or more, got {surprise}")
     return min(-math.expm1(-surprise), math.nextafter(1.0, 0.0))
 
 

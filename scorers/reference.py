@@ -23,14 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.core.options import Assumption
-from halu_tasks.scorers.columns import Array, Columns
+from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import kappa_of_sums
 from halu_tasks.scorers.statistics.jackknife import Value
 
-Column = npt.NDArray[np.float64]
 FEWEST = 30
 """The least number of labels at which a corrected rate has an interval."""
 
@@ -113,13 +112,12 @@ def with_known_error(
     """
     if judged.positive is None or not (score.verdicts or judged.measurement in score.measurements):
         return score
-    read = [verdict for verdict in score.verdicts if verdict.label != FAILED]
-    positive = sum(verdict.label == judged.positive for verdict in read)
+    read = [(verdict.about, verdict.label == judged.positive) for verdict in score.verdicts if verdict.label != FAILED]
+    positive = sum(said for _, said in read)
     counts: dict[str, float] = {"verdicts": len(score.verdicts), "verdicts_read": len(read)}
     counts["verdicts_positive"] = positive
     if reference:
-        pairs = [(reference.of_verdict(score, v.about), v.label == judged.positive) for v in read]
-        known = [(label, said) for label, said in pairs if label]
+        known = [(label, said) for claim, said in read if (label := reference.of_verdict(score, claim))]
         counts |= {
             "labels": len(known),
             "label_weight": sum(label.weight for label, _ in known),

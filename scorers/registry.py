@@ -82,8 +82,6 @@ def reading_named(name: str | Reading) -> Reading:
     Raises:
         ValueError: The name is unknown; the message lists the known ones.
     """
-    if callable(name):
-        return name
     reading: Reading = _load(READINGS, name, "reading")
     return reading
 
@@ -94,8 +92,6 @@ def scorer_factory(name: str | Callable[..., TaskScorer]) -> Callable[..., TaskS
     Raises:
         ValueError: The name is unknown; the message lists the known ones.
     """
-    if callable(name):
-        return name
     factory: Callable[..., TaskScorer] = _load(SCORERS, name, "scorer")
     return factory
 
@@ -133,7 +129,9 @@ def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any
     return scorer if own is None else replace(scorer, metrics=(*scorer.metrics, own))
 
 
-def _load(locations: Mapping[str, str], name: str, kind: str) -> Any:
+def _load(locations: Mapping[str, str], name: str | Callable[..., object], kind: str) -> Any:
+    if callable(name):
+        return name
     if not isinstance(name, str) or name not in locations:
         raise ValueError(f"unknown {kind} {name!r}{did_you_mean(str(name), locations)}; known: {', '.join(locations)}")
     module, _, attribute = locations[name].partition(":")

@@ -154,7 +154,7 @@ def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     """
     if not named_role(role):
         return {}
-    decoding = task_of(state).decoding
+    decoding = task_of(state).prompts.decoding
     config = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}
     if SampleMetadata.required_of(state).weighed:
         config |= {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}

@@ -94,7 +94,7 @@ def informed_questions(task: Task, knowledge: str, top: int, prompts: str | None
     library = None if knowledge == GOLD else open_knowledge(knowledge)
 
     def question(item: Item) -> str:
-        subject = task.parts_of(item.fields)
+        subject = task.prompts.parts_of(item.fields)
         if library:
             findings = library.search(_query(subject, item.prompt), top)
         else:

@@ -73,7 +73,7 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
             return conclude(state, "", replace(record, reason="no vote can be read"))
         label, tied = winner(votes, state.metadata["id"], seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
-        probability = votes.count(task.choices[0]) / len(votes) if task.choices else None
+        probability = votes.count(task.rules.choices[0]) / len(votes) if task.rules.choices else None
         return conclude(state, replies[labels.index(label)], replace(record, probability=probability))
 
     return solve
@@ -129,7 +129,7 @@ def truth_triangulator(
 def _task_of_labels(state: TaskState, what: str) -> Task:
     """Return the sample's task, which must ask for a label; `what` begins the error."""
     task = task_of(state)
-    if task.read is None:
+    if task.rules.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
     return task
 

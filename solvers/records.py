@@ -94,8 +94,8 @@ def parts_of(state: TaskState) -> dict[str, str] | None:
     None if a sample has neither.
     """
     own = SampleMetadata.of(state)
-    if own and own.benchmark_task.subject:
-        return own.benchmark_task.parts_of(state.metadata)
+    if own and own.benchmark_task.prompts.subject:
+        return own.benchmark_task.prompts.parts_of(state.metadata)
     parts: dict[str, str] | None = state.metadata.get("subject")
     return parts
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from statistics import fmean
-from typing import Literal
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -19,7 +18,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.methods import as_probability, ngram_scores
+from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.asking import (
@@ -34,7 +33,6 @@ from halu_tasks.solvers.asking import (
 from halu_tasks.solvers.records import MethodRecord
 from halu_tasks.text.sentences import sentences
 
-Statistic = Literal["average", "maximum"]
 _SCORES = {True: 0.0, False: 1.0, None: 0.5}
 """The score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)."""
 
@@ -116,12 +114,10 @@ def selfcheck_ngram(
     at_least_one(n=n)
 
     async def compare(in_text: list[str], passages: list[str]) -> MethodRecord:
-        scores = ngram_scores(in_text, passages, n)
+        scores = ngram_scores(in_text, passages, n, statistic)
         if scores is None:
             return MethodRecord(reason="the text has no words")
-        average = statistic == "average"
-        surprise = scores.average if average else scores.maximum
-        by_sentence = scores.sentence_average if average else scores.sentence_maximum
+        surprise, by_sentence = scores
         pairs = [list(pair) for pair in zip(in_text, by_sentence, strict=True)]
         return MethodRecord(probability=as_probability(surprise), steps={"surprise": surprise, "sentences": pairs})
 

@@ -87,9 +87,9 @@ def judge(url: str, data: Path, cache: Path, connections: int, results: Any) -> 
     evaluation = build("cfaith_gen", options)
     assert evaluation.task.judged
     replies = [(item, f"回答 {number}") for number, item in enumerate(evaluation.items)]
-    module.reach_now(options, evaluation.task.judged)
+    module.with_judge(options, evaluation.task.judged, module.Judge.reach)
     began = time.process_time()
-    module.judge_now(options, evaluation.task.judged, replies, lambda: None)
+    module.with_judge(options, evaluation.task.judged, lambda judge: judge.of_replies(replies, lambda: None))
     results.put(time.process_time() - began)
 
 

@@ -35,7 +35,7 @@ def write_replies(folder: Path, data: Path, seed: int) -> None:
         with (folder / f"{name}.jsonl").open("w") as file:
             for item in evaluation.items:
                 right = chance.random() < 0.5 + seed / 10
-                reply = (evaluation.task.oracle if right else evaluation.task.baseline)(item)
+                reply = (evaluation.task.prompts.oracle if right else evaluation.task.prompts.baseline)(item)
                 if name.startswith("refact_judgment"):
                     reply = f"{FILLER}\n\nFinal Verdict: {reply}"
                 file.write(json.dumps({"id": item.id, "output": reply}) + "\n")

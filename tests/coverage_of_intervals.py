@@ -27,10 +27,10 @@ from scipy.special import ndtr, ndtri
 from halu_tasks.scorers.benchmarks.labels import position_bias
 from halu_tasks.scorers.classification import Figure, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns
-from halu_tasks.scorers.metrics import Metric, estimate, left_out, mean, mean_of, micro
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, left_out, mean, mean_of, micro
 from halu_tasks.scorers.statistics.agreement import cohen_kappa
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
-from halu_tasks.scorers.statistics.differences import differences_of
+from halu_tasks.scorers.statistics.differences import Difference, difference_of
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -65,12 +65,16 @@ def columns_of(drawn: Drawn, clusters: int) -> Columns:
     return Columns(lambda name: known.get(name, np.full(len(cluster), np.nan)), cluster, clusters)
 
 
+def ends_of(found: Estimate | Difference | None) -> Ends | None:
+    """Return the ends of an interval; None if there is none."""
+    return (found.low, found.high) if found and found.low is not None and found.high is not None else None
+
+
 def of_items(metric: Metric, draw: Callable[[Rng, int], Drawn], clusters: int) -> Callable[[Rng], Ends | None]:
     """Make the function that simulates one run of a metric of items."""
 
     def run(rng: Rng) -> Ends | None:
-        found = estimate(metric, columns_of(draw(rng, clusters), clusters))
-        return (found.low, found.high) if found and found.low is not None and found.high is not None else None
+        return ends_of(estimate(metric, columns_of(draw(rng, clusters), clusters)))
 
     return run
 
@@ -228,8 +232,7 @@ def kappas() -> Iterator[Design]:
         def run(rng: Rng, clusters: int = clusters, classes: Any = classes, skill: float = skill) -> Ends | None:
             cluster, columns = confusion(rng, clusters, "1 to 20", classes, skill)
             one, other = (columns[name].tolist() for name in ("target", "answer"))
-            found = cohen_kappa(one, other, [str(number) for number in cluster.tolist()])
-            return (found.low, found.high) if found and found.low is not None and found.high is not None else None
+            return ends_of(cohen_kappa(one, other, [str(number) for number in cluster.tolist()]))
 
         yield Design("Cohen's kappa", f"clusters of 1 to 20, classes {classes}, {skill} right", clusters, truth, run)
 
@@ -309,9 +312,8 @@ def differences() -> Iterator[Design]:
             cluster = clusters_of(rng, clusters, sizes)
             where = ndtr(normal(rng, cluster)) * (1 if more < 1 else len(cluster))
             rights = where >= fewer, (where < fewer) | (where >= fewer + more)
-            runs = [left_out(SHARE, columns_of((cluster, {"value": right * 1.0}), clusters)) for right in rights]
-            found = differences_of(SHARE, runs, len(cluster))[0, 1]
-            return (found.low, found.high) if found.low is not None and found.high is not None else None
+            one, other = (left_out(SHARE, columns_of((cluster, {"value": right * 1.0}), clusters)) for right in rights)
+            return ends_of(difference_of(SHARE, one, other, len(cluster)))
 
         if sizes != "1" and more >= 1:
             continue  # the true share depends on the number of items drawn

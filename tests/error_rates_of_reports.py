@@ -2,7 +2,7 @@
 
 Models answer the items of some tasks, in clusters of 1 to 20 items (four on average). Clusters and items are hard for
 all models, and clusters also for one model by itself. Every report compares all pairs of models on all tasks and on
-their mean. A claim is that one of two models is better, by `simultaneous.adjusted_p_values`, which adjusts all p-values
+their mean. A claim is that one of two models is better, by `differences.adjusted_p_values`, which adjusts all p-values
 of the report at once.
 
 With equal models, each claim is false, and the first table prints the share of reports with any false claim. In the
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from halu_tasks.scorers.metrics import mean, ratio
-from halu_tasks.scorers.statistics.differences import LEVEL, Contrast, adjusted_p_values, differences_of, influence
+from halu_tasks.scorers.statistics.differences import LEVEL, Contrast, adjusted_p_values, difference_of, influence
 from halu_tasks.scorers.statistics.jackknife import LeftOut, Sums, leave_out
 
 Floats = npt.NDArray[np.float64]
@@ -133,9 +134,10 @@ def claims(rng: np.random.Generator, design: Design, draws: int) -> list[Claim]:
     where, contrasts = [], []
     for number, measure in enumerate(measures(rng, design)):
         influences = [influence(model, measure.names, "") for model in measure.models]
-        for (i, j), difference in differences_of(ACCURACY, measure.models, measure.items).items():
-            where.append((number if number < design.tasks else None, (i, j)))
-            contrasts.append(Contrast(difference.value, difference.p, influences[i], influences[j]))
+        for i, j in combinations(range(design.models), 2):
+            if difference := difference_of(ACCURACY, measure.models[i], measure.models[j], measure.items):
+                where.append((number if number < design.tasks else None, (i, j)))
+                contrasts.append(Contrast(difference.value, difference.p, influences[i], influences[j]))
     adjusted = adjusted_p_values(contrasts, draws, seed=int(rng.integers(2**32)))
     return [
         Claim(*place, contrast.value, p is not None and p < LEVEL)

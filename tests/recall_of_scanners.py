@@ -18,15 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from inspect_ai.model import (
-    ChatMessageAssistant,
-)
+from inspect_ai.model import ChatMessageAssistant
 from inspect_scout import Transcript
 
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
 from halu_tasks.scanners import citations, located
-from halu_tasks.scorers.citations import author
+from halu_tasks.scorers.citations import surname
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.tasks import build
 from halu_tasks.text.sentences import sentences
@@ -71,13 +69,13 @@ STYLES: dict[str, Callable[[str, int], str]] = {
 def cited_sentences(folder: Path) -> Iterator[tuple[str, list[Row], str, bool]]:
     """Yield the style of a sentence, the list of papers, the sentence, and whether its citation is not of the list."""
     queries = json.loads((folder / "fave" / "paper_dataset.json").read_text(encoding="utf-8"))
-    named = [[(author(p["authors"][0]).surname, p["metadata"]["year"]) for p in _dated(q)] for q in queries]
+    named = [[(surname(p["authors"][0]), p["metadata"]["year"]) for p in _dated(q)] for q in queries]
     for number, query in enumerate(queries):
         papers = [
             paper | {"year": paper["metadata"]["year"], "abstract": paper["summary"]} for paper in query["papers"]
         ]
         drawn = random.Random(query["query"])
-        listed = {author(name).surname for paper in papers for name in paper["authors"] if name.strip()}
+        listed = {surname(name) for paper in papers for name in paper["authors"] if name.strip()}
         others = [each for at, names in enumerate(named) if at != number for each in names if each[0] not in listed]
         for name, year in named[number]:
             unlisted = drawn.choice(others)

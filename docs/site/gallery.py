@@ -82,7 +82,7 @@ def _score(results: Path, model: str, name: str, share: float, scoring: str = "s
     replies = []
     for item in build(task, Options(data="sample")).items:
         right = random.Random(f"{model} {item.id}").random() < share
-        replies.append({"id": item.id, "output": (task.oracle if right else task.baseline)(item)})
+        replies.append({"id": item.id, "output": (task.prompts.oracle if right else task.prompts.baseline)(item)})
     predictions = folder / f"{name}-replies.jsonl"
     predictions.write_text("\n".join(json.dumps(reply) for reply in replies), encoding="utf-8")
     arguments = ("score", name, str(predictions), "--data", "sample", "--scoring", scoring, "--model", model, "--json")

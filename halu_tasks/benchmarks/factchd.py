@@ -15,14 +15,12 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, in_turn
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, require_fields, require_text
+from halu_tasks.data.rows import Row, require_text
 from halu_tasks.scorers.benchmarks import explanations
 from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS
 
 DOMAINS = {"COVID-19": "covid_19", "public health": "public_health"}
 """The names in metrics of released domains (Figure 3) that are written otherwise there."""
-_RELEASED = dict.fromkeys(("query", "response", "label", "reason"), str)
-_MARKED = dict.fromkeys(("input", "output"), str)
 _INPUT = re.compile(r"\s*#Question#:(.*?)#Answer#:(.*)", re.DOTALL)
 
 
@@ -47,11 +45,9 @@ def _texts(row: Row) -> tuple[str, str, str, str]:
         ValueError: One of them is missing, blank or not of its form.
     """
     if "input" not in row or "query" in row:
-        require_fields(row, _RELEASED)
-        require_text(row, *_RELEASED)
+        require_text(row, "query", "response", "label", "reason")
         return row["query"], row["response"], row["reason"], row["label"]
-    require_fields(row, _MARKED)
-    require_text(row, *_MARKED)
+    require_text(row, "input", "output")
     match = _INPUT.fullmatch(row["input"])
     if not match or not match[1].strip() or not match[2].strip():
         raise ValueError("field 'input' must have the form #Question#: … #Answer#: …")

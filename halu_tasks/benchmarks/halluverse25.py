@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, text_id, with_ids
+from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
 """The published labels (case is ignored), and the types that they stand for."""
-COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
 
 
 def type_of(row: Row) -> str:
@@ -28,11 +28,6 @@ def type_of(row: Row) -> str:
     if (kind := LABELS.get(label.strip().casefold())) is None:
         raise ValueError(f"final_label is {label!r}, expected {', '.join(map(repr, LABELS))}")
     return kind
-
-
-def check_row(row: Row) -> None:
-    """Raise ValueError unless the row has a known label."""
-    type_of(row)
 
 
 def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:
@@ -52,7 +47,7 @@ def _typed(rows: Iterable[Row], options: Options, language: str, columns: Mappin
         kind = type_of(row)
         if kind in types:
             fields = {field: row[column].strip() for field, column in columns.items()}
-            cluster = text_id(next(iter(fields.values())))
+            cluster = short_hash(next(iter(fields.values())))
             tags = {"type": kind, "language": language}
             yield Item(id, cluster, kind, fields=fields, gold={"types": types}, tags=tags)
 
@@ -73,7 +68,7 @@ def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Ite
         for which, sentence, target in shown if kind != NONE else [("edited", edited, "No")]:
             yield Item(
                 f"{id}/{which}",
-                text_id(original),
+                short_hash(original),
                 target,
                 fields={"sentence": sentence, **context},
                 tags={"type": kind, "shown": which if kind != NONE else NONE, "language": language},

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.rows import Row, text_id, with_ids
+from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks.labels import KINDS
 from halu_tasks.scorers.benchmarks.published import CUE
 from halu_tasks.scorers.reading.questions import NO, YES
@@ -33,7 +34,7 @@ def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
             summary = row[f"{kind}_summary"].strip()
             yield Item(
                 f"{id}/{kind}",
-                text_id(row["document"].strip()),
+                short_hash(row["document"].strip()),
                 target,
                 fields={"document": row["document"].strip(), "summary": summary},
                 gold={

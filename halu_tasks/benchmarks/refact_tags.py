@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Indel
 
-Span = tuple[int, int]
+from halu_tasks.text.spans import Span
+
 Alignments = dict[int, tuple[float, list[Span]]]
 
 _TAG = re.compile(r"</?(?:neg|swap)>")

@@ -33,11 +33,11 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def _of_items(spec: OptionSpec) -> bool:
-    return not (spec.of_harnesses or spec.name in (*SCORING_OPTIONS, "fewshot"))
+    return spec.name not in (*SCORING_OPTIONS, "fewshot", "probability")
 
 
 def _of_replies(spec: OptionSpec) -> bool:
-    return not (spec.of_harnesses or spec.name in ("fewshot", "cot", "structured"))
+    return spec.name not in ("fewshot", "cot", "structured", "probability")
 
 
 ItemOptions = Annotated[Options, _of_items]

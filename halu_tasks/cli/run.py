@@ -79,7 +79,7 @@ def run(
     from halu_tasks.runs.run import Runs, in_folders
 
     selected = _tasks(tasks)
-    if unused := options.unused({name for task, _ in selected for name in task.task_options}):
+    if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
     folder = output.expanduser()
     if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
@@ -221,9 +221,9 @@ def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Op
             left_out[name] = error
     judged = next((task.judged for task in tasks if task.judged), None)
     if judged and options.judge and len(left_out) < len(distinct):
-        from halu_tasks.judging.judge import reach_now
+        from halu_tasks.judging.judge import Judge, with_judge
 
-        reach_now(options, judged)
+        with_judge(options, judged, Judge.reach)
     return left_out
 
 

@@ -192,7 +192,7 @@ def of_task(task: str, options: Options) -> Options:
     """
     from halu_tasks.tasks import task_named
 
-    if unused := options.unused(task_named(task).task_options):
+    if unused := options.unused(task_named(task).prompts.task_options):
         raise UsageError(f"task {task} has no option {Options.specs()[unused[0]].flag}")
     return options
 
@@ -298,7 +298,7 @@ def _profiles(name: str, options: Options) -> Iterable[dict[str, Any]]:
     from halu_tasks.tasks.describe import profiles, tasks_of
 
     tasks = tasks_of(name)
-    if unused := options.unused({option for task in tasks for option in task.task_options}):
+    if unused := options.unused({option for task in tasks for option in task.prompts.task_options}):
         raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")
     return profiles(tasks, options)
 

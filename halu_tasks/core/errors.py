@@ -2,7 +2,7 @@
 
 import difflib
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from types import TracebackType
 
@@ -76,6 +76,11 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     by_fold = {candidate.casefold(): candidate for candidate in known}
     matches = difflib.get_close_matches(name.casefold(), by_fold, n=1)
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
+
+
+def unknown(what: str, name: object, known: Collection[str]) -> str:
+    """Describe an unknown name, with the closest known one and all that are known."""
+    return f"unknown {what} {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}"
 
 
 def install_excepthook(*programs: str) -> None:

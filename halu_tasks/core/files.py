@@ -13,23 +13,19 @@ from typing import Any, TextIO
 from halu_tasks.core.errors import DataError, UsageError
 
 
-def create_folder(path: Path, what: str = "", *, exist_ok: bool = True) -> None:
+def create_folder(path: Path, what: str = "") -> None:
     """Create a folder that the user named with `-o`, or one in it, with the folders above it.
 
     Args:
         path: The folder.
         what: What it is for, for the error message, such as "report".
-        exist_ok: Whether it may exist already.
 
     Raises:
-        FileExistsError: It exists, and must not.
         DataError: It cannot be created.
     """
     try:
-        path.mkdir(parents=True, exist_ok=exist_ok)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if isinstance(error, FileExistsError) and not exist_ok:
-            raise
         raise DataError(f"{what} {path}: {error.strerror or error}; choose another folder with -o".strip()) from None
 
 
@@ -140,7 +136,8 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
+        text = path.read_text(encoding="utf-8-sig")
+        return yaml.load(text, Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:

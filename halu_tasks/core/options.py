@@ -91,9 +91,6 @@ class OptionSpec:
         valid: Further condition on a value.
         choices: The values to choose from; empty if there are no others than those of the type.
         metavar: The placeholder for a value in the help of commands.
-        of_harnesses: Whether the option only has an effect when a harness asks the model.
-        tagged: Whether versions show the option wherever a task has a use for it.
-        in_provenance: Whether a run records it; one that changes no figure is not recorded.
     """
 
     name: str
@@ -105,9 +102,6 @@ class OptionSpec:
     valid: Callable[[Any], bool]
     choices: tuple[str, ...]
     metavar: str
-    of_harnesses: bool
-    tagged: bool
-    in_provenance: bool
 
     @property
     def flag(self) -> str:
@@ -160,9 +154,6 @@ def option_specs(cls: type) -> Mapping[str, OptionSpec]:
             valid=choices.__contains__ if choices else each.metadata.get("valid", lambda value: True),
             choices=choices,
             metavar=each.metadata.get("metavar") or metavar,
-            of_harnesses=each.metadata.get("of_harnesses", False),
-            tagged=each.metadata.get("tagged", False),
-            in_provenance=each.metadata.get("in_provenance", True),
         )
     return specs
 
@@ -174,8 +165,7 @@ def option(default: Any, about: str, choices: tuple[str, ...] = (), **facts: Any
         default: The default.
         about: What the option does.
         choices: The values to choose from, if only some are valid.
-        **facts: Any of `expected`, `valid`, `metavar`, `of_harnesses`, `tagged` and `in_provenance`, as in
-            `OptionSpec`.
+        **facts: Any of `expected`, `valid` and `metavar`, as in `OptionSpec`.
     """
     return field(default=default, metadata={"about": about, "choices": choices, **facts})
 
@@ -266,11 +256,10 @@ class AskingOptions:
     fewshot: int = option(
         0, "number of worked examples before the question", expected="an integer, 0 or more", valid=lambda n: n >= 0
     )
-    cot: bool = option(False, "ask for reasoning before the answer", tagged=True)
+    cot: bool = option(False, "ask for reasoning before the answer")
     structured: bool = option(
         False,
         "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt",
-        tagged=True,
     )
 
 
@@ -302,16 +291,13 @@ class ScoringOptions:
         metavar="NAME:SHARE,…",
     )
     judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
-    judge_base_url: str | None = option(
-        None, "the address of the judge's OpenAI-compatible server", metavar="URL", in_provenance=False
-    )
+    judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
     judge_max_failures: float = option(
         0.05,
         "the share of questions that the judge may leave without a verdict before the run stops",
         metavar="SHARE",
         expected="a number from 0 to 1",
         valid=lambda share: 0 <= share <= 1,
-        in_provenance=False,
     )
     judge_max_cost: float | None = option(
         None,
@@ -319,7 +305,6 @@ class ScoringOptions:
         metavar="DOLLARS",
         expected="dollars, more than 0",
         valid=lambda cost: 0 < cost < math.inf,
-        in_provenance=False,
     )
     judge_price: str | None = option(
         None,
@@ -327,7 +312,6 @@ class ScoringOptions:
         metavar="INPUT/OUTPUT",
         expected="prices of a million input and output tokens, such as 2.50/10",
         valid=lambda price: token_price(price) is not None,
-        in_provenance=False,
     )
 
     @property
@@ -337,10 +321,13 @@ class ScoringOptions:
 
 
 DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(ScoringOptions))
-ASKING_OPTIONS = tuple(option_specs(AskingOptions))
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
+JUDGING_OPTIONS = tuple({*JUDGE_OPTIONS} - {"judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS})
+"""The options that change verdicts, other than who gives them: versions of judged tasks and logs show them."""
+_TAGGED = ("cot", "structured")
+"""The options of all tasks that versions show by their names."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +345,7 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         "judgment tasks: a seeded sample of the rows, or two samples, of which the first tunes a threshold",
         ("all", "train5", "test20", "train5_test20", "train5_rest"),
     )
-    probability: bool = option(False, "compare the probabilities of the two answers", of_harnesses=True)
+    probability: bool = option(False, "compare the probabilities of the two answers")
     with_zero: bool = option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
     without_original: bool = option(False, "HalluVerse25 binary: show the sentence without the original")
     alpha: float = option(
@@ -373,10 +360,10 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
     def __post_init__(self) -> None:
         for name, spec in self.specs().items():
             value = getattr(self, name)
-            if spec.kind is tuple:
+            if spec.kind is tuple and isinstance(value, str | list):
                 # harnesses pass a list, or a string if it has one element
-                value = spec.parse(value) if isinstance(value, str) else value
-                object.__setattr__(self, name, tuple(value) if isinstance(value, list) else value)
+                value = spec.parse(value) if isinstance(value, str) else tuple(value)
+                object.__setattr__(self, name, value)
             spec.check(value)
         for pair in self.columns:
             if not all(pair.partition(":")[::2]):
@@ -401,34 +388,24 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         values = ((name, getattr(self, name), spec.default) for name, spec in self.specs().items())
         return {name: value for name, value, default in values if value != default}
 
-    def about_judge(self) -> list[str]:
-        """Return the options about the judge that a run of a judged task records: the judge, and those that are set."""
-        changed, specs = self.changed(), self.specs()
-        given = [name for name in (*JUDGE_OPTIONS, "assume") if name in changed and specs[name].in_provenance]
-        return list(dict.fromkeys(["judge", *given]))
-
     @property
     def for_reader(self) -> Options:
         """These options with the reader in place of the judge, for what asks judges."""
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
 
     def version_tags(self, names: Collection[str]) -> list[str]:
-        """Return how a version shows options that are not at their default: those that are tagged, and of some tasks.
+        """Return how a version shows `cot`, `structured` and those options in `names` that only some tasks have.
 
-        Args:
-            names: The options that the task has a use for; its `task_options` are shown first.
+        Those at their default are not shown.
         """
-        changed = self.changed()
-        specs = {**self.of_some_tasks(), **{name: spec for name, spec in self.specs().items() if spec.tagged}}
-        return [spec.version_tag(changed[name]) for name, spec in specs.items() if name in names and name in changed]
+        changed, of_some = self.changed(), (*self.of_some_tasks(), *JUDGING_OPTIONS)
+        shown = [name for name in of_some if name in names]
+        return [self.specs()[name].version_tag(changed[name]) for name in (*shown, *_TAGGED) if name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""
-        return [name for name, _ in self._changed_of_some() if name not in names]
-
-    def _changed_of_some(self) -> list[tuple[str, Any]]:
         changed = self.changed()
-        return [(name, changed[name]) for name in self.of_some_tasks() if name in changed]
+        return [name for name in self.of_some_tasks() if name in changed and name not in names]
 
     def for_tasks(self, names: Iterable[str]) -> Options:
         """Return these options with the default for the options of some tasks that are not among `names`."""

@@ -16,9 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.files import read_yaml
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Example, Item
 
@@ -36,12 +35,7 @@ def read_prompts(path: Path) -> dict[str, Prompt]:
     Raises:
         UsageError: The file cannot be read or is not a prompt file.
     """
-    try:
-        entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"prompts {path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"prompts {path}: not a YAML file ({' '.join(str(error).split())})") from None
+    entries = read_yaml(path)
     if not isinstance(entries, dict):
         raise UsageError(f"prompts {path}: expected a mapping of names to prompts")
     try:

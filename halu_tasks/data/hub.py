@@ -97,8 +97,6 @@ def _one_line(name: str) -> Iterator[None]:
 
     try:
         yield
-    except DataError:
-        raise
     except Exception as error:
         cause = _cause(error)
         on_hub = name.startswith(SCHEME)

@@ -142,12 +142,7 @@ def read_json(path: Path) -> Any:
     Raises:
         DataError: It cannot be read or is not valid JSON.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not valid JSON ({' '.join(str(error).split())})") from None
+    return _parse("".join(line for _, line in text_lines(path)), path, 1)
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -172,19 +167,15 @@ def require_fields(row: Row, fields: Mapping[str, type]) -> None:
 
 
 def require_text(row: Row, *fields: str) -> None:
-    """Raise ValueError unless each field is a non-blank string of valid Unicode."""
+    """Raise ValueError unless the row has each field, a non-blank string of valid Unicode."""
+    require_fields(row, dict.fromkeys(fields, str))
     for field in fields:
-        value = row[field]
-        if not isinstance(value, str) or not value.strip():
+        if not row[field].strip():
             raise ValueError(f"field {field!r} is empty")
         try:
-            value.encode()
+            row[field].encode()
         except UnicodeEncodeError:
             raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode") from None
-
-
-text_id = short_hash
-"""Makes an id from strings, for rows that have none."""
 
 
 def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
@@ -198,7 +189,7 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
     """
     seen: Counter[str] = Counter()
     for row in rows:
-        id = text_id(*(str(row[field]) for field in fields))
+        id = short_hash(*(str(row[field]) for field in fields))
         seen[id] += 1
         yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
 
@@ -206,9 +197,7 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
 # --- tables -----------------------------------------------------------------------------------------
 
 
-def table_lines(
-    path: Path, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
-) -> Iterator[tuple[int, Row]]:
+def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
     The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Quoted cells of a CSV
@@ -218,7 +207,6 @@ def table_lines(
         path: The file.
         columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
             the table may have other columns, too.
-        named: The columns that the user named, by the column that they stand for.
 
     Raises:
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
@@ -227,7 +215,7 @@ def table_lines(
     workbook = path.suffix.lower() == WORKBOOK
     rows = _workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
-    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns, named) if head else []
+    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns) if head else []
     for number, cells in rows:
         # a workbook omits empty cells at the end of a row
         cells += [""] * (len(names) - len(cells)) if workbook else []
@@ -237,10 +225,7 @@ def table_lines(
 
 
 def table_rows(
-    rows: Iterable[tuple[int, Row]],
-    place: object,
-    columns: Mapping[str, Sequence[str]],
-    named: Mapping[str, str] = NO_COLUMNS,
+    rows: Iterable[tuple[int, Row]], place: object, columns: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[int, Row]]:
     """Give the rows of a table that is not a file the names of its columns, and its cells as text.
 
@@ -248,7 +233,6 @@ def table_rows(
         rows: The rows with their numbers; all have the same columns.
         place: The dataset, for error messages.
         columns: The required columns, as in `table_lines`.
-        named: The columns that the user named, as in `table_lines`.
 
     Raises:
         DataError: A column is missing or repeated; the message names the dataset.
@@ -256,29 +240,25 @@ def table_rows(
     names = None
     for number, row in rows:
         if names is None:
-            names = _names(f"{place}:{number}", list(row), columns, named)
+            names = _names(f"{place}:{number}", list(row), columns)
         cells = (("" if value is None else str(value)) for value in row.values())
         yield number, dict(zip(names, cells, strict=True))
 
 
-def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], named: Mapping[str, str]) -> list[str]:
+def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
     """Name the columns of a table, replacing alternative names by the keys of `columns`.
 
     Raises:
         DataError: A column is missing or repeated; the message begins with `place`.
     """
-    keys = [_column_key(name) for name in head]
-    # a column whose name the user gave to another one is not read
-    names = ["" if name in named else name for name in head]
-    for column, others in (dict.fromkeys(named, ()) | dict(columns)).items():
-        others = [named[column]] if column in named else others
-        accepted = [_column_key(name) for name in ([] if column in named else [column]) + list(others)]
+    keys, names = [_column_key(name) for name in head], [*head]
+    for column, others in columns.items():
+        accepted = [_column_key(name) for name in (column, *others)]
         places = [place for place, key in enumerate(keys) if key in accepted]
         if len(places) != 1:
             fault = "occurs more than once" if places else "is missing"
-            also = f"; it may also be named {', '.join(others)}" if others and column not in named else ""
-            asked = f"{named[column]!r} ({column}:{named[column]})" if column in named else repr(column)
-            raise DataError(f"{place}: column {asked} {fault}{also} (has {', '.join(map(repr, head))})")
+            also = f"; it may also be named {', '.join(others)}" if others else ""
+            raise DataError(f"{place}: column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
         names[places[0]] = column
     return names
 

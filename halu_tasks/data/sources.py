@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.errors import unknown
 
 _HUB = "https://huggingface.co/datasets/"
 
 
-class SourceFile(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class SourceFile:
     """A published file.
 
     Attributes:
@@ -23,8 +25,6 @@ class SourceFile(BaseModel):
         also: Other names that the file may have in a user's folder; paths and patterns (`*`) are allowed.
         extracts: The checksums of published files that contain only some of its rows.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     url: str | None = None
@@ -39,13 +39,14 @@ class SourceFile(BaseModel):
         return (*names, *(f"{name.removesuffix('.csv')}.xlsx" for name in names if name.endswith(".csv")))
 
 
-class Source(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Source:
     """A benchmark's published data, as `sources.yaml` and task files declare them.
 
     Attributes:
         name: The source's name, which its folders have, too.
         title: The benchmark's name.
-        files: The published files; in a declaration the files by name, with what differs from the defaults.
+        files: The published files.
         homepage: The address of its repository, or where people find the data.
         licence: The licence of the data.
         revision: The commit that addresses are pinned to; `main` means that there is no pin and files may change.
@@ -54,32 +55,15 @@ class Source(BaseModel):
         paper: Where the benchmark is published: authors, venue, arXiv number.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     name: str
     title: str
-    files: Annotated[tuple[SourceFile, ...], Field(min_length=1)]
+    files: tuple[SourceFile, ...]
     homepage: str = ""
     licence: str = "not stated"
     revision: str = "main"
     address: str | None = None
     gated: bool = False
     paper: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_named_files(cls, keys: dict[str, Any]) -> dict[str, Any]:
-        """Give each file its name and its address."""
-        _check_names(cls, keys)
-        if not isinstance(keys.get("files"), dict):
-            return keys
-        address = keys.get("address")
-        base = address and str(address).replace("{revision}", str(keys.get("revision", "main")))
-        files = []
-        for name, facts in keys["files"].items():
-            _check_names(SourceFile, facts or {})
-            files.append({"name": name, "url": base and base + name, **(facts or {})})
-        return {**keys, "files": files}
 
     @property
     def hub_dataset(self) -> str | None:
@@ -91,15 +75,38 @@ class Source(BaseModel):
         return next(file for file in self.files if file.name == name)
 
 
-def _check_names(model: type[BaseModel], keys: Any) -> None:
-    """Raise ValueError unless all keys of a mapping are fields of a model."""
+def with_named_files(keys: Any) -> dict[str, Any]:
+    """Return the fields of a source from its declaration, in which files are a mapping of names to what is known.
+
+    Raises:
+        ValueError: A key is unknown.
+    """
+    _check_names(Source, keys)
+    named = keys.get("files")
+    if not isinstance(named, dict):
+        return dict(keys)
+    address = keys.get("address")
+    base = address and str(address).replace("{revision}", str(keys.get("revision", "main")))
+    files = []
+    for name, facts in named.items():
+        _check_names(SourceFile, facts or {})
+        files.append({"name": name, "url": base and base + name, **(facts or {})})
+    return {**keys, "files": files}
+
+
+def _check_names(record: type, keys: Any) -> None:
     if not isinstance(keys, dict):
         raise ValueError(f"expected a mapping, got {keys!r}")
+    known = [field.name for field in fields(record)]
     for name in keys:
-        if name not in model.model_fields:
-            close = did_you_mean(str(name), model.model_fields)
-            raise ValueError(f"unknown key {name!r}{close}; known: {', '.join(model.model_fields)}")
+        if name not in known:
+            raise ValueError(unknown("key", name, known))
+
+
+def _packaged(keys: Mapping[str, Any]) -> Source:
+    files = with_named_files(keys)["files"]
+    return Source(**{**keys, "files": tuple(SourceFile(**facts) for facts in files)})
 
 
 _KEYS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))
-SOURCES = {name: Source(name=name, **keys) for name, keys in _KEYS.items()}
+SOURCES = {name: _packaged({"name": name, **keys}) for name, keys in _KEYS.items()}

@@ -247,7 +247,7 @@ def _generation(run: Run) -> dict[str, Any]:
     }
     if provenance.prompt_hash is None:
         return {"additional_details": _strings(**details)}
-    decoding = task.decoding
+    decoding = task.prompts.decoding
     settings = {"temperature": decoding.temperature, "top_p": decoding.top_p, "max_tokens": decoding.max_tokens}
     settings |= {name: run.settings[name] for name in _ARGUMENTS if name in run.settings}
     arguments = {name: value for name, value in settings.items() if isinstance(value, int | float)}

@@ -270,10 +270,10 @@ def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
 
 def _targets(evaluation: Evaluation) -> list[str]:
     """Return the right reply to each item, one of a few labels; empty if replies are something else."""
-    if not isinstance(evaluation.task.answer, Label):
+    if not isinstance(evaluation.task.rules.answer, Label):
         return []
-    replies = [evaluation.task.oracle(item) for item in evaluation.items]
-    if len(set(replies)) <= len(evaluation.task.answer.labels):
+    replies = [evaluation.task.prompts.oracle(item) for item in evaluation.items]
+    if len(set(replies)) <= len(evaluation.task.rules.answer.labels):
         return replies
     # a label that something else follows, such as an explanation
     targets = [item.target for item in evaluation.items]
@@ -288,7 +288,7 @@ def _pattern(targets: Sequence[str]) -> str:
 
 
 def _task(evaluation: Evaluation, targets: Sequence[str]) -> dict[str, Any]:
-    task, decoding = evaluation.task, evaluation.task.decoding
+    task, decoding = evaluation.task, evaluation.task.prompts.decoding
     systems = {item.system for item in evaluation.items}
     if len(systems) > 1:
         raise DataError(f"{task.name}: its items have different system texts")

@@ -39,6 +39,9 @@ _OF_LABELLED_TEXTS = (
     *probability_metrics(YES),
 )
 
+_PLAIN = ("cost", "scoring", "method", "counts", "opinions", "group")
+"""The fields of a score's record that are logged as they are."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRecord:
@@ -74,26 +77,21 @@ class ScoreRecord:
         metadata = metadata or {}
         if not isinstance(record := metadata.get(RECORD), dict):
             return None
-        plain = ("cost", "scoring", "method", "counts", "opinions", "group")
         return cls(
             score=Score.from_json(record["score"]),
             acc=metadata.get(ACC),
             task=TaskReference.from_json(record) if "task" in record else None,
             draft=Score.from_json(record["draft"]) if "draft" in record else None,
-            **{name: record[name] for name in plain if name in record},
+            **{name: record[name] for name in _PLAIN if name in record},
         )
 
     def as_metadata(self) -> dict[str, Any]:
-        """Convert to the metadata of a score; entries without a value are left out, except for the cost."""
-        record: dict[str, Any] = {"score": self.score.as_json(), "cost": self.cost}
-        if self.task:
-            record |= {**self.task.as_json(), "scoring": self.scoring}
-        if self.method:
-            record |= {"method": self.method, "counts": list(self.counts)}
-        draft = self.draft.as_json() if self.draft else None
-        optional = {"draft": draft, "opinions": self.opinions, "group": self.group}
-        record |= {key: value for key, value in optional.items() if value is not None}
-        return {RECORD: record} if self.acc is None else {ACC: self.acc, RECORD: record}
+        """Convert to the metadata of a score; entries without a value are left out."""
+        record: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        record |= {"score": self.score.as_json(), "counts": list(self.counts) or None}
+        record |= {"draft": self.draft.as_json() if self.draft else None, **(self.task.as_json() if self.task else {})}
+        known = {key: value for key, value in record.items() if value is not None}
+        return {RECORD: known} if self.acc is None else {ACC: self.acc, RECORD: known}
 
     @property
     def benchmark_task(self) -> Task:

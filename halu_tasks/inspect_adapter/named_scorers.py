@@ -1,5 +1,7 @@
 """Inspect scorers for samples of a user's own: `halu_tasks/iou`, `exact_match`, `expmatch`, `error_type`, `verdict`.
 
+`texts_task` checks a user's texts against their sources.
+
 What a sample must have is said by each scorer; `named` reads it. A score's metadata hold its record: the answer that
 was read, the target, the facts that metrics add up, the cluster, and whether the reply was `answered`, `abstained`,
 `unparsed` or `empty`.
@@ -8,20 +10,32 @@ was read, the target, the facts that metrics add up, the cluster, and whether th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import transcript
 from inspect_ai.scorer import Metric, SampleScore, Scorer, Target, metric, scorer
 from inspect_ai.scorer import Score as InspectScore
-from inspect_ai.solver import TaskState
+from inspect_ai.solver import Solver, TaskState
 
-from halu_tasks.core.errors import ArgumentError
-from halu_tasks.inspect_adapter.figures import spread_all
-from halu_tasks.inspect_adapter.scorer import graded, inspect_score
+from halu_tasks.core.errors import ArgumentError, DataError, UsageError
+from halu_tasks.core.items import Item
+from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
+from halu_tasks.inspect_adapter.figures import ScoreRecord, figures, spread_all
+from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
+from halu_tasks.scorers.classification import score_label
+from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.solvers.asking import checked
+from halu_tasks.solvers.records import MethodRecord
 
 
 @metric(name="clustered", scores="unreduced")
@@ -144,4 +158,71 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
     return score
 
 
-__all__ = [*HEADLINES, "clustered"]
+# --- texts of a user's own ------------------------------------------------------------------------
+
+
+def check_row(row: Row) -> None:
+    """Raise ValueError, naming the field, if a row is invalid."""
+    require_text(row, "text")
+    sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
+    if not sources or not all(isinstance(source, str) and source.strip() for source in sources):
+        raise ValueError("field 'source' must be a non-empty string or a list of non-empty strings")
+    for field in ("id", "query", "label"):
+        if field in row and not isinstance(row[field], str):
+            raise ValueError(f"field {field!r} is {type(row[field]).__name__}, expected a string")
+    if row.get("label", "No").strip().capitalize() not in (YES, NO):
+        raise ValueError(f"label is {row['label']!r}, expected {YES!r} (hallucinated) or {NO!r}")
+
+
+def texts_task(input: str, solver: Solver) -> Task:
+    """Create a task that checks each text in a JSON Lines file with a solver.
+
+    Raises:
+        UsageError: The file does not exist.
+        DataError: A row is invalid or an id is repeated.
+    """
+    path = Path(input).expanduser()
+    if not path.is_file():
+        raise UsageError(f"input={input}: no such file")
+    samples = []
+    seen: set[str] = set()
+    rows = read_rows(json_lines(path), path, {"text": str, "source": object}, check_row)
+    for text_hash, row in with_ids(rows, "text"):
+        id = row.get("id", text_hash)
+        if id in seen:
+            raise DataError(f"{path}: duplicate id {id!r}; ids must be unique")
+        seen.add(id)
+        sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
+        subject = {"text": row["text"].strip(), "source": "\n\n".join(source.strip() for source in sources)}
+        if row.get("query", "").strip():
+            subject["query"] = row["query"].strip()
+        target = row.get("label", "").strip().capitalize()
+        samples.append(Sample(id=id, input=subject["text"], target=target, metadata={"subject": subject}))
+    return Task(
+        dataset=MemoryDataset(samples, name=path.name, location=str(path)),
+        solver=solver,
+        scorer=text_score(),
+        name="factored_verification",
+        version="1-A",
+    )
+
+
+@scorer(metrics=[figures()])
+def text_score() -> Scorer:
+    """Score whether a text is called hallucinated: C or I if it has a label, otherwise N."""
+
+    async def score(state: TaskState, target: Target) -> InspectScore:
+        answer, id = hallucinates(state.output.completion), str(state.sample_id)
+        scored = score_label(Item(id, id, target.text), answer)
+        measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
+        scored = replace(scored, measurements={**measurements, **(scored.measurements if target.text else {})})
+        method = MethodRecord.from_metadata(state.output.metadata)
+        scored = with_probability(with_method_output(scored, method), method.probability)
+        acc, cost = scored.measurements.get("correct"), cost_of(transcript().events)
+        record = ScoreRecord(score=scored, acc=acc, cost=cost, method=method.method, counts=sorted(method.counts or ()))
+        return inspect_score(scored, graded(acc), record.as_metadata())
+
+    return score
+
+
+__all__ = [*HEADLINES, "clustered", "text_score", "texts_task"]

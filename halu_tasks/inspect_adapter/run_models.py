@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from errno import ENOSPC
 from pathlib import Path
-from shutil import disk_usage
 from typing import Any
 
 from inspect_ai import Task, eval_set
@@ -22,8 +19,6 @@ from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted, Us
 from halu_tasks.judging.reaching import log_retries, reach
 
 _OS_ERROR = re.compile(r"^(?:OS|Permission|FileNotFound)Error\(\d+, ['\"](.*?)['\"]")
-_LEAST_FREE = 1 << 20
-"""Bytes of free disk space below which a missing log means that the disk is full."""
 
 
 @dataclass(frozen=True)
@@ -181,10 +176,7 @@ def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any
     except KeyboardInterrupt:
         logs = []
     except OSError as error:
-        # on a full disk, the log that Inspect wants to read was never written
-        existing = next(folder for folder in (log_dir, *log_dir.parents) if folder.exists())
-        full = isinstance(error, FileNotFoundError) and disk_usage(existing).free < _LEAST_FREE
-        raise _unwritable(log_dir, os.strerror(ENOSPC) if full else error.strerror or str(error)) from None
+        raise _unwritable(log_dir, error.strerror or str(error)) from None
     except Exception as error:
         # the class has no public name
         if type(error).__name__ != "PrerequisiteError":

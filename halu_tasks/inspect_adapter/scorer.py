@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from asyncio import AbstractEventLoop, get_running_loop
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
@@ -21,9 +19,9 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import JUDGE_OPTIONS, SCORING_OPTIONS, Options
+from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge import Judge, judge_of_loop
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
     logger,
@@ -49,9 +47,6 @@ TARGET = "halu_target"
 _labels: dict[str, ReferenceLabels] = {}
 """The better labels by which replies to a task were last scored, for the warnings at its end."""
 
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
-"""The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
-
 
 @scorer(metrics=[figures()])
 def halu_score(**options: Any) -> Scorer:
@@ -65,22 +60,16 @@ def halu_score(**options: Any) -> Scorer:
         **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
             `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
-    chosen = _scorer_options(options)
-    read: dict[str, ReferenceLabels] = {}
-
-    def labels_of(task: Task) -> ReferenceLabels | None:
-        if chosen.reference and task.name not in read:
-            read[task.name] = _labels[task.name] = read_reference(chosen.reference, task)
-        return read.get(task.name)
+    chosen, labels = _scorer_options(options), dict[str, ReferenceLabels]()
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        return await _score_sample(state, target, chosen, labels_of)
+        return await _score_sample(state, target, chosen, labels)
 
     return score
 
 
 async def _score_sample(
-    state: TaskState, target: Target, options: Options, labels_of: Callable[[Task], ReferenceLabels | None]
+    state: TaskState, target: Target, options: Options, labels: dict[str, ReferenceLabels]
 ) -> InspectScore:
     """Score a sample.
 
@@ -88,13 +77,13 @@ async def _score_sample(
         state: The sample with its output.
         target: Its target.
         options: How it is scored.
-        labels_of: Reads the better labels of a task's replies.
+        labels: The better labels of replies, by task, to which those of the sample's are added.
     """
     _warn_of_replies()
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
     task = sample.benchmark_task
-    judged, reading = task.judged, None if sample.weighed else task.reading_spec(mode)
+    judged, reading = task.judged, None if sample.weighed else task.rules.reading_spec(mode, task.about)
     judge = judge_of_run(judged, options) if judged else None
     reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
     item = Item(sample.id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
@@ -109,7 +98,9 @@ async def _score_sample(
     method = MethodRecord.from_metadata(output.metadata)
     score = await score_reply(Reply(output.completion, probability=method.probability))
     if judged and (options.reference or options.assume):
-        score = with_known_error(score, judged, labels_of(task), options.assumption)
+        if options.reference and task.name not in labels:
+            labels[task.name] = _labels[task.name] = read_reference(options.reference, task)
+        score = with_known_error(score, judged, labels.get(task.name), options.assumption)
     if reader and score.outcome in UNSURE:
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
     score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
@@ -193,8 +184,8 @@ def with_method_output(score: Score, method: MethodRecord) -> Score:
 
 def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
     """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
-    if task.choices and FACT not in score.measurements and isinstance(score.answer, str):
-        score = with_probability(score, probability_of(tokens_of(state.output), task.choices, score.answer))
+    if task.rules.choices and FACT not in score.measurements and isinstance(score.answer, str):
+        score = with_probability(score, probability_of(tokens_of(state.output), task.rules.choices, score.answer))
     return without_probability(score) if weighed and FACT not in score.measurements else score
 
 
@@ -225,13 +216,7 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     """
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
-    if model is None and not options.judge:
-        return None
-    judges = _judges.setdefault(get_running_loop(), {})
-    key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
-    if key not in judges:
-        judges[key] = Judge(model, spec, options)
-    return judges[key]
+    return judge_of_loop(model, spec, options) if model or options.judge else None
 
 
 def check_addresses(options: Options) -> None:
@@ -262,32 +247,27 @@ def _warn_of_replies() -> None:
     @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
     class ReplyWarnings(Hooks):
         def __init__(self) -> None:
-            self._scored: dict[str, list[tuple[Outcome, ScoreRecord]]] = {}
+            self._scored: dict[str, dict[str, list[tuple[Outcome, ScoreRecord]]]] = {}
 
         async def on_sample_end(self, data: SampleEnd) -> None:
             records = (ScoreRecord.from_metadata(score.metadata) for score in (data.sample.scores or {}).values())
             if record := next((record for record in records if record and record.task), None):
+                assert record.task
                 outcome = outcome_of(data.sample.output.completion, record.score, record.scoring)
-                self._scored.setdefault(data.eval_id, []).append((outcome, record))
+                by_task = self._scored.setdefault(data.eval_id, {})
+                by_task.setdefault(record.task.task, []).append((outcome, record))
 
         async def on_task_end(self, data: TaskEnd) -> None:
-            for warning in _warnings(self._scored.pop(data.eval_id, [])):
-                logger.warning(warning)
+            for name, scored in self._scored.pop(data.eval_id, {}).items():
+                for warning in _warnings(scored, _labels.get(name)):
+                    logger.warning(warning)
 
 
-def _warnings(scored: Iterable[tuple[Outcome, ScoreRecord]]) -> list[str]:
-    """Return the warnings of replies, of revisions and of judges of one run."""
-    warnings: list[str] = []
-    by_task: dict[str, list[tuple[Outcome, ScoreRecord]]] = {}
-    for outcome, record in scored:
-        assert record.task
-        by_task.setdefault(record.task.task, []).append((outcome, record))
-    for name, pairs in by_task.items():
-        records = [record for _, record in pairs]
-        task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
-        outcomes = Counter(outcome for outcome, _ in pairs)
-        warnings += run_warnings(task, mode, outcomes, scores, _labels.get(name), "Inspect", chat_template=True)
-        drafts = [(record.draft, record.score) for record in records if record.draft]
-        if drafts:
-            warnings += revision_warnings(task, mode, *map(list, zip(*drafts, strict=True)))
-    return warnings
+def _warnings(scored: Sequence[tuple[Outcome, ScoreRecord]], reference: ReferenceLabels | None) -> list[str]:
+    """Return the warnings of replies, of revisions and of judges of one task in a run."""
+    records = [record for _, record in scored]
+    task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
+    outcomes = Counter(outcome for outcome, _ in scored)
+    warnings = run_warnings(task, outcomes, scores, reference, chat_template=True)
+    drafts = [(record.draft, record.score) for record in records if record.draft]
+    return warnings + (revision_warnings(task, mode, *map(list, zip(*drafts, strict=True))) if drafts else [])

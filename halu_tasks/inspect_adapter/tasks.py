@@ -84,12 +84,12 @@ def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
     group = group_named(name)
     suffixes = {member.removeprefix(f"{name}_"): member for member in group.members}
     languages = suffixes if all(len(suffix) == 2 for suffix in suffixes) else {}
-    _check_options(name, task_named(group.members[0]), options, *(["lang"] if languages else []))
     if lang in languages:
         return inspect_task(languages[lang], **options)
     if lang is not None:
         raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(languages) or 'a task of the group'}")
-    members = [_build(name, task_named(member), options) for member in group.members]
+    others = ("lang",) if languages else ()
+    members = [_build(name, task_named(member), options, *others) for member in group.members]
     columns = [_samples(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
@@ -128,33 +128,28 @@ def register_task(name: str, create: Callable[..., Task], about: str) -> None:
     named(door)
 
 
-def _check_options(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> None:
-    """Refuse an option that does not exist.
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> Evaluation:
+    """Build a task.
 
     Args:
         name: The name that the user gave.
-        task: A task that it stands for.
-        options: The options to check.
-        *others: Further options that are allowed.
+        task: The task, or one that the name stands for.
+        options: Its options.
+        *others: Further options that may be given with the name.
 
     Raises:
-        UsageError: The option is unknown.
+        UsageError: An option is unknown.
     """
     if unknown := sorted(options.keys() - Options.specs().keys()):
-        of_others = Options.of_some_tasks().keys() - set(task.task_options)
+        of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
         known = [*others, *(option for option in Options.specs() if option not in of_others)]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
-
-
-def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
-    """Build a task for the name that the user gave."""
-    _check_options(name, task, options)
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
-    for unused in chosen.unused(task.task_options):
+    for unused in chosen.unused(task.prompts.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
-    evaluation = build(task, chosen.for_tasks(task.task_options))
+    evaluation = build(task, chosen.for_tasks(task.prompts.task_options))
     embedded.remember(evaluation)
     return evaluation
 
@@ -185,9 +180,10 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     if reading and "reader" not in roles:
         prepare_judge(reading[0])
     changed = first.options.changed()
-    structured = [evaluation for evaluation in members if evaluation.options.structured]
     schemas = {
-        evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options)) for evaluation in structured
+        evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options))
+        for evaluation in members
+        if evaluation.options.structured
     }
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
@@ -238,17 +234,17 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         tags=dict(item.tags),
         reference_task=reference.reference_task,
         overrides=dict(reference.overrides) or None,
-        choices=task.choices if task.subject else None,
+        choices=task.rules.choices if task.prompts.subject else None,
         weighed=evaluation.asks_for_probability,
         group=group,
     )
     return Sample(
         id=f"{task.name}/{item.id}" if group else item.id,
         input=chat,
-        target=task.answer.targets(item),
+        target=task.rules.answer.targets(item),
         # solvers and scorers for users' samples read the fields and what the answer kind adds; an entry that this
         # package's scorer reads replaces one of the same name
-        metadata={**item.fields, **task.answer.sample_fields(item), **metadata.as_metadata()},
+        metadata={**item.fields, **task.rules.answer.sample_fields(item), **metadata.as_metadata()},
     )
 
 

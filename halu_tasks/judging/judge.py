@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
@@ -23,7 +24,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.reaching import REJECTED, describe_error, log_retries, run_blocking, status_of, unanswered
@@ -44,7 +45,8 @@ SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
 """The settings of a judge, unless its model has its own."""
-DEFAULTS = Options()
+
+_judges: WeakKeyDictionary[AbstractEventLoop, dict[tuple[object, ...], Judge]] = WeakKeyDictionary()
 
 
 class Judge:
@@ -66,12 +68,12 @@ class Judge:
         self,
         model: Model | None,
         judging: JudgeSpec,
-        options: Options = DEFAULTS,
+        options: Options,
         costs: Path | None = None,
     ) -> None:
         model = model or _open_model(str(options.judge), options.judge_base_url)
         self.name = str(model)
-        self.budget = open_budget(options, model, costs)
+        self.budget = open_budget(options, self.name, costs)
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
         # an attempt lasts as long as its batch, which the more questions share, the better
@@ -93,8 +95,8 @@ class Judge:
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
         self._takes_schema = self.model.config.response_schema is None
         # what a verdict depends on besides the question: the model, its address and its settings
-        operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
-        settings = self.model.config.model_copy(update=dict.fromkeys(operational)).model_dump_json(exclude_none=True)
+        operational = {"max_connections", "max_retries", "attempt_timeout", "timeout", "batch"}
+        settings = self.model.config.model_dump_json(exclude_none=True, exclude=operational)
         self._identity = "\0".join([self.name, str(self.model.api.base_url or ""), settings])
         if self.budget:
             log_retries()
@@ -141,8 +143,15 @@ class Judge:
         try:
             return await gather(*map(judge, by_reply))
         except BudgetError as error:
+            assert self.budget
             keys = {self._key(self._text(fields)) for questions in by_reply for fields in questions}
-            raise self._out_of_budget(error, sum(self._cached(key) is None for key in keys), total) from None
+            left = sum(self._cached(key) is None for key in keys)
+            cost = self.budget.spent / max(self.budget.calls, 1) * left
+            price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
+            raise BudgetError(
+                f"{error}; {left:,} of {total:,} questions are left for judge {self.name}{price}; verdicts are cached, "
+                "so the same command with a higher amount asks only these"
+            ) from None
 
     async def _verdicts(self, questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
         verdicts = await gather(*map(self._verdict, questions))
@@ -157,16 +166,6 @@ class Judge:
                 f"judge {self.name} gave no verdict on {self._failed} of {of} questions (allowed: "
                 f"{self.max_failures:.0%}, judge_max_failures); last failure: {reason}; verdicts so far are cached"
             )
-
-    def _out_of_budget(self, error: BudgetError, left: int, of: int) -> BudgetError:
-        """Return the error with how many questions are left, and what these may cost."""
-        assert self.budget
-        cost = self.budget.spent / max(self.budget.calls, 1) * left
-        price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
-        return BudgetError(
-            f"{error}; {left:,} of {of:,} questions are left for judge {self.name}{price}; verdicts are cached, so the "
-            "same command with a higher amount asks only these"
-        )
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
@@ -283,34 +282,32 @@ def _open_model(name: str, address: str | None) -> Model:
         raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
 
 
-def judge_now(
-    options: Options,
-    judging: JudgeSpec,
-    replies: Sequence[tuple[Item, str]],
-    each: Callable[[], object],
-    costs: Path | None = None,
-) -> list[list[Verdict]]:
-    """Judge replies from outside an event loop, or inside another one's; see `Judge.of_replies`.
+def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> Judge:
+    """Return the judge of a run, which has an event loop of its own and so its own connections and failures.
+
+    Args:
+        model: As in `Judge`.
+        judging: As in `Judge`.
+        options: As in `Judge`.
+    """
+    judges = _judges.setdefault(get_running_loop(), {})
+    key = (str(model), id(judging), *(getattr(options, name) for name in JUDGE_OPTIONS))
+    if key not in judges:
+        judges[key] = Judge(model, judging, options)
+    return judges[key]
+
+
+def with_judge(
+    options: Options, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None = None
+) -> T:
+    """Call `act` with a judge from outside an event loop, or inside another one's.
 
     Args:
         options: Name the judge and its settings.
         judging: What to ask about a reply.
-        replies: Items with the replies to them.
-        each: Called after each reply.
+        act: Such as `Judge.reach`.
         costs: The file in which costs are recorded, as in `open_budget`.
     """
-    return _run_with_judge(options, judging, lambda judge: judge.of_replies(replies, each), costs)
-
-
-def reach_now(options: Options, judging: JudgeSpec, costs: Path | None = None) -> None:
-    """Check from outside an event loop that the judge answers; see `Judge.reach` and `open_budget`."""
-    _run_with_judge(options, judging, Judge.reach, costs)
-
-
-def _run_with_judge(
-    options: Options, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None
-) -> T:
-    """Open the judge in a new event loop, and call `act` with it."""
 
     async def run() -> T:
         judge = Judge(None, judging, options, costs=costs)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context, ContextVar
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -38,7 +37,6 @@ _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
 """Providers whose models run in this process."""
 _STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
 """Providers that start a server, which takes minutes, unless an address is named."""
-_OPENAI = "api.openai.com"
 
 _reached: set[tuple[str, str]] = set()
 """Models that have answered in this process, by name and address."""
@@ -73,12 +71,7 @@ def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None =
     for key, model in {_identity(model): model for model in models if _has_server(model)}.items():
         # connections belong to an event loop, so a copy is asked
         if (again or key not in _reached) and (copy := _copy(model)):
-            run_blocking(partial(_reach_copy, copy, timeout))
-
-
-async def _reach_copy(model: Model, timeout: int | None) -> None:
-    async with model:
-        await _reach(model, timeout)
+            run_blocking(partial(_reach, copy, timeout))
 
 
 def _copy(model: Model) -> Model | None:
@@ -115,31 +108,28 @@ def _has_server(model: Model) -> bool:
     """Return whether a model has a server that is already running."""
     name, address = _identity(model)
     provider = name.partition("/")[0]
-    if provider in _STARTS_SERVER:
-        return bool(address or os.environ.get(f"{provider.partition('-')[0].upper()}_BASE_URL"))
-    return provider not in _IN_PROCESS
+    return bool(address) if provider in _STARTS_SERVER else provider not in _IN_PROCESS
 
 
 def _identity(model: Model) -> tuple[str, str]:
-    """Return a model's name and the address that it is served at, without credentials; empty if unknown."""
-    url = str(getattr(model.api, "base_url", None) or "")
-    parts = urlsplit(url)
-    return str(model), parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
+    """Return a model's name and the address that it is served at; empty if unknown."""
+    return str(model), str(getattr(model.api, "base_url", None) or "")
 
 
-async def _reach(model: Model, timeout: int | None = None) -> None:
+async def _reach(model: Model, timeout: int | None) -> None:
     """Ask a model a short question; one whose server is overloaded counts as reached."""
     _probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
     try:
-        try:
-            await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
-        except Exception as error:
-            if status_of(error) not in REJECTED:
-                raise
-            # reasoning models reject a token limit that is too low
-            await model.generate(PROBE, config=config)
+        async with model:
+            try:
+                await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
+            except Exception as error:
+                if status_of(error) not in REJECTED:
+                    raise
+                # reasoning models reject a token limit that is too low
+                await model.generate(PROBE, config=config)
     except Exception as error:
         if status_of(error) != 429:
             _reached.discard(_identity(model))
@@ -195,41 +185,36 @@ def model_error(
         patience: The timeout of the call in seconds.
         key: The API key, which the message must not repeat.
     """
-    place = f" at {address}" if address else ""
-    why = describe_error(error, str(key) if key else None)
-    status = status_of(error)
+    why, status = describe_error(error, str(key) if key else None), status_of(error)
     if status in (401, 403):
-        return ModelError(f"model {model}{place} rejects the API key ({why}); set the API key of its provider")
-    if status == 404:
-        return _not_found(model, address, why, error)
-    if "Timeout" in type(error).__name__:
-        return ModelError(
-            f"model {model}{place} did not reply within {patience} seconds; check its server, or wait longer with "
-            "--timeout SECONDS"
+        problem, advice = f"rejects the API key ({why})", "set the API key of its provider"
+    elif status == 404:
+        problem, advice = f"was not found ({why})", _correction(model, address, error)
+    elif "Timeout" in type(error).__name__:
+        problem = f"did not reply within {patience} seconds"
+        advice = "check its server, or wait longer with --timeout SECONDS"
+    else:
+        problem = f"cannot be reached ({why})"
+        advice = (
+            "start its server, or correct its base URL (--base-url, --model-base-url or --judge-base-url, or the "
+            "environment variable of its provider)"
         )
-    return ModelError(
-        f"model {model}{place} cannot be reached ({why}); start its server, or correct its base URL (--base-url, "
-        "--model-base-url or --judge-base-url, or the environment variable of its provider)"
-    )
+    return ModelError(f"model {model}{f' at {address}' if address else ''} {problem}; {advice}")
 
 
-def _not_found(model: str, address: str, why: str, error: BaseException) -> ModelError:
-    """Return the error of a request that a server answered with 404: no such model, or no such path."""
-    name = model.partition("/")[2] or model
-    request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
-    path = urlsplit(str(getattr(request, "url", "") or "")).path
-    server, where, also = urlsplit(address.removesuffix("/chat/completions")), "the address", ""
+def _correction(model: str, address: str, error: BaseException) -> str:
+    """Return what to do about a 404: the server has no such model, or no such path."""
+    name, server, where = model.partition("/")[2], urlsplit(address.removesuffix("/chat/completions")), "the address"
     if server.netloc and not server.path.strip("/"):
-        where = f"the address, which usually ends with /v1: {server.scheme}://{server.netloc}/v1"
-        also = f"; correct {where}"
+        where += f", which usually ends with /v1: {server.scheme}://{server.netloc}/v1"
+    path = getattr(getattr(getattr(error, "request", None), "url", None), "path", "")
     # a server that has the path says which model it does not have
-    if model.startswith("openai/") and server.hostname != _OPENAI and path.endswith("/responses") and name not in why:
-        return ModelError(
-            f"the server at {address} has no Responses API (404 for {path}), by which Inspect asks {model}; name the "
-            f"model openai-api/local/{name}, with its key in LOCAL_API_KEY ('none' if it needs none){also}"
+    if model.startswith("openai/") and path.endswith("/responses") and name not in str(error):
+        return (
+            f"its server has no Responses API (404 for {path}), so name the model openai-api/local/{name}, with its "
+            f"key in LOCAL_API_KEY ('none' if it needs none), and check {where}"
         )
-    place = f" at {address}" if address else ""
-    return ModelError(f"model {model} was not found{place} ({why}); correct its name or {where}")
+    return f"correct its name or {where}"
 
 
 # --- retries ----------------------------------------------------------------------------------------
@@ -245,17 +230,15 @@ _INTERVAL = 30.0
 _SHOWS_RETRIES = ("full", "rich")
 """Inspect displays that show retries themselves, and that printed lines would break."""
 
-_reports: list[type[Hooks]] = []
 
-
+@cache
 def log_retries() -> None:
     """Start reporting calls that are retried: Inspect retries them many times, and for a long time reports nothing.
 
     Call it after a model was created. By then, Inspect has announced the hooks that it knows; otherwise it would
     announce this one before every run of everybody who installs the package.
     """
-    if not _reports:
-        _reports.append(hooks(name="heartbeat", description="reports calls that are retried")(RetryReport))
+    hooks(name="heartbeat", description="reports calls that are retried")(RetryReport)
 
 
 class RetryReport(Hooks):

@@ -26,7 +26,7 @@ from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
 from halu_tasks.scorers.judge import Verdict
 
 if TYPE_CHECKING:
-    from inspect_ai.model import Model, ModelUsage
+    from inspect_ai.model import ModelUsage
 
 logger = logging.getLogger(__name__)
 
@@ -92,27 +92,6 @@ class VerdictStore:
 
 
 # --- costs ------------------------------------------------------------------------------------------
-
-
-def price_of(model: Model, stated: str | None) -> tuple[float, float]:
-    """Return what a million input and output tokens of a judge cost in dollars.
-
-    This is the stated price, or else the one that Inspect knows (`--model-cost-config`).
-
-    Raises:
-        UsageError: The price is unknown.
-    """
-    from inspect_ai.model import get_model_info
-
-    if stated is not None and (prices := token_price(stated)):
-        return prices
-    info = get_model_info(model)
-    if info is None or info.cost is None:
-        raise UsageError(
-            f"the price of {model} is unknown, so judge_max_cost cannot be kept; state what a million input and output "
-            "tokens cost in dollars, such as judge_price=2.50/10"
-        )
-    return max(info.cost.input, info.cost.input_cache_write, info.cost.input_cache_read), info.cost.output
 
 
 class Budget:
@@ -247,25 +226,30 @@ class Budget:
         )
 
 
-def open_budget(options: Options, model: Model, file: Path | None) -> Budget | None:
+def open_budget(options: Options, model: str, file: Path | None) -> Budget | None:
     """Return the budget of a judge; None if there is no limit.
 
     What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
 
     Args:
         options: The options.
-        model: The judge.
+        model: The judge's name.
         file: Where costs are recorded; None if the environment may say it.
 
     Raises:
-        UsageError: A variable has no valid value, or the model's price is unknown.
+        UsageError: A variable has no valid value, or the price is not given.
         BudgetError: The file cannot be opened.
     """
     limit, price = (_stated(options, name) for name in JUDGE_COST_OPTIONS)
     if limit is None:
         return None
+    if price is None or not (prices := token_price(price)):
+        raise UsageError(
+            f"the price of {model} is unknown, so judge_max_cost cannot be kept; state what a million input and output "
+            "tokens cost in dollars, such as judge_price=2.50/10"
+        )
     named = os.environ.get(_COSTS_VARIABLE)
-    return Budget(limit, price_of(model, price), file or (Path(named) if named else None))
+    return Budget(limit, prices, file or (Path(named) if named else None))
 
 
 def _stated(options: Options, name: str) -> Any:

@@ -160,7 +160,7 @@ def halu_mean(values: Sequence[Any]) -> Any:
     metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
     if part == "value" and name == HEADLINES[scorer]:
         outcomes = Counter(value.score.outcome for value in values)
-        for share, meaning in reply_warnings(outcomes, "lm-eval"):
+        for share, meaning in reply_warnings(outcomes):
             logger.warning("halu_%s: %s %s", scorer, share, meaning)
     # a document without a cluster is one
     scores = [value.score for value in values]

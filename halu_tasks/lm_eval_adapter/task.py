@@ -80,7 +80,10 @@ class HaluTask(ConfigurableTask):
         self._set_filter(_weights if evaluation.asks_for_probability else self._score_replies)
         self._set_metrics()
         self._set_provenance(evaluation)
-        self._show_prompt()
+        # results show the templates of the task file instead of the names of the rendered fields
+        prompts, system = evaluation.prompts.values(), "cot" if evaluation.options.cot else "system"
+        self.config.doc_to_text = _shown([prompt["user"] for prompt in prompts])
+        self.config.description = _shown([prompt.get(system, "") for prompt in prompts])
         if any(other.instances for other in _tasks_of_run.values()):
             # lm-eval makes all tasks of a run before it builds requests, so those are another run's
             _tasks_of_run.clear()
@@ -112,18 +115,12 @@ class HaluTask(ConfigurableTask):
             # lm-eval adds the model's arguments to the metadata, which it writes to the results
             self.config.metadata = {**public(self.config.metadata), "halu_tasks": evaluation.provenance.as_json()}
 
-    def _show_prompt(self) -> None:
-        """Let results show the templates of the task file instead of the names of the rendered fields."""
-        evaluation = self._evaluation
-        system = "cot" if evaluation.options.cot else "system"
-        self.config.doc_to_text = _shown([prompt["user"] for prompt in evaluation.prompts.values()])
-        self.config.description = _shown([prompt.get(system, "") for prompt in evaluation.prompts.values()])
-
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
         super().set_config(key, value, update)
         if key == "num_fewshot":
-            self._set_provenance(self._evaluation.after(value))
+            evaluation = self._evaluation
+            self._set_provenance(build(evaluation.task, replace(evaluation.options, fewshot=value)))
 
     # --- before generation -------------------------------------------------------------------------
 
@@ -203,8 +200,7 @@ class HaluTask(ConfigurableTask):
         outcomes = Counter(
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
-        of_run = evaluation.task, mode, outcomes, scores, evaluation.reference
-        for warning in run_warnings(*of_run, "lm-eval", self._chat_template):
+        for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
 
@@ -227,7 +223,7 @@ class HaluTask(ConfigurableTask):
 
         The answer is the likelier choice; a replayed reply states its own.
         """
-        choices = self._evaluation.task.choices
+        choices = self._evaluation.task.rules.choices
         assert choices
         (first, replayed), (second, _) = weights
         probability = probability_of_likelihoods(first, second)
@@ -261,7 +257,7 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     task = task_of(TaskFile(path, config, places))
     options = Options.from_metadata(config.get("metadata") or {})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
-    if unused := options.unused(task.task_options):
+    if unused := options.unused(task.prompts.task_options):
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
     return evaluation
@@ -291,7 +287,7 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
         generation["top_p"] = decoding.top_p
     output: dict[str, Any] = {"output_type": "generate_until", "generation_kwargs": generation}
     if evaluation.asks_for_probability:
-        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.choices or ())}
+        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.rules.choices or ())}
     return {
         **output,
         "test_split": "test",

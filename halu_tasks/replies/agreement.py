@@ -48,8 +48,8 @@ def measure_agreement(
         DataError: A file is damaged, an id is unknown, or no item is in every file.
     """
     evaluation = build(task, options)
-    if evaluation.task.judged:
-        raise _no_labels(evaluation)
+    if evaluation.task.rules.read is None:
+        raise UsageError(f"agreement is only defined for labels, and replies to {evaluation.task.name} have none")
     if len(paths) + gold < 2:
         raise UsageError("agreement needs at least two raters; name two files, or one and --gold")
     files = [read_predictions(Path(path), id_field, output_field, evaluation) for path in paths]
@@ -78,10 +78,6 @@ def measure_agreement(
     return record, {path: sum(item.id not in file for item in items) for path, file in zip(paths, files, strict=True)}
 
 
-def _no_labels(evaluation: Evaluation) -> UsageError:
-    return UsageError(f"agreement is only defined for labels, and replies to {evaluation.task.name} have none")
-
-
 def _rater_names(paths: Sequence[str]) -> Sequence[str]:
     """Name raters after their files, or their folders, or the paths: the first of these that are all different."""
     for names in ([Path(path).stem for path in paths], [Path(path).parent.name for path in paths], paths):
@@ -95,11 +91,10 @@ def _label(evaluation: Evaluation, item: Item, prediction: PredictionRow | None)
     if prediction is None:
         return None
     reply = prediction.reply
-    score = evaluation.task.score(evaluation.options.scoring, with_target(item, reply.target), reply)
-    if isinstance(score.target, list):
-        raise _no_labels(evaluation)
-    answer = score.answer
-    if not isinstance(answer, str) or reply.target in (None, item.target):
-        return answer if isinstance(answer, str) else None
+    answer = evaluation.task.score(evaluation.options.scoring, with_target(item, reply.target), reply).answer
+    if not isinstance(answer, str):
+        return None
+    if reply.target in (None, item.target):
+        return answer
     # the reply was to the other order, where the other label means the same
-    return next(label for label in evaluation.task.labels if label != answer)
+    return next(label for label in evaluation.task.rules.own_targets if label != answer)

@@ -94,7 +94,7 @@ class Embedded:
                 f"item: {id})"
             )
         if self.kind == "oracle":
-            choices = evaluation.task.choices
+            choices = evaluation.task.rules.choices
             return Reply(evaluation.oracle(item), probability=float(item.target == choices[0]) if choices else None)
         if self.kind == "baseline":
             return Reply(evaluation.baseline(item))
@@ -107,8 +107,6 @@ class Embedded:
         if task.name not in self._read:
             source = Path(str(self.predictions)).expanduser()
             path = source / f"{task.name}.jsonl" if source.is_dir() else source
-            if not path.is_file():
-                raise UsageError(f"predictions {source} has no {task.name}.jsonl")
             if self._read and not source.is_dir():
                 tasks = " and ".join([*self._read, task.name])
                 raise UsageError(

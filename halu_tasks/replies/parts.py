@@ -28,14 +28,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.executors.jobs import Report
 from halu_tasks.judging.stores import COSTS
-from halu_tasks.replies.predictions import (
-    PredictionRow,
-    check_reply,
-    no_predictions,
-    prediction_rows,
-    unknown_id,
-    with_target,
-)
+from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
 from halu_tasks.tasks import Evaluation, build
 
@@ -76,16 +69,18 @@ class ItemStore:
 
     def _find(self, id: str) -> NumberedItem | None:
         """Find an item by its id; None if no item has it."""
-        return next(self._select("id = ?", json.dumps(id)), None)
+        return self._read("id", json.dumps(id))
 
-    def between(self, first: int, end: int) -> Iterator[NumberedItem]:
-        """Read the items at some places in the data."""
-        return self._select("number >= ? AND number < ?", first, end)
+    def at(self, number: int) -> NumberedItem | None:
+        """Read the item at a place in the data."""
+        return self._read("number", number)
 
-    def _select(self, condition: str, *values: object) -> Iterator[NumberedItem]:
-        for number, record in self._db.execute(f"SELECT number, record FROM items WHERE {condition}", values):
-            id, cluster, target, gold, tags, fields = json.loads(record)
-            yield number, Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
+    def _read(self, column: str, value: object) -> NumberedItem | None:
+        row = self._db.execute(f"SELECT number, record FROM items WHERE {column} = ?", (value,)).fetchone()
+        if row is None:
+            return None
+        id, cluster, target, gold, tags, fields = json.loads(row[1])
+        return row[0], Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
 
 
 def write_items(evaluation: Evaluation, path: Path) -> None:
@@ -292,12 +287,8 @@ class ScoreParts:
             DataError: A row is malformed, an id is unknown, or a file has no rows, as when its upload failed.
         """
         for number, (path, _) in shards.items():
-            row = None
             for row in prediction_rows(Path(path), *self.fields):
-                place = f"{path}:{row.line}"
-                check_reply(evaluation, place, row.reply)
-                if not (found := items.find(row.id)):
-                    raise unknown_id(place, row.id, evaluation.task)
+                found = items.find(row.id)
+                check_prediction(evaluation, path, row, known=found is not None)
+                assert found
                 yield found, number, row
-            if row is None:
-                raise no_predictions(path)

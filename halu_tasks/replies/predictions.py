@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
-from halu_tasks.tasks import Evaluation, Task
+from halu_tasks.tasks import Evaluation
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
 _OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": int, "claim": str}
@@ -81,9 +81,9 @@ def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OU
         output_field: The field or column of the replies.
 
     Raises:
-        DataError: A row is malformed.
+        DataError: A row is malformed, or there are none, as when the upload of a file failed.
     """
-    with_claims: set[tuple[str, str]] = set()
+    row, with_claims = None, set[tuple[str, str]]()
     for line, row in _rows(file, id_field, output_field):
         try:
             id, epoch, reply = _prediction(row, id_field, output_field)
@@ -94,6 +94,8 @@ def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OU
                 continue
             with_claims.add((id, reply.text))
         yield PredictionRow(id, epoch, reply, line)
+    if row is None:
+        raise DataError(f"{file}: contains no predictions")
 
 
 def _prediction(row: Row, id_field: str, output_field: str) -> tuple[str, int, Reply]:
@@ -164,53 +166,36 @@ def read_predictions(
     known = {item.id for item in evaluation.items} if evaluation else None
     predictions: dict[str, PredictionRow] = {}
     for row in prediction_rows(path, id_field, output_field):
-        place = f"{path}:{row.line}"
         if row.id in predictions:
-            raise DataError(f"{place}: duplicate id {row.id!r} (first in line {predictions[row.id].line})")
+            first = predictions[row.id].line
+            raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {first})")
         predictions[row.id] = row
         if evaluation and known:
-            check_reply(evaluation, place, row.reply)
-            if row.id not in known:
-                raise unknown_id(place, row.id, evaluation.task)
-    if not predictions:
-        raise no_predictions(path)
+            check_prediction(evaluation, path, row, known=row.id in known)
     return predictions
 
 
-def no_predictions(file: object) -> DataError:
-    """Make the error for a file without predictions."""
-    return DataError(f"{file}: contains no predictions")
-
-
-def check_reply(evaluation: Evaluation, place: str, reply: Reply) -> None:
-    """Check that a task can use the target and the probability of a reply.
+def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *, known: bool) -> None:
+    """Check that a task can use a prediction.
 
     Args:
         evaluation: The task.
-        place: The file and the line, for error messages.
-        reply: The reply.
+        file: The file of the prediction, for error messages.
+        row: The prediction.
+        known: Whether an item has its id.
 
     Raises:
-        DataError: The target or the probability does not fit the task.
+        DataError: The target or the probability does not fit the task, or no item has the id.
     """
-    task = evaluation.task
-    labels = () if evaluation.options.both_orders else task.labels
+    task, reply, place = evaluation.task, row.reply, f"{file}:{row.line}"
+    labels = () if evaluation.options.both_orders else task.rules.own_targets
     if reply.target is not None and reply.target not in labels:
-        why = "the id gives the order" if task.labels else f"the answers of {task.name} have no order"
+        why = "the id gives the order" if task.rules.own_targets else f"the answers of {task.name} have no order"
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
-    if reply.probability is not None and task.choices is None:
+    if reply.probability is not None and task.rules.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
-
-
-def unknown_id(place: str, id: str, task: Task) -> DataError:
-    """Make the error for a prediction whose id no item has.
-
-    Args:
-        place: Its file and line.
-        id: Its id.
-        task: The task.
-    """
-    return DataError(f"{place}: unknown id {id!r}; list the ids of this data with: halu-tasks items {task.name}")
+    if not known:
+        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {task.name}")
 
 
 def with_target(item: Item, target: str | None) -> Item:

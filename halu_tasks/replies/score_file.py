@@ -9,6 +9,7 @@ so that the figures do not depend on how replies are divided into files and part
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,8 +58,6 @@ _MOST_PARTS = 64
 """The number of parts that files are divided into, at most."""
 _TABLE = 100_000
 """The number of replies that are summed up at a time."""
-_ITEMS = 10_000
-"""The number of items that are looked through at a time for missing replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,6 @@ class ScoredFile:
 
     Attributes:
         evaluation: The task.
-        items: The number of items of the task.
         scored_items: The number of items that were scored, each once for all epochs.
         number: The number of scores, those of missing replies included.
         missing: The number of missing replies, in any epoch.
@@ -80,7 +78,6 @@ class ScoredFile:
     """
 
     evaluation: Evaluation
-    items: int
     scored_items: int
     number: int
     missing: int
@@ -103,13 +100,7 @@ class ScoredFile:
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
             "version": evaluation.version,
-            "run": {
-                **self.run,
-                "epochs": self.epochs,
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "package": __version__,
-                "halu_tasks": evaluation.provenance_of(self.items).without_prompt().as_json(),
-            },
+            "run": self.run,
         }
 
 
@@ -171,7 +162,7 @@ def score_file(
         write_items(evaluation, job.items)
         executor(job, report)
         sums = [sha256_of(Path(path)) for path in files]
-        names = {*DATA_OPTIONS, *evaluation.task.task_options}
+        names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}
         run = {
             "model": model,
             "predictions": files[0] if len(files) == 1 else files,
@@ -224,7 +215,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 
 def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
-    task, mode = evaluation.task, evaluation.options.scoring
+    task = evaluation.task
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
     epochs = np.unique(read_records(files, columns=["epoch"])["epoch"].to_numpy())
     missing = 0
@@ -254,7 +245,6 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     warnings = [_missing_warning(job, scored_items, len(epochs), missing)] if missing else []
     return ScoredFile(
         evaluation=evaluation,
-        items=len(items),
         scored_items=scored_items,
         number=number,
         missing=missing,
@@ -264,9 +254,15 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in references
         },
-        warnings=warnings + run_warnings(task, mode, outcomes, judged, evaluation.reference),
+        warnings=warnings + run_warnings(task, outcomes, judged, evaluation.reference),
         note=uncorrected_note(task, judged),
-        run=run,
+        run={
+            **run,
+            "epochs": len(epochs),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "package": __version__,
+            "halu_tasks": evaluation.provenance_of(len(items)).without_prompt().as_json(),
+        },
     )
 
 
@@ -297,12 +293,9 @@ def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Numbers) -> 
     for file in files:
         item, epoch = (column.to_numpy() for column in parquet.read_table(file, columns=["item", "epoch"]).columns)
         replied[item, np.searchsorted(epochs, epoch)] = True
-    for begin in range(0, len(items), _ITEMS):
-        lacking = ~replied[begin : begin + _ITEMS]
-        if lacking.any():
-            for number, item in items.between(begin, begin + _ITEMS):
-                for epoch in epochs[lacking[number - begin]]:
-                    yield (number, item), NO_FILE, PredictionRow(item.id, int(epoch), Reply(""), 0)
+    for place, epoch in zip(*np.nonzero(~replied), strict=True):
+        if found := items.at(int(place)):
+            yield found, NO_FILE, PredictionRow(found[1].id, int(epochs[epoch]), Reply(""), 0)
 
 
 def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> str:
@@ -376,12 +369,7 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
 
 def _check_writable(path: Path) -> None:
     """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        if path.is_dir():
-            raise DataError(f"details {path}: is a folder; name a file in it")
-        if path.is_file() or not path.exists():
-            partial.touch()
-            partial.unlink()
-    except OSError as error:
-        raise DataError(f"details {path}: {error.strerror or error}") from None
+    if path.is_dir():
+        raise DataError(f"details {path}: is a folder; name a file in it")
+    if not os.access(path.parent if path.is_file() or not path.exists() else path, os.W_OK):
+        raise DataError(f"details {path}: cannot be written; name a file in a folder that can")

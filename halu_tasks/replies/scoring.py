@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -26,12 +25,9 @@ from halu_tasks.replies.reference import check_reference, label_warnings, with_k
 from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.reference import ReferenceLabels
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Task, registry
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.scorers.reference import ReferenceLabels
 
 logger = logging.getLogger(__name__)
 
@@ -62,13 +58,13 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
-    from halu_tasks.judging.judge import reach_now
+    from halu_tasks.judging.judge import Judge, with_judge
 
     if evaluation.reader:
-        reach_now(evaluation.options.for_reader, evaluation.reader, costs)
+        with_judge(evaluation.options.for_reader, evaluation.reader, Judge.reach, costs)
     check_reference(evaluation)
     if evaluation.task.judged and evaluation.options.judge:
-        reach_now(evaluation.options, evaluation.task.judged, costs)
+        with_judge(evaluation.options, evaluation.task.judged, Judge.reach, costs)
     elif evaluation.task.judged:
         logger.warning(no_judge(evaluation.task))
 
@@ -136,10 +132,10 @@ def _verdicts(
 ) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
-    from halu_tasks.judging.judge import judge_now
+    from halu_tasks.judging.judge import with_judge
 
     with tqdm(total=len(texts), desc=doing) as bar:
-        return judge_now(options, spec, texts, bar.update, costs)
+        return with_judge(options, spec, lambda judge: judge.of_replies(texts, bar.update), costs)
 
 
 MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
@@ -151,23 +147,17 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
 
 
-def reply_warnings(
-    outcomes: Mapping[Outcome, int], harness: str = "", chat_template: bool | None = None
-) -> list[tuple[str, str]]:
+def reply_warnings(outcomes: Mapping[Outcome, int], chat_template: bool | None = None) -> list[tuple[str, str]]:
     """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-        harness: The harness that asked the model, with or without its version; empty if it is not known.
         chat_template: Whether the model was asked in its chat template, which is then not advised; None if unknown.
 
     Returns:
         For each warning, how many replies there are, and what they are and what to do.
     """
-    flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
-    own = [flag for name, flag in flags.items() if harness.startswith(name)]
-    limit = own[0] if own else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
-    limit += "; in halu-tasks run after --"
+    limit = "lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --"
     template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
@@ -203,25 +193,21 @@ def _share(count: int, total: int, what: str) -> str:
 
 def run_warnings(
     task: Task,
-    mode: str,
     outcomes: Mapping[Outcome, int],
     scores: Sequence[Score],
     reference: ReferenceLabels | None = None,
-    harness: str = "",
     chat_template: bool | None = None,
 ) -> list[str]:
     """Return what keeps the figures of a run from saying much about the model, each in a line that names the task.
 
     Args:
         task: The task.
-        mode: The scoring mode, `strict` or `paper`.
         outcomes: As in `reply_warnings`.
         scores: The scores, with the judge's verdicts.
         reference: Better labels of the replies, if there are any.
-        harness: As in `reply_warnings`.
         chat_template: As in `reply_warnings`.
     """
-    warnings = reply_warnings(outcomes, harness, chat_template) + failure_warnings(task, mode, scores)
+    warnings = reply_warnings(outcomes, chat_template) + failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 
@@ -252,12 +238,11 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
     ]
 
 
-def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[tuple[str, str]]:
-    """Warn of questions on which the judge failed, with what the headline would be if all were hallucinations.
+def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
+    """Warn of questions on which the judge failed, with what would be counted if all were hallucinations.
 
     Args:
         task: The task.
-        mode: The scoring mode, `strict` or `paper`.
         scores: The scores of a run, with the judge's verdicts.
 
     Returns:
@@ -268,41 +253,18 @@ def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[tup
     if not failed or task.judged is None:
         return []
     name, meaning = task.judged.measurement, "have no verdict of the judge"
-    if any(number and name in score.measurements for number, score in zip(failures, scores, strict=True)):
-        meaning += f" and count as no hallucination{_bound(task.headline_metric(mode), name, scores, failures)}"
+    counted = [number for number, score in zip(failures, scores, strict=True) if name in score.measurements]
+    if any(counted):
+        more = sum(counted) / len(counted)
+        meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"
     elif name:
         meaning += f" and are left out of {task.headline}"
     return [(_share(failed, asked, "questions"), meaning)]
 
 
-def _bound(metric: Metric, name: str, scores: Sequence[Score], failures: Sequence[int]) -> str:
-    """Return a clause with a metric's value, and its value if all failed questions were hallucinations.
-
-    Args:
-        metric: The metric.
-        name: The measurement that counts hallucinations; a score without it does not count.
-        scores: The scores.
-        failures: The number of failed questions of each score.
-    """
-    from halu_tasks.scorers.metrics import by_cluster, estimate  # imports numpy, which listings avoid
-
-    worst = [
-        replace(score, measurements={**score.measurements, name: score.measurements[name] + number})
-        if number and name in score.measurements
-        else score
-        for score, number in zip(scores, failures, strict=True)
-    ]
-    value, bound = (estimate(metric, by_cluster(each)) for each in (scores, worst))
-    # a metric that does not use the measurement has no known bound
-    if not value or not bound or value.value == bound.value:
-        return ""
-    side = "least" if value.value < bound.value else "most"
-    return f": {metric.name} is at {side} {value.value:.4f} and, if all of them were hallucinations, {bound.value:.4f}"
-
-
 def score_command(evaluation: Evaluation, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
-    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.task_options)
+    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
         if option in known:

@@ -177,7 +177,7 @@ def _floors(column: Column) -> Iterator[Floor]:
     """Compute the figures of uninformed replies, such as a constant answer, on the column's items."""
     task, mode = column.task, column.first.scoring
     items = [answered.item for answered in column.first.answers]
-    scores = [task.score(mode, item, Reply(task.baseline(item))) for item in items]
+    scores = [task.score(mode, item, Reply(task.prompts.baseline(item))) for item in items]
     for reply, metrics in {"baseline": column.metrics, **task.scoring[mode].reference_replies}.items():
         for metric, figure in estimates(metrics, scores).items():
             yield Floor(column.id, reply, metric, figure.value, metric == column.headline.name)

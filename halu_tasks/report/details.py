@@ -151,9 +151,9 @@ def _text(value: Any) -> str | None:
 
 
 def _details(column: Column, replies: Replies, limit: int) -> Json:
-    label = column.task.choices[0] if column.task.choices else None
+    label = column.task.rules.choices[0] if column.task.rules.choices else None
     scores = {entry: [own.score for own in of_entry] for entry, of_entry in replies.items()}
-    labelled = isinstance(column.task.answer, Label)
+    labelled = isinstance(column.task.rules.answer, Label)
     matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
     modes = list(_both_modes(column, replies)) or None
@@ -330,7 +330,7 @@ def titles(prompts: Mapping[str, str]) -> dict[str, str]:
 def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
     item = next(iter(replies.values()))[0].item
     parts = {name: cut(getattr(item, name), limit) for name in ("prompt", "system", "target")}
-    gold = column.task.answer.sample_fields(item)
+    gold = column.task.rules.answer.sample_fields(item)
     gold = gold if gold and len(gold["text"]) <= _MAX_MARKED else {}
     text, left_out = cut(gold["text"], limit) if gold else ("", 0)
     whole = Text(gold["text"]) if gold else None

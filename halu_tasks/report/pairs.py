@@ -15,7 +15,7 @@ from halu_tasks.scorers.statistics.differences import (
     Contrast,
     Difference,
     adjusted_p_values,
-    differences_of,
+    difference_of,
     holm,
     influence,
     items_of,
@@ -75,11 +75,10 @@ def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric,
         sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
         if len(sums) < 2:
             continue
-        by_numbers = differences_of(metric, list(sums.values()), items, margin)
-        influences = [influence(own, clusters, columns[0].task.benchmark) for own in sums.values()]
-        for (i, first), (j, second) in combinations(enumerate(sums), 2):
-            if difference := by_numbers.get((i, j)):
-                contrast = Contrast(difference.value, difference.p, influences[i], influences[j])
+        influences = {entry: influence(own, clusters, columns[0].task.benchmark) for entry, own in sums.items()}
+        for first, second in combinations(sums, 2):
+            if difference := difference_of(metric, sums[first], sums[second], items, margin):
+                contrast = Contrast(difference.value, difference.p, influences[first], influences[second])
                 yield metric, first, second, difference, contrast
 
 

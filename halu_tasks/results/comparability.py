@@ -68,7 +68,7 @@ def not_paired(first: Run, other: Run) -> Differences:
         same_number = len(other.scores) == len(first.scores)
         items = "has other items" if same_number else f"has {len(other.scores):,} items, not {len(first.scores):,}"
         differences[items] = f"{mismatch}; run both with the same --limit and options"
-    elif not differences and (ids := _other_targets(first, other)) and not first.benchmark_task.labels:
+    elif not differences and (ids := _other_targets(first, other)) and not first.benchmark_task.rules.own_targets:
         differences[f"has a different correct answer for {len(ids)} items, such as {ids[0]}"] = ""
     return differences
 

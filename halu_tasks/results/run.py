@@ -136,8 +136,8 @@ class Run:
     @property
     def reply_warnings(self) -> list[tuple[str, str]]:
         """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
-        warnings = reply_warnings(self.outcomes, self.harness, self.chat_template)
-        return warnings + failure_warnings(self.benchmark_task, self.scoring, self.scores)
+        warnings = reply_warnings(self.outcomes, self.chat_template)
+        return warnings + failure_warnings(self.benchmark_task, self.scores)
 
     @property
     def expected_replies(self) -> int:
@@ -177,7 +177,7 @@ class Run:
     def asked(self) -> dict[str, Any]:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
-        own = {name: options[name] for name in self.benchmark_task.task_options if name in options}
+        own = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
         structured = options.get("structured", False)
         return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, "structured": structured, **own}
 
@@ -200,7 +200,7 @@ class Run:
     @cached_property
     def condition(self) -> tuple[Any, ...]:
         """What comparable runs of a task have in common, as a key."""
-        labelled = bool(self.benchmark_task.labels)
+        labelled = bool(self.benchmark_task.rules.own_targets)
         targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
         return (
             self.task,

@@ -17,7 +17,7 @@ from pydantic import Field, StrictStr, ValidationError
 from halu_tasks.core.credentials import in_address, is_secret
 from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, require_extra
 from halu_tasks.core.files import read_yaml
-from halu_tasks.tasks.yaml_files import Keys, reason_of
+from halu_tasks.tasks.keys import Keys, reason_of
 
 Harness = Literal["inspect", "lm_eval"]
 

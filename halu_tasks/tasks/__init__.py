@@ -1,6 +1,5 @@
 """Tasks: what a task file declares, the registry that both harnesses read, and how items are built."""
 
-from halu_tasks.tasks.asking import prompt_of
 from halu_tasks.tasks.build import Evaluation, build
 from halu_tasks.tasks.provenance import Provenance, TaskReference
 from halu_tasks.tasks.registry import (
@@ -26,7 +25,6 @@ __all__ = [
     "build",
     "group_named",
     "prompt_names",
-    "prompt_of",
     "registry",
     "source_named",
     "sources",

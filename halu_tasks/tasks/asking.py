@@ -44,7 +44,7 @@ def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
 
     Raises:
         UsageError: A file cannot be read, or names a prompt or a key that does not exist, or two wordings have the same
-            name or are equal.
+            name.
     """
     prompts: dict[str, Prompt] = {}
     for file in options.prompts or (PACKAGED,):
@@ -52,23 +52,8 @@ def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
         if name in prompts:
             raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
         prompt = packaged_prompt(task, options) if file == PACKAGED else _prompt_of_file(task, options, file)
-        if same := next((other for other in prompts if prompts[other] == prompt), None):
-            files = ",".join(options.prompts)
-            raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
         prompts[name] = prompt
     return prompts
-
-
-def prompt_of(task: Task, options: Options) -> Prompt:
-    """Return the only prompt of a task under `options`.
-
-    Raises:
-        UsageError: As in `prompts_of`, or there are several.
-    """
-    prompts = prompts_of(task, options)
-    if len(prompts) > 1:
-        raise UsageError(f"prompts {','.join(options.prompts)}: expected one file, got {len(prompts)}")
-    return next(iter(prompts.values()))
 
 
 def packaged_prompt(task: Task, options: Options) -> Prompt:
@@ -129,7 +114,8 @@ def published_prompts() -> dict[str, dict[str, str]]:
 _MORE_TOKENS = 48  # for braces, quotes and a code block
 
 _INSTRUCTION = (
-    "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}{answer}."
+    "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}, which is "
+    "{answer}."
 )
 
 
@@ -146,7 +132,7 @@ def reply_in_form(task: Task, options: Options, reply: str) -> str:
     if not options.structured:
         return reply
     explanation = {"explanation": reply} if _explains(task, options) else {}
-    return json.dumps({**explanation, "answer": task.answer.json_value(reply)}, ensure_ascii=False)
+    return json.dumps({**explanation, "answer": task.rules.answer.json_value(reply)}, ensure_ascii=False)
 
 
 def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
@@ -154,15 +140,15 @@ def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
     if not options.structured:
         return prompt
     explains = _explains(task, options)
-    keys = 'the keys "explanation", which gives your reasons, and "answer", which is ' if explains else ""
-    asked = _INSTRUCTION.format(keys=keys or 'the key "answer", which is ', answer=task.answer.json_meaning(options))
+    keys = 'the keys "explanation", which gives your reasons, and "answer"' if explains else 'the key "answer"'
+    asked = _INSTRUCTION.format(keys=keys, answer=task.rules.answer.json_meaning(options))
     return {**prompt, "user": f"{prompt['user']}\n\n{asked}"}
 
 
 def response_schema(task: Task, options: Options) -> Mapping[str, Any]:
     """Return the JSON schema of replies."""
     properties = {"explanation": {"type": "string"}} if _explains(task, options) else {}
-    properties["answer"] = task.answer.json_schema(options)
+    properties["answer"] = task.rules.answer.json_schema(options)
     return {
         "type": "object",
         "properties": properties,
@@ -172,7 +158,7 @@ def response_schema(task: Task, options: Options) -> Mapping[str, Any]:
 
 
 def _explains(task: Task, options: Options) -> bool:
-    return options.cot or task.answer.explains
+    return options.cot or task.rules.answer.explains
 
 
 # --- worked examples ------------------------------------------------------------------------------
@@ -222,7 +208,7 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
 
 def _example(task: Task, item: Item, prompt: Prompt, options: Options) -> Example:
     item = render(item, prompt, cot=options.cot)
-    reply = task.oracle(item)
+    reply = task.prompts.oracle(item)
     if options.cot:
         cue = item.prompt.rsplit("\n", 1)[-1]
         reply = f"{item.explanation}\n{cue} {reply}"
@@ -257,10 +243,10 @@ def training_chats(
         data.fewshot_path(options) if is_sample(options.data) else locate(data.source, data.training, options)
     )
     # look for the prompt now, so that a missing one is an error before the first chat is read
-    prompt = prompt_of(task, options)
+    prompt = next(iter(prompts_of(task, options).values()))
 
     def chat(item: Item) -> Chat:
         asked = messages(replace(item, prompt=question(item)))
-        return {"messages": [*asked, {"role": "assistant", "content": task.oracle(item)}]}
+        return {"messages": [*asked, {"role": "assistant", "content": task.prompts.oracle(item)}]}
 
     return (chat(render(item, prompt)) for item in data.items(data.rows(located), options))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
-from halu_tasks.core.options import ASKING_OPTIONS, JUDGE_OPTIONS, Options
+from halu_tasks.core.options import JUDGING_OPTIONS, Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.tasks.asking import (
@@ -75,9 +75,9 @@ class Evaluation:
         """
         items = self.task.data.items(self.task.data.rows(self.located), self.options)
         item = None
-        for item in sampled(items, self.options) if "split" in self.task.task_options else items:
+        for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
             try:
-                self.task.answer.check(item)
+                self.task.rules.answer.check(item)
             except ValueError as error:
                 raise DataError(f"{self.located}: item {item.id!r}: {error}") from None
             if self.wordings:
@@ -86,7 +86,7 @@ class Evaluation:
             else:
                 yield item
         if item is None:
-            tags = ", ".join(self.options.version_tags(self.task.task_options))
+            tags = ", ".join(self.options.version_tags(self.task.prompts.task_options))
             raise DataError(
                 f"{self.located}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}"
             )
@@ -100,29 +100,19 @@ class Evaluation:
         """All items."""
         return list(self.stream())
 
-    def after(self, fewshot: int) -> Evaluation:
-        """Return the same items under another number of worked examples; `examples` is not changed.
-
-        Raises:
-            UsageError: There are several prompts.
-        """
-        _check_examples(self.task, fewshot, self.prompts)
-        other = replace(self, options=replace(self.options, fewshot=fewshot))
-        other.__dict__["items"] = self.items  # rows are not read again
-        return other
-
     @property
     def decoding(self) -> Decoding:
         """The decoding, with more tokens if the answer is asked for as JSON."""
-        return structured_decoding(self.task.decoding) if self.options.structured else self.task.decoding
+        decoding = self.task.prompts.decoding
+        return structured_decoding(decoding) if self.options.structured else decoding
 
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score, in the form that is asked for."""
-        return reply_in_form(self.task, self.options, self.task.oracle(item))
+        return reply_in_form(self.task, self.options, self.task.prompts.oracle(item))
 
     def baseline(self, item: Item) -> str:
         """Return a reply that does not know the answer, in the form that is asked for."""
-        return reply_in_form(self.task, self.options, self.task.baseline(item))
+        return reply_in_form(self.task, self.options, self.task.prompts.baseline(item))
 
     @property
     def prompt(self) -> Prompt:
@@ -137,7 +127,7 @@ class Evaluation:
     @property
     def asks_for_probability(self) -> bool:
         """Whether the two choices are weighed by their probabilities."""
-        return self.options.probability and "probability" in self.task.task_options
+        return self.options.probability and "probability" in self.task.prompts.task_options
 
     @property
     def scoring(self) -> TaskScorer:
@@ -162,7 +152,7 @@ class Evaluation:
         """What the model is asked that reads replies; None without the option, or if there is no label to read."""
         if not self.options.reader or self.asks_for_probability:
             return None
-        return self.task.reading_spec(self.options.scoring)
+        return self.task.rules.reading_spec(self.options.scoring, self.task.about)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -188,8 +178,8 @@ class Evaluation:
         tags += [f"config_{options.data_config}"] if options.data_config else []
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
-        judging = JUDGE_OPTIONS if self.task.judged else ()
-        tags += options.version_tags((*self.task.task_options, *ASKING_OPTIONS, *judging))
+        judging = JUDGING_OPTIONS if self.task.judged else ()
+        tags += options.version_tags((*self.task.prompts.task_options, *judging))
         if self.task.judged:
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
@@ -228,10 +218,14 @@ class Evaluation:
 
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
-        given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
-        judges = self.options.about_judge() if self.task.judged else []
+        changed = self.options.changed()
+        given = [name for name in changed if name in ("data_split", "data_config", "columns")]
+        judges = ["judge", *(name for name in changed if name in (*JUDGING_OPTIONS, "assume"))]
+        judges = judges if self.task.judged else []
         asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
-        options = {name: getattr(self.options, name) for name in (*given, *self.task.task_options, *asked, *judges)}
+        options = {
+            name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
+        }
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,
@@ -261,10 +255,11 @@ def build(name: str | Task, options: Options) -> Evaluation:
     task = (name if isinstance(name, Task) else task_named(name)).check()
     if options.structured and options.scoring == "paper":
         raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
-    if options.structured and options.probability and "probability" in task.task_options:
+    if options.structured and options.probability and "probability" in task.prompts.task_options:
         raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
     prompts = prompts_of(task, options)
-    _check_examples(task, options.fewshot, prompts)
+    if options.fewshot and len(prompts) > 1:  # harnesses show the same examples before every item
+        raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
     located = locate(task.data.source, task.data.file(options), options)
@@ -275,16 +270,6 @@ def build(name: str | Task, options: Options) -> Evaluation:
             f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more"
         )
     return Evaluation(task, options, prompts, examples, located)
-
-
-def _check_examples(task: Task, fewshot: int, prompts: Mapping[str, Prompt]) -> None:
-    """Refuse worked examples of several prompts, since harnesses show the same ones before every item.
-
-    Raises:
-        UsageError: There are both.
-    """
-    if fewshot and len(prompts) > 1:
-        raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
 
 
 TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
@@ -308,12 +293,11 @@ def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
 
     held = list(items)
     drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
-    ends = round(TRAIN_SHARE * len(drawn)), round(TRAIN_SHARE * len(drawn)) + round(TEST_SHARE * len(drawn))
-    train, test, rest = set(drawn[: ends[0]]), set(drawn[slice(*ends)]), set(drawn[ends[0] :])
-    tested = {"train5": set[str](), "train5_rest": rest}.get(options.split, test)
-    trained = set[str]() if options.split == "test20" else train
+    trained = round(TRAIN_SHARE * len(drawn))
+    tested = len(drawn) if options.split == "train5_rest" else trained + round(TEST_SHARE * len(drawn))
+    parts = dict.fromkeys(drawn[trained:tested], TEST) if options.split != "train5" else {}
+    parts |= dict.fromkeys(drawn[:trained], TRAIN) if options.split != "test20" else {}
     tagged = options.split.startswith("train5_")
     for item in held:
-        part = TRAIN if item.cluster in trained else TEST if item.cluster in tested else None
-        if part:
+        if part := parts.get(item.cluster):
             yield replace(item, tags={**item.tags, PART: part}) if tagged else item

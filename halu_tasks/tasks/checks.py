@@ -12,6 +12,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.tasks.keys import GroupKeys, validated
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
@@ -51,6 +52,7 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
         with noting(file.path):
             check_tags(file, {*packaged_tasks, *packaged_groups})
             others = {name: group.file for name, group in packaged_groups.items()} | groups
+            validated(GroupKeys, file, file.values)
             Group(file, packaged_tasks | tasks, others).check()
     return faults
 
@@ -91,7 +93,7 @@ def check_sample(task: Task, file: TaskFile) -> None:
         if missing := [name for name in task.prompts.fields if name not in item.fields]:
             raise file.fault("fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
         try:
-            task.answer.check(item)
+            task.rules.answer.check(item)
         except ValueError as error:
             raise file.fault("answer", f"item {item.id!r} of the sample: {error}") from None
     known = {tag for item in items for tag in item.tags}
@@ -112,5 +114,5 @@ def _oracle_value(task: Task, item: Item) -> float | None:
     headline = task.scoring["strict"].metrics[0]
     if task.judged or headline.item is None or math.isinf(headline.range[1]):
         return None
-    value = headline.item(task.score("strict", item, Reply(task.oracle(item))))
+    value = headline.item(task.score("strict", item, Reply(task.prompts.oracle(item))))
     return None if math.isnan(value) else value if headline.higher_is_better else 1.0 - value

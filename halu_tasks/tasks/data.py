@@ -12,18 +12,19 @@ from pydantic import (
     Field,
     InstanceOf,
     StrictStr,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
 
-from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.errors import unknown
 from halu_tasks.core.items import Item, by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, table_lines, table_rows
-from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.yaml_files import (
+from halu_tasks.data.sources import SOURCES, Source, with_named_files
+from halu_tasks.tasks.keys import (
     OPTIONS,
     Count,
     Function,
@@ -42,12 +43,11 @@ _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": 
 def _source(value: Any) -> Any:
     if isinstance(value, dict):
         try:
-            return Source.model_validate(value)
+            return TypeAdapter(Source).validate_python(with_named_files(value))
         except ValidationError as error:
             raise reason_of(error) from None
     if isinstance(value, str) and value not in SOURCES:
-        close = did_you_mean(value, SOURCES)
-        raise ValueError(f"unknown source {value!r}{close}; known: {', '.join(SOURCES)}")
+        raise ValueError(unknown("source", value, SOURCES))
     return SOURCES[value] if isinstance(value, str) else value
 
 
@@ -103,22 +103,31 @@ class RowKeys(Keys):
 
 
 class TaskData(Keys):
-    """Where the rows of a task come from, and how items are made of them."""
+    """Where the rows of a task come from, and how items are made of them.
 
-    source: Annotated[InstanceOf[Source], BeforeValidator(_source)] = Field(description="where the data come from")
-    file_name: Annotated[StrictStr, AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))] = (
-        Field(alias="file", description="the file of the source")
-    )
-    training: StrictStr | None = Field(None, alias="training_file", description="the file of its training part")
-    row: RowKeys = Field(alias="rows", description="fields, check and columns of a row")
-    cases_arguments: dict[StrictStr, Any] = Field({}, description="arguments of the function `cases`")
-    cases: Function = Field(description="function from rows to items")
+    Attributes:
+        source: Where the data come from.
+        file_name: The file of the source; options may be part of the name.
+        training: The file of its training part.
+        row: Fields, check and columns of a row.
+        cases: The function from rows to items.
+        cases_arguments: Its further arguments.
+        order: The function that orders worked examples.
+        size: The number of items in the published data.
+    """
+
+    source: Annotated[InstanceOf[Source], BeforeValidator(_source)]
+    file_name: Annotated[
+        StrictStr, Field(alias="file"), AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))
+    ]
+    training: StrictStr | None = Field(None, alias="training_file")
+    row: RowKeys = Field(alias="rows")
+    cases: Function
+    cases_arguments: dict[StrictStr, Any] = Field({})
     order: Annotated[Function, takes([], Options())] = Field(
-        lambda items, options: by_target(items),
-        alias="order_examples",
-        description="function that orders worked examples",
+        lambda items, options: by_target(items), alias="order_examples"
     )
-    size: Count | None = Field(None, alias="items", description="number of items in the published data")
+    size: Count | None = Field(None, alias="items")
 
     @model_validator(mode="after")
     def _check(self) -> TaskData:
@@ -150,15 +159,15 @@ class TaskData(Keys):
         """
         content, named = (data, {}) if isinstance(data, Path) else (data.content, data.columns)
         lines: Iterable[tuple[int, Row]]
+        columns = {column: others for column, others in self.row.columns.items() if column not in named}
+        columns |= dict.fromkeys(named.values(), ())
         if not self.row.columns:
             lines = json_lines(content) if isinstance(content, Path) else content.rows()
-            return read_rows(lines, content, self.row.types(), self.row.check_values, named)
-        # the columns that the user named are part of the table's head
-        if isinstance(content, Path):
-            lines = table_lines(content, self.row.columns, named)
+        elif isinstance(content, Path):
+            lines = table_lines(content, columns)
         else:
-            lines = table_rows(content.rows(nulls=True), content, self.row.columns, named)
-        return read_rows(lines, content, self.row.types(), self.row.check_values)
+            lines = table_rows(content.rows(nulls=True), content, columns)
+        return read_rows(lines, content, self.row.types(), self.row.check_values, named)
 
     def fewshot_rows(self, options: Options) -> Iterator[Row]:
         """Read the package's rows for worked examples, if there are any."""

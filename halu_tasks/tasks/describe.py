@@ -6,88 +6,45 @@ HalluVerse25, Table 2 and Figure 3; C-FAITH, Table 4.
 
 from __future__ import annotations
 
-import inspect
+import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
 from halu_tasks.scorers.kinds import Label, Spans
-from halu_tasks.scorers.registry import reading_named, scorer_factory
 from halu_tasks.tasks.build import build
-from halu_tasks.tasks.prompts import Wording
 from halu_tasks.tasks.registry import registry, task_named, tasks_selected
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import load_object
 
 Summary = dict[str, Any]
+_OF_SOURCE = ("name", "title", "paper", "homepage", "licence", "revision", "gated")
 
 
 # --- a task ---------------------------------------------------------------------------------------
 
 
 def summary(task: Task) -> Summary:
-    """Summarize a task as JSON: its data and prompts, how replies are read, its metrics and options."""
-    source, item = task.data.source, first_item(task)
-    usual, *others = task.prompts.wordings
-    specs = Options.of_some_tasks()
+    """Summarize a task as JSON: what its file declares, and the version, source, metrics and options that follow."""
+    source = task.data.source
+    path = SAMPLE / source.name / task.data.file(Options())
+    item = next(build(task, Options(data="sample")).stream()) if path.is_file() else None
     return {
         "task": task.name,
         "version": task.version,
-        "about": task.about,
-        "file": str(task.file.path),
-        "reference_task": task.reference,
+        "path": str(task.file.path),
         "changed": list(task.changed),
-        "paper": source.paper,
-        "source": {name: getattr(source, name) for name in ("title", "homepage", "licence", "revision", "gated")},
-        "items": task.data.size,
-        "fields": list(task.prompts.fields),
-        "prompt": _texts(usual),
-        "wordings": [{"when": dict(wording.when), **_texts(wording)} for wording in others],
-        "first_item": item and {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt},
-        "answer": _answer(task),
-        "scorers": {mode: _scorer(task.file.values["scorer"][mode]) for mode in task.scoring},
+        **json.loads(json.dumps(task.values, default=str)),
+        "source": {name: getattr(source, name) for name in _OF_SOURCE},
         "metrics": _metrics(task),
         "options": {
             name: {"about": spec.about, "default": spec.default, "choices": list(spec.choices)}
-            for name, spec in specs.items()
-            if name in task.task_options
+            for name, spec in Options.of_some_tasks().items()
+            if name in task.prompts.task_options
         },
-        "decoding": task.decoding.as_json(),
-        "worked_examples": task.prompts.shots,
-    }
-
-
-def first_item(task: Task) -> Item | None:
-    """Return the first item of the packaged sample, or None if there is no sample."""
-    path = SAMPLE / task.benchmark / task.data.file(Options())
-    return next(build(task, Options(data="sample")).stream()) if path.is_file() else None
-
-
-def _texts(wording: Wording) -> dict[str, str]:
-    return {name: str(text) for name, text in wording.prompt.items()}
-
-
-def _answer(task: Task) -> Summary:
-    answer = task.answer
-    summed = {"kind": answer.name, "about": _first_sentence(type(answer))}
-    if not isinstance(answer, Label):
-        return summed
-    reading = {"name": _name(task.file.values["answer"]["reading"]), "about": _first_sentence(answer.reading)}
-    return {**summed, "labels": {label: answer.names.get(label, "") for label in answer.labels}, "reading": reading}
-
-
-def _scorer(spec: Any) -> Summary:
-    arguments = dict(spec) if isinstance(spec, dict) else {}
-    factory = arguments.pop("name", spec)
-    reading = arguments.get("reading")
-    return {
-        "name": _name(factory),
-        "about": _first_sentence(scorer_factory(load_object(factory))),
-        "arguments": {name: _name(value) for name, value in arguments.items()},
-        **({} if reading is None else {"reading": _first_sentence(reading_named(load_object(reading)))}),
+        "first_item": item and {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt},
     }
 
 
@@ -100,17 +57,6 @@ def _metrics(task: Task) -> list[Summary]:
             summed["about"][mode] = metric.about
             summed |= {"needs": metric.requires_option, "higher_is_better": metric.higher_is_better}
     return list(metrics.values())
-
-
-def _name(value: Any) -> Any:
-    """Return a value of a task file, a function by its name."""
-    return f"{value.__module__}.{value.__qualname__}" if callable(value) else value
-
-
-def _first_sentence(value: Callable[..., Any] | type) -> str:
-    """Return the first sentence of a docstring."""
-    paragraph = (inspect.getdoc(value) or "").partition("\n\n")[0]
-    return " ".join(paragraph.split()).partition(". ")[0].rstrip(".")
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -139,10 +85,10 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     """
     training: dict[str, Summary] = {}
     for task in tasks:
-        own, data = options.for_tasks(task.task_options), task.data
+        own, data = options.for_tasks(task.prompts.task_options), task.data
         evaluation = build(task, own)
         # the published number is that of the default options
-        published = None if own.changed().keys() & set(task.task_options) else data.size
+        published = None if own.changed().keys() & set(task.prompts.task_options) else data.size
         yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
         # tasks of a benchmark share the training part; nothing is downloaded
         part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
@@ -162,10 +108,10 @@ def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
         clusters.add(item.cluster)
         for tag, value in item.tags.items():
             tags[tag][value] += 1
-        if isinstance(task.answer, Label):
+        if isinstance(task.rules.answer, Label):
             labels[item.target] += 1
         else:
-            gold = item.gold.get("spans" if isinstance(task.answer, Spans) else "originals", ())
+            gold = item.gold.get("spans" if isinstance(task.rules.answer, Spans) else "originals", ())
             parts += len(gold)
     return {
         "task": task.name,

@@ -21,20 +21,18 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
-from halu_tasks.tasks.yaml_files import (
+from halu_tasks.tasks.keys import (
     Count,
-    FunctionName,
     KeyFault,
     Keys,
     Strings,
     Template,
     check_placeholders,
     check_signature,
-    load_object,
     one_of,
 )
+from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
-PROMPT_FORMATS = ("independent", "comparative", "localization", "correction")
 PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
 """The keys of a prompt in task files, and the parts of a `Prompt` that they give."""
 Part = Literal["text", "query", "source", "evidence"]
@@ -76,17 +74,20 @@ class Decoding(Keys):
             raise ValueError(f"until: expected [], since whole replies are read, got {self.until!r}")
         return self
 
-    def as_json(self) -> dict[str, float]:
-        """Convert to JSON under lm-eval's names; a `top_p` that is None is left out."""
-        return self.model_dump(by_alias=True, include={"max_tokens", "temperature", "top_p"}, exclude_none=True)
-
 
 class Wording(Keys):
-    """An entry of `wordings`: texts that replace the usual ones under some options."""
+    """An entry of `wordings`: texts that replace the usual ones under some options.
 
-    description: Template | None = Field(None, description="system text")
-    doc_to_text: Template | None = Field(None, description="prompt")
-    chain_of_thought: Template | None = Field(None, description="system text that asks for reasoning first")
+    Attributes:
+        description: The system text.
+        doc_to_text: The prompt.
+        chain_of_thought: The system text that asks for reasoning first.
+        when: The values of options under which the texts are used.
+    """
+
+    description: Template | None = None
+    doc_to_text: Template | None = None
+    chain_of_thought: Template | None = None
     when: Annotated[Mapping[StrictStr, Any], Field(min_length=1)]
 
     @property
@@ -101,33 +102,37 @@ class Wording(Keys):
 
 
 class Prompts(Wording):
-    """How a model is asked, and two replies that need no model."""
+    """How a model is asked, and two replies that need no model.
+
+    Attributes:
+        fields: The fields of an item that prompts may show.
+        task_options: The options, beyond those of every task, that change what is asked.
+        others: Other prompts, used if an option changes the question.
+        oracle: Returns the reply that earns the full score.
+        baseline: Returns a reply made without knowing the answer.
+        format: The solver of the same prompt format.
+        shots: The default number of worked examples.
+        decoding: The paper's decoding.
+        subject: The fields of an item that a detection method looks at, by part; None if the task has no such text.
+    """
 
     when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
-    fields: Strings = Field(description="fields of an item that prompts may show")
-    task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = Field(
-        (), description="options that change what is asked"
+    fields: Strings
+    task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = ()
+    others: tuple[Wording, ...] = Field((), alias="wordings")
+    oracle: Reply = Field(attrgetter("target"), alias="doc_to_target")
+    baseline: Reply = Field(lambda item: "")
+    format: Literal["independent", "comparative", "localization", "correction"] | None = Field(
+        None, alias="prompt_format"
     )
-    others: tuple[Wording, ...] = Field(
-        (), alias="wordings", description="other prompts, used if an option changes the question"
-    )
-    oracle: Reply = Field(
-        attrgetter("target"), alias="doc_to_target", description="the reply that earns the full score"
-    )
-    baseline: Reply = Field(lambda item: "", description="a reply made without knowing the answer")
-    format: Annotated[StrictStr, one_of("format", PROMPT_FORMATS)] | None = Field(
-        None, alias="prompt_format", description="solver of the same prompt format"
-    )
-    shots: Count = Field(0, alias="num_fewshot", description="default number of worked examples")
-    decoding: Decoding = Field(alias="generation_kwargs", description="decoding")
-    subject: dict[Part, StrictStr] | None = Field(
-        None, alias="method_input", description="fields that detection methods look at"
-    )
+    shots: Count = Field(0, alias="num_fewshot")
+    decoding: Decoding = Field(alias="generation_kwargs")
+    subject: dict[Part, StrictStr] | None = Field(None, alias="method_input")
 
     @model_validator(mode="after")
     def _check(self) -> Prompts:
         if self.doc_to_text is None:
-            raise KeyFault("doc_to_text", f"is missing ({self.names()['doc_to_text']})")
+            raise KeyFault("doc_to_text", "is missing")
         self._check_texts(self)
         for other in self.others:
             self._check_texts(other, "wordings")
@@ -171,3 +176,7 @@ class Prompts(Wording):
             if all(getattr(options, name) == value for name, value in wording.when.items())
         ]
         return fitting[-1]
+
+    def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
+        return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
-from pydantic.dataclasses import dataclass
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.tasks.asking import structured_decoding
@@ -136,10 +133,12 @@ class Provenance:
         Raises:
             DataError: A value is missing or has the wrong type.
         """
-        options = {name: record[name] for name in record if name not in (*_OWN, *_REFERENCE)}
+        from pydantic import TypeAdapter, ValidationError  # takes longer to import than a listing takes
+
+        parts = {"task": {name: record[name] for name in _REFERENCE if name in record}}
+        parts["options"] = {name: record[name] for name in record if name not in (*_OWN, *_REFERENCE)}
         try:
-            reference = TaskReference.from_json(record)
-            return cls(task=reference, options=options, **{name: record[name] for name in _OWN if name in record})
+            return TypeAdapter(cls).validate_python({**record, **parts})
         except ValidationError as error:
             prefix = f"{record['task']}: " if "task" in record else ""
             problem = f"{error.errors()[0]['loc'][0]!r} is missing or has the wrong type"
@@ -158,7 +157,7 @@ class Provenance:
     @property
     def decoding(self) -> Decoding:
         """The decoding that the task has under these options."""
-        decoding = self.task.resolve().decoding
+        decoding = self.task.resolve().prompts.decoding
         return structured_decoding(decoding) if self.options.get("structured") else decoding
 
     def without_prompt(self) -> Provenance:

@@ -12,10 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import GroupKeys, TaskFile, packaged_files, read_task_file, validated
+from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate, Metric
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
+_UNLISTED = "cannot be listed; halu-tasks check says why"
 TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
 """The tags of the packaged tasks that need no judge, and of those that do."""
 
@@ -37,14 +38,13 @@ class Group:
     """
 
     def __init__(self, file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile]) -> None:
-        keys = validated(GroupKeys, file, file.values)
         self.file = file
-        self.name = keys.group
-        self.about = str(keys.metadata.about)
-        self.version = int(keys.metadata.version or 1)
+        self.name = str(file.values["group"])
+        self.about = str(file.values["metadata"]["about"])
+        self.version = int(file.values["metadata"].get("version") or 1)
         """A number that changes when results stop being comparable."""
         self.tasks = tuple(_members(file, tasks, groups, ()))
-        self.means = tuple(entry.metric for entry in keys.means)
+        self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
         """The metrics whose unweighted means over the members are reported."""
 
     @property
@@ -143,8 +143,8 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     for name, file in files["group"].items():
         try:
             groups[name] = Group(file, tasks, files["group"])
-        except UsageError as error:
-            logger.warning("%s", error)
+        except (UsageError, LookupError, TypeError) as error:
+            logger.warning("%s", error if isinstance(error, UsageError) else f"{file.path}: {_UNLISTED}")
     listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
     ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: task.file.path.parent)
     return {task.name: task for task in ordered}, groups
@@ -163,13 +163,13 @@ def listed(task: Task) -> dict[str, Any] | None:
             "asks": task.about,
         }
     except (LookupError, TypeError):
-        logger.warning("%s: cannot be listed; halu-tasks check says why", task.file.path)
+        logger.warning("%s: %s", task.file.path, _UNLISTED)
         return None
 
 
-def _known(named: Mapping[str, Named], name: str, what: str, listed: str = "known") -> Named:
+def _known(named: Mapping[str, Named], name: str, what: str) -> Named:
     if name not in named:
-        raise UsageError(f"unknown {what} {name!r}{did_you_mean(name, named)}; {listed}: {', '.join(named)}")
+        raise UsageError(unknown(what, name, named))
     return named[name]
 
 
@@ -243,7 +243,7 @@ def task_named(name: str) -> Task:
     tasks, groups = registry()
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
-    return _known(tasks, name, "task", "tasks")
+    return _known(tasks, name, "task")
 
 
 def task_of_file(path: Path) -> Task:

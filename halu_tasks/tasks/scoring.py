@@ -24,7 +24,8 @@ from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.tasks.yaml_files import FunctionName, KeyFault, Keys, Mode, OptionName, Strings, load_object, takes
+from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, takes
+from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -98,24 +99,23 @@ class MetricKeys(Keys):
 
 
 class Scoring(Keys):
-    """How replies are read and scored."""
+    """How replies are read and scored.
 
-    answer_keys: AnswerKeys = Field(alias="answer", description="kind of answer, its labels and its reading")
-    choices: Strings | None = Field(
-        None,
-        alias="doc_to_choice",
-        description="two answers to weigh by their probabilities, the one looked for first",
-    )
-    scorer: dict[Mode, Any] = Field(
-        description="scorers by mode: for each a name, a function, or a mapping with `name` and arguments"
-    )
-    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = Field(
-        None, description="what a judge is asked about a reply"
-    )
-    tags: dict[StrictStr, Strings] = Field({}, description="values of the tags by which metrics are split")
-    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = Field(
-        description="metrics, the headline first"
-    )
+    Attributes:
+        answer_keys: The kind of answer, its labels and its reading.
+        choices: The two answers of a task that can be answered by a probability, the one looked for first.
+        scorer: The scorers by mode: for each a name, a function, or a mapping with `name` and arguments.
+        judge: What a judge is asked about a reply; None if no judge is needed.
+        tags: The values of the tags by which metrics are split.
+        metric_list: The metrics, the headline first.
+    """
+
+    answer_keys: AnswerKeys = Field(alias="answer")
+    choices: tuple[StrictStr, StrictStr] | None = Field(None, alias="doc_to_choice")
+    scorer: dict[Mode, Any]
+    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = None
+    tags: dict[StrictStr, Strings] = Field({})
+    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _check(self) -> Scoring:
@@ -124,7 +124,7 @@ class Scoring(Keys):
             raise KeyFault("judge", "is missing; answers of the kind judged_text need a judge")
         if self.judge is not None and kind != "judged_text":
             raise KeyFault("judge", f"only answers of the kind judged_text have a judge, not {kind}")
-        if self.choices and (len(self.choices) != 2 or {*self.choices} != {*self.answer_keys.labels}):
+        if self.choices and {*self.choices} != {*self.answer_keys.labels}:
             raise KeyFault("doc_to_choice", f"expected the two labels of the answer, got {list(self.choices)}")
         if missing := [mode for mode in MODES if self.scorer.get(mode) is None]:
             raise KeyFault("scorer", f"{missing[0]}: is missing")

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.tasks.data import TaskData
-from halu_tasks.tasks.prompts import PARTS, Decoding, Part, Prompts
-from halu_tasks.tasks.yaml_files import Model, Naming, TaskFile, comparable, validated
+from halu_tasks.tasks.yaml_files import TaskFile, comparable
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.answer import Answer
     from halu_tasks.scorers.judge import JudgeSpec, Verdict
-    from halu_tasks.scorers.kinds import AnswerKind
     from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.scorers.registry import Reading, TaskScorer
+    from halu_tasks.scorers.registry import TaskScorer
     from halu_tasks.scorers.score import Score
+    from halu_tasks.tasks.data import TaskData
+    from halu_tasks.tasks.keys import Model
+    from halu_tasks.tasks.prompts import Prompts
     from halu_tasks.tasks.scoring import Scoring
 
 _LM_EVAL_KEYS = ("tag", "task_alias", "class", "output_type", "include", "group", "task_list")
@@ -37,16 +37,21 @@ _REPLACED_KEYS = {
 }
 """Keys of lm-eval that would have no effect, and the keys that do the same here."""
 
+PROMPT_KEYS = ("description", "doc_to_text", "chain_of_thought", "wordings")
 NAMING_KEYS = ("task", "about", "items", "metadata")
 """The keys that change neither what is asked nor how it is scored."""
 
 
 @cache
-def task_keys() -> Mapping[str, str]:
-    """Return the keys that define a task, with what each is for."""
-    from halu_tasks.tasks.scoring import Scoring  # imports numpy, which listings avoid
+def task_keys() -> tuple[str, ...]:
+    """Return the keys that define a task."""
+    # these import pydantic and numpy, which listings avoid
+    from halu_tasks.tasks.data import TaskData
+    from halu_tasks.tasks.keys import Naming
+    from halu_tasks.tasks.prompts import Prompts
+    from halu_tasks.tasks.scoring import Scoring
 
-    return Naming.names() | TaskData.names() | Prompts.names() | Scoring.names()
+    return tuple(name for part in (Naming, TaskData, Prompts, Scoring) for name in part.names())
 
 
 class Task:
@@ -109,6 +114,8 @@ class Task:
     @cached_property
     def version(self) -> int:
         """A number that changes when results stop being comparable."""
+        from halu_tasks.tasks.keys import Naming
+
         version = self._checked(Naming).metadata.version
         if version is None and self.packaged is None:
             raise self.file.fault("metadata", "version: is missing")
@@ -117,11 +124,15 @@ class Task:
     @cached_property
     def data(self) -> TaskData:
         """Where rows come from, and how items are made of them."""
+        from halu_tasks.tasks.data import TaskData
+
         return self._checked(TaskData)
 
     @cached_property
     def prompts(self) -> Prompts:
         """How a model is asked."""
+        from halu_tasks.tasks.prompts import Prompts
+
         return self._checked(Prompts)
 
     @cached_property
@@ -132,6 +143,8 @@ class Task:
         return self._checked(Scoring)
 
     def _checked(self, model: type[Model]) -> Model:
+        from halu_tasks.tasks.keys import validated
+
         return validated(model, self.file, {key: self.values[key] for key in model.names() if key in self.values})
 
     def check(self) -> Task:
@@ -146,7 +159,7 @@ class Task:
     @cached_property
     def changed(self) -> tuple[str, ...]:
         """The keys of the file that differ from the packaged task's, but for prompts, of which versions have a hash."""
-        left_out = (*PARTS, "wordings", *NAMING_KEYS)
+        left_out = (*PROMPT_KEYS, *NAMING_KEYS)
         return tuple(key for key in self.differing(self.packaged) if key not in left_out) if self.packaged else ()
 
     def differing(self, other: Task | None) -> list[str]:
@@ -165,39 +178,7 @@ class Task:
         own = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
         return own + (self.packaged.questions if self.packaged else ())
 
-    @property
-    def task_options(self) -> tuple[str, ...]:
-        """The options, beyond those of every task, that change what is asked."""
-        return self.prompts.task_options
-
-    @property
-    def decoding(self) -> Decoding:
-        """The paper's decoding."""
-        return self.prompts.decoding
-
-    @property
-    def subject(self) -> Mapping[Part, str] | None:
-        """The fields of an item that a detection method looks at, by part; None if the task has no such text."""
-        return self.prompts.subject
-
-    def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
-        return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}
-
-    def oracle(self, item: Item) -> str:
-        """Return the reply that earns the full score."""
-        return self.prompts.oracle(item)
-
-    def baseline(self, item: Item) -> str:
-        """Return a reply that does not know the answer."""
-        return self.prompts.baseline(item)
-
     # --- scores ------------------------------------------------------------------------------------
-
-    @property
-    def answer(self) -> AnswerKind:
-        """The kind of answer that is asked for."""
-        return self.rules.answer
 
     @property
     def scoring(self) -> Mapping[str, TaskScorer]:
@@ -208,21 +189,6 @@ class Task:
     def judged(self) -> JudgeSpec | None:
         """What a judge is asked about each reply; None if no judge is needed."""
         return self.rules.judge
-
-    @property
-    def choices(self) -> tuple[str, str] | None:
-        """The two answers of a task that can be answered by a probability, the one looked for first."""
-        return (self.rules.choices[0], self.rules.choices[1]) if self.rules.choices else None
-
-    @property
-    def read(self) -> Reading | None:
-        """Reads the label that a reply states, as in strict but without the gold; None unless labels are asked for."""
-        return self.rules.read
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The targets that a prediction may state as its own, because the question has an order."""
-        return self.rules.own_targets
 
     @property
     def headline(self) -> str:
@@ -243,11 +209,7 @@ class Task:
         from halu_tasks.scorers.option_metrics import was_read, with_reader, with_wordings, wordings_of
 
         metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
-        return with_reader(metrics) if self.read and was_read(scores) else metrics
-
-    def reading_spec(self, mode: str) -> JudgeSpec | None:
-        """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
-        return self.rules.reading_spec(mode, self.about)
+        return with_reader(metrics) if self.rules.read and was_read(scores) else metrics
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """Score a reply.

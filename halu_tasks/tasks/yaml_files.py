@@ -1,4 +1,4 @@
-"""Task files: YAML with `include` and `!function`, as lm-eval reads them, and the types of their values.
+"""Task files: YAML with `include` and `!function`, as lm-eval reads them.
 
 lm-eval is not imported. The file and line of each key are kept, so that every fault is one line that names them.
 """
@@ -7,34 +7,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
-import re
 import sys
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
 
-from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import JinjaText
+from halu_tasks.core.errors import UsageError
 
-Mode = Literal["strict", "paper"]
-OPTIONS = tuple(option.name for option in fields(Options))
 Entries = dict[str, tuple[Any, str]]
 """The value of each key of a file, and where it is set, as `path:line`."""
 _Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -199,184 +181,3 @@ def comparable(value: Any) -> Any:
         return load_object(value)
     except ValueError:
         return value
-
-
-# --- values ---------------------------------------------------------------------------------------
-
-
-class Keys(BaseModel):
-    """A mapping of a task file, or some of its keys. A key that is null counts as absent."""
-
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, defer_build=True)
-
-    @classmethod
-    def names(cls) -> dict[str, str]:
-        """Return the keys as files spell them, with what each is for."""
-        return {field.alias or name: field.description or "" for name, field in cls.model_fields.items()}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_names(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        known = cls.names()
-        for name in values:
-            if name not in known and cls.model_config.get("extra") != "allow":
-                raise ValueError(f"unknown key {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
-        return {name: value for name, value in values.items() if value is not None}
-
-
-class KeyFault(ValueError):
-    """A fault that shows only together with other keys: the key, and what is wrong with it."""
-
-
-Model = TypeVar("Model", bound=Keys)
-
-
-def validated(model: type[Model], file: TaskFile, values: Mapping[str, Any]) -> Model:
-    """Check values of a file.
-
-    Args:
-        model: The keys.
-        file: The file, for error messages.
-        values: The values of the keys.
-
-    Raises:
-        UsageError: A value is wrong; the message is one line with the file, the line and the key.
-    """
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        key, reason = _first(error)
-        missing = f"{reason} ({model.names()[key]})" if reason == "is missing" and key in model.names() else reason
-        raise file.fault(key, missing) from None
-
-
-def reason_of(error: ValidationError) -> ValueError:
-    """Return an error within a value as the error of that value."""
-    return ValueError(": ".join(filter(None, _first(error))))
-
-
-_WORDS = {"a tuple": "a list", "a dictionary": "a mapping", "a integer": "an integer", "a boolean": "true or false"}
-_PYDANTIC = re.compile("|".join(_WORDS))
-
-
-def _first(error: ValidationError) -> tuple[str, str]:
-    """Return the key that is at fault, and what is wrong with it in one line."""
-    first = error.errors()[0]
-    key, *path = first["loc"] or ("",)
-    given = first.get("input")
-    if first["type"] == "missing":
-        reason = "is missing"
-    elif first["type"] == "value_error":
-        fault = first["ctx"]["error"]
-        key, reason = fault.args if isinstance(fault, KeyFault) else (key, str(fault))
-    else:
-        expected = re.sub(r"Input should be|valid | or instance of \w+", "", first["msg"]).strip()
-        expected = "expected " + _PYDANTIC.sub(lambda match: _WORDS[match[0]], expected)
-        quote = " (quote True, False, Yes and No)" if isinstance(given, bool) else ""
-        reason = f"{expected}, got {given!r:.200}{quote}"
-    place = "".join(f"{f'entry {part + 1}' if isinstance(part, int) else part}: " for part in path if part != "[key]")
-    return str(key), f"{place}{reason}"
-
-
-# --- types of values ------------------------------------------------------------------------------
-
-
-def one_of(what: str, known: Collection[str]) -> AfterValidator:
-    """Return a check that a string is one of some names."""
-
-    def check(name: str) -> str:
-        if name not in known:
-            raise ValueError(f"unknown {what} {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
-        return name
-
-    return AfterValidator(check)
-
-
-def check_signature(function: Any, *arguments: Any, **named: Any) -> None:
-    """Raise ValueError unless an object can be called with these arguments."""
-    if not callable(function):
-        raise ValueError(f"expected !function MODULE.NAME, got {function!r}")
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # some built-in functions have no signature
-        return
-    try:
-        signature.bind(*arguments, **named)
-    except TypeError as error:
-        raise ValueError(f"{getattr(function, '__name__', function)}{signature}: {error}") from None
-
-
-def takes(*arguments: Any) -> AfterValidator:
-    """Return a check that an object can be called with these arguments."""
-
-    def check(function: Any) -> Any:
-        check_signature(function, *arguments)
-        return function
-
-    return AfterValidator(check)
-
-
-def check_placeholders(text: str, known: Collection[str], expected: str = "a field") -> str:
-    """Return a template, unless one of its placeholders has no value.
-
-    Args:
-        text: The template.
-        known: The names that placeholders may have.
-        expected: What these are, with the article.
-
-    Raises:
-        ValueError: There is such a placeholder.
-    """
-    if unknown := sorted(JinjaText(text).placeholders() - set(known)):
-        close, plural = did_you_mean(unknown[0], known), f"{expected.partition(' ')[2]}s"
-        raise ValueError(f"{{{{{unknown[0]}}}}} is not {expected}{close}; {plural}: {', '.join(known) or 'none'}")
-    return text
-
-
-Strings = tuple[StrictStr, ...]
-Count = Annotated[StrictInt, Field(ge=0)]
-Template = Annotated[StrictStr, AfterValidator(JinjaText)]
-Function = Annotated[Callable[..., Any], BeforeValidator(load_object)]
-OptionName = Annotated[StrictStr, one_of("option", OPTIONS)]
-
-
-class Metadata(Keys):
-    """The key `metadata`, to which lm-eval adds keys of its own."""
-
-    model_config = ConfigDict(extra="allow")
-    version: Annotated[StrictFloat, Field(ge=0, lt=1e6)] | None = None
-    about: StrictStr | None = None
-
-
-class Naming(Keys):
-    """What a task is called, and its version."""
-
-    task: StrictStr = Field(description="name of the task")
-    reference_task: StrictStr = Field(description="the packaged task that the definition comes from")
-    about: StrictStr = Field(description="one line for listings")
-    metadata: Metadata = Field(Metadata(), description="version")
-
-
-class MeanKeys(Keys):
-    """An entry of `aggregate_metric_list`."""
-
-    metric: StrictStr
-    weight_by_size: Literal[False]
-
-
-class GroupKeys(Keys):
-    """The keys of a group file; lm-eval knows more."""
-
-    model_config = ConfigDict(extra="allow")
-    group: StrictStr
-    task: Annotated[Strings, Field(min_length=1)]
-    means: Annotated[tuple[MeanKeys, ...], Field(min_length=1)] = Field(alias="aggregate_metric_list")
-    metadata: Metadata
-
-    @model_validator(mode="after")
-    def _check(self) -> GroupKeys:
-        if self.metadata.about is None:
-            raise KeyFault("metadata", "about: is missing")
-        return self

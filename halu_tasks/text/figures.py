@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 NONE = "–"
 """Shown instead of a missing figure."""
 
 
-def format_estimate(figure: Any, spec: str = ".3f", missing: str = NONE) -> str:
-    """Format a figure with its interval, as in `0.500 [0.400, 0.600]`.
+def format_estimate(figure: Any, spec: str = ".3f") -> str:
+    """Format an estimate with `value`, `low` and `high` as in `0.500 [0.400, 0.600]`.
 
     Args:
-        figure: An estimate with `value`, `low` and `high`, or its JSON values; None if it is not defined.
+        figure: The estimate; None if it is not defined.
         spec: The format of a number.
-        missing: What to return without a figure.
     """
     if figure is None:
-        return missing
-    if isinstance(figure, Mapping):
-        value, low, high = (figure[name] for name in ("value", "low", "high"))
-    else:
-        value, low, high = figure.value, figure.low, figure.high
-    return f"{value:{spec}} {format_interval(low, high, spec, missing='')}".rstrip()
+        return NONE
+    return f"{figure.value:{spec}} {format_interval(figure.low, figure.high, spec, missing='')}".rstrip()
 
 
 def format_interval(
@@ -45,18 +40,11 @@ def format_interval(
     return f"[{', '.join(ends)}]"
 
 
-def format_p_value(p: float | None, digits: int = 3, missing: str = NONE) -> str:
-    """Format a p value, as in `0.012`, or as less than the smallest value with that many decimals, as in `<0.001`.
-
-    Args:
-        p: The p value.
-        digits: The number of decimals.
-        missing: What to return without a p value.
-    """
+def format_p_value(p: float | None) -> str:
+    """Format a p value with four decimals, as in `0.0123`, or as in `<0.0001` if it is smaller."""
     if p is None:
-        return missing
-    smallest = 10**-digits
-    return f"<{smallest:.{digits}f}" if p < smallest else f"{p:.{digits}f}"
+        return NONE
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def format_needed(items: int, low: int, high: int | None) -> str:

@@ -170,15 +170,7 @@ def char_counts(gold: Iterable[Span], predicted: Iterable[Span], extra_predicted
         extra_predicted: The total length of predicted strings that do not occur in the text. No gold character can
             match them, so they count as predicted characters and in the union.
     """
-    gold_spans, predicted_spans = merge(gold), merge(predicted)
-    shared = i = j = 0
-    while i < len(gold_spans) and j < len(predicted_spans):
-        (start, end), (other_start, other_end) = gold_spans[i], predicted_spans[j]
-        shared += max(0, min(end, other_end) - max(start, other_start))
-        if end <= other_end:
-            i += 1
-        else:
-            j += 1
-    gold_size = sum(end - start for start, end in gold_spans)
-    predicted_size = sum(end - start for start, end in predicted_spans) + extra_predicted
-    return CharCounts(gold_size, predicted_size, shared, gold_size + predicted_size - shared)
+    gold_chars, predicted_chars = ({at for span in merge(spans) for at in range(*span)} for spans in (gold, predicted))
+    shared = len(gold_chars & predicted_chars)
+    either = len(gold_chars | predicted_chars) + extra_predicted
+    return CharCounts(len(gold_chars), len(predicted_chars) + extra_predicted, shared, either)

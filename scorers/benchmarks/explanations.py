@@ -22,8 +22,8 @@ from rapidfuzz.distance import LCSseq
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published
-from halu_tasks.scorers.classification import Unparsed, label_metric
-from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
+from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
@@ -157,17 +157,18 @@ def read_explanation(reply: str) -> Answer[str]:
     return Answer(text)
 
 
-def _measurements(matches: Matches, mean: float | None) -> dict[str, float]:
+def _measurements(matches: Matches, alpha: float, *, published: bool = False) -> dict[str, float]:
     """Return `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` for the parts that gold has."""
-    named = {"expmatch": mean, **{f"expmatch_{part}": match for part, match in matches.items()}}
+    named = {"expmatch": expmatch(matches, alpha, published=published)}
+    named |= {f"expmatch_{part}": match for part, match in matches.items()}
     return {name: match for name, match in named.items() if match is not None}
 
 
-def _expmatch_metrics(about: str = "", of_part: str = "") -> list[Metric]:
-    return [
-        mean("expmatch", "expmatch", about),
-        *(mean(f"expmatch_{part}", f"expmatch_{part}", of_part.format(part)) for part in Parts._fields),
-    ]
+_WEIGHTS = "α body + (1 - α)/2 head + (1 - α)/2 tail; α is 0.7, or alpha"
+_EXPMATCH = (
+    mean("expmatch", "expmatch", f"mean match of explanation and gold explanation: {_WEIGHTS}"),
+    *(mean(f"expmatch_{part}", f"expmatch_{part}", f"mean match of its {part}") for part in Parts._fields),
+)
 
 
 def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
@@ -187,10 +188,9 @@ def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
 
     def score(item: Item, reply: str, verdicts: object) -> Score:
         answer = read_explanation(reply)
-        found = matches(answer.value or "", item.target)
-        return Score.of(item, answer, _measurements(found, expmatch(found, alpha) or 0.0))
+        return Score.of(item, answer, _measurements(matches(answer.value or "", item.target), alpha))
 
-    return TaskScorer(score, (*_expmatch_metrics(), share_unparsed()))
+    return TaskScorer(score, (*_EXPMATCH, share_unparsed()))
 
 
 # --- a label and an explanation ---------------------------------------------------------------------------
@@ -232,8 +232,7 @@ def score_factchd(item: Item, reply: str, verdicts: object = None) -> Score:
     found = matches(explanation, explanation_of(str(item.gold["reason"])))
     if answer.value is None:
         found = {part: None if match is None else 0.0 for part, match in found.items()}
-    correct = {"correct": float(answer.value == item.target)}
-    return Score.of(item, answer, correct | _measurements(found, expmatch(found, item.gold["alpha"])))
+    return score_label(item, answer, _measurements(found, item.gold["alpha"]))
 
 
 def score_factchd_published(item: Item, reply: str, verdicts: object = None) -> Score:
@@ -246,8 +245,7 @@ def score_factchd_published(item: Item, reply: str, verdicts: object = None) -> 
     found = matches(published.published_explanation(cleaned), published.published_explanation(gold))
     found = {part: match or 0.0 for part, match in found.items()}
     answer = Answer(label, "" if label else "does not begin with a label")
-    correct = {"correct": float(label == item.target)}
-    return Score.of(item, answer, correct | _measurements(found, expmatch(found, item.gold["alpha"], published=True)))
+    return score_label(item, answer, _measurements(found, item.gold["alpha"], published=True))
 
 
 def factchd_scorer(published: bool = False) -> TaskScorer:
@@ -261,16 +259,13 @@ def factchd_scorer(published: bool = False) -> TaskScorer:
         parts, and those of probabilities.
     """
     unparsed: Unparsed = "ignored" if published else "miss"
-    weights = "α body + (1 - α)/2 head + (1 - α)/2 tail; α is 0.7, or alpha"
     metrics = (
         label_metric("f1", NON_FACTUAL, "factcls", unparsed=unparsed),
         label_metric("precision", NON_FACTUAL, "precision", unparsed=unparsed),
         label_metric("recall", NON_FACTUAL, "recall", unparsed=unparsed),
         mean("acc", "correct", "share of items answered with the target"),
         share_unparsed(),
-        *_expmatch_metrics(
-            f"mean match of explanation and gold explanation: {weights}", "mean match of the explanation's {}"
-        ),
+        *_EXPMATCH,
         *probability_metrics(NON_FACTUAL),
     )
     return TaskScorer(score_factchd_published if published else score_factchd, metrics)

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy.typing as npt
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.labels import ACC, RATE
 from halu_tasks.scorers.citations import Cited, Paper, cited, references
+from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
@@ -30,7 +30,6 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.sentences import sentences
 
-Column = npt.NDArray[Any]
 _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 """Maximum lengths in characters of the open answer and of the summary that a score keeps."""
 

@@ -12,10 +12,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
@@ -29,6 +28,7 @@ from halu_tasks.scorers.classification import (
     pairs_of,
     score_label,
 )
+from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.question import partly_declines
@@ -36,8 +36,6 @@ from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_typ
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
-
-Column = npt.NDArray[Any]
 
 # --- a label out of a set ---------------------------------------------------------------------------------
 
@@ -87,28 +85,19 @@ def verdict_scorer(
     first = next(iter(names))
     # the metrics of the first label have no label in their names
     classes = [(first, ""), *((label, f"_{name}") for label, name in names.items() if name)]
-    return TaskScorer(
-        lambda item, reply, _: score_label(item, read(reply)),
-        (
-            mean("acc", "correct", "share of items answered with the target"),
-            *(
-                label_metric(figure, label, figure + ending, unparsed=unparsed)
-                for label, ending in classes
-                for figure in _FIGURES
-            ),
-            *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
-            macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
-            position_bias(first),
-            *([both_right("acc_pair", pairs)] if pairs else []),
-            *(
-                [both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate(orders)]
-                if orders
-                else []
-            ),
-            *probability_metrics(first),
-            share_unparsed(),
-        ),
-    )
+    metrics = [
+        mean("acc", "correct", "share of items answered with the target"),
+        *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in _FIGURES),
+        *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
+        macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
+        position_bias(first),
+    ]
+    if pairs:
+        metrics.append(both_right("acc_pair", pairs))
+    if orders:
+        metrics += [both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate(orders)]
+    metrics += [*probability_metrics(first), share_unparsed()]
+    return TaskScorer(lambda item, reply, _: score_label(item, read(reply)), tuple(metrics))
 
 
 def position_bias(first: str) -> Metric:

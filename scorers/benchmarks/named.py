@@ -80,7 +80,11 @@ class NamedScorer:
         Raises:
             DataError: A field that the scorer needs is missing or invalid; the message names the sample and the field.
         """
-        item = self._item_with_spans(sample) if self.name == "iou" else self._item_with_target(sample)
+        target, gold, tags = self._gold(sample)
+        # the cluster is the sample itself if there is no such field; one with another name is required
+        own = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
+        cluster = sample.id if own else str(self._field_of(sample, "cluster"))
+        item = Item(sample.id, cluster, target, gold=gold, tags=tags)
         return mark_empty(_scorer(self.name, json.dumps(self.arguments)).score(item, reply, None), reply)
 
     def _field_of(self, sample: UserSample, name: str) -> Any:
@@ -91,33 +95,26 @@ class NamedScorer:
             raise sample.error(f"{sample.place} lacks {name!r}, which {self.name} needs; it has: {present}")
         return sample.fields[name]
 
-    def _item(self, sample: UserSample, target: str, gold: Mapping[str, Any], tags: Mapping[str, str]) -> Item:
-        # the cluster is the sample itself if there is no such field; one with another name is required
-        own = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
-        cluster = sample.id if own else str(self._field_of(sample, "cluster"))
-        return Item(sample.id, cluster, target, gold=gold, tags=tags)
-
-    def _item_with_spans(self, sample: UserSample) -> Item:
-        text, spans = (self._field_of(sample, name) for name in ("text", "spans"))
-        try:
-            check_spans(text, spans)
-        except ValueError as error:
-            names = " and ".join(repr(self.fields.get(name, name)) for name in ("text", "spans"))
-            raise sample.error(f"{sample.place} {names}: {error}") from None
-        strings = [text[start:end] for start, end in spans]
-        return self._item(sample, "\n".join(strings), {"text": text, "spans": list(spans), "strings": strings}, {})
-
-    def _item_with_target(self, sample: UserSample) -> Item:
-        strings = list(sample.target)
-        target = "\n".join(strings)
+    def _gold(self, sample: UserSample) -> tuple[str, dict[str, Any], dict[str, str]]:
+        """Return the target, gold and tags of a sample's item."""
+        strings, target = list(sample.target), "\n".join(sample.target)
+        if self.name == "iou":
+            text, spans = (self._field_of(sample, name) for name in ("text", "spans"))
+            try:
+                check_spans(text, spans)
+            except ValueError as error:
+                names = " and ".join(repr(self.fields.get(name, name)) for name in ("text", "spans"))
+                raise sample.error(f"{sample.place} {names}: {error}") from None
+            strings = [text[start:end] for start, end in spans]
+            return "\n".join(strings), {"text": text, "spans": list(spans), "strings": strings}, {}
         if self.name == "exact_match":
             if not strings or not all(string.strip() for string in strings):
                 raise sample.error(f"target is {strings}, expected one or more strings that are not empty")
-            return self._item(sample, target, {"originals": strings}, {})
+            return target, {"originals": strings}, {}
         if self.name == "expmatch":
             if len(strings) != 1 or not any(char.isalnum() for char in target):
                 raise sample.error(f"target is {strings}, expected the reference explanation")
-            return self._item(sample, target, {}, {})
+            return target, {}, {}
         if self.name == "error_type":
             labels, hint = [kind for kind in TYPES if kind != NONE or self.none_allowed], ""
             target = target.strip().lower()
@@ -127,7 +124,7 @@ class NamedScorer:
             labels, hint = list(self.arguments["labels"]), " (argument labels)"
         if len(strings) != 1 or target not in labels:
             raise sample.error(f"target is {target!r}, expected {', '.join(labels[:-1])} or {labels[-1]}{hint}")
-        return self._item(sample, target, {"types": labels}, {"type": target} if self.name == "error_type" else {})
+        return target, {"types": labels}, {"type": target} if self.name == "error_type" else {}
 
 
 def metrics_of(name: str, arguments: Mapping[str, Any]) -> tuple[Metric, ...]:

@@ -20,7 +20,7 @@ from halu_tasks.text.spans import Span, char_counts
 _FINAL_VERDICT = re.compile(r"final\s+verdict", re.IGNORECASE)
 _TRUE_FALSE = re.compile(r"true|false", re.IGNORECASE)
 _AB_OR_ANSWER_AB = re.compile(r"(?=answer\s*([ab])|)([ab])", re.IGNORECASE)
-_AB_OR_LINE_END = re.compile(r"[ab\n]", re.IGNORECASE)
+_AB_AFTER_VERDICT = re.compile(r"final\s+verdict[^ab\n]*([ab])", re.IGNORECASE)
 _CORRECT = re.compile(r"correct", re.IGNORECASE)
 
 
@@ -43,7 +43,9 @@ def published_pick(reply: str) -> Answer[str]:
     begins the word "answer" and a or b follows, which is also followed by "correct" on its line, it is that second
     letter. Without such a letter, it is the first a or b after "final verdict" on the same line.
     """
-    letter = _letter_before_correct(reply) or _letter_after_verdict(reply)
+    letter = _letter_before_correct(reply)
+    if letter is None and (declared := _AB_AFTER_VERDICT.search(reply)):
+        letter = declared[1]
     return Answer(letter.upper()) if letter else Answer(None, "no letter")
 
 
@@ -60,15 +62,6 @@ def _letter_before_correct(reply: str) -> str | None:
             return match[1]
         if is_before_correct(match.end(2)):
             return match[2]
-    return None
-
-
-def _letter_after_verdict(reply: str) -> str | None:
-    """Find the first a or b after "final verdict" on the line where that marker ends."""
-    for marker in _FINAL_VERDICT.finditer(reply):
-        letter = _AB_OR_LINE_END.search(reply, marker.end())
-        if letter and letter[0] != "\n":
-            return letter[0]
     return None
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published as authors
+from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations, replacements
@@ -20,7 +20,6 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.text.folding import normalise
 from halu_tasks.text.spans import Span, Text, char_counts, merge
 
-Column = npt.NDArray[Any]
 Returns = Literal["sentence", "entities", "passages"]
 _UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "passages": "passage"}
 
@@ -130,10 +129,7 @@ _FIXED_REPLIES = {
         Metric("acc", lambda columns: np.ones(len(columns))),
         Metric("iou", of_columns(lambda gold_chars, text_chars: gold_chars / text_chars)),
     ),
-    "marking nothing": (
-        Metric("acc", lambda columns: np.zeros(len(columns))),
-        Metric("iou", lambda columns: np.zeros(len(columns))),
-    ),
+    "marking nothing": tuple(Metric(name, lambda columns: np.zeros(len(columns))) for name in ("acc", "iou")),
 }
 """What trivial replies score on the same items.
 

@@ -13,9 +13,9 @@ from itertools import chain, combinations
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.columns import Array, Columns
-from halu_tasks.scorers.metrics import Estimate, Metric, estimate, ratio
-from halu_tasks.scorers.statistics.jackknife import Value
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate_of_sums, ratio
+from halu_tasks.scorers.statistics.jackknife import Sums, Value
 
 Labels = Sequence[str | None]
 """One rater's labels of N items; None for an item without a label."""
@@ -168,20 +168,13 @@ def _estimate(
         counts: For a value that compares labels, how often each item has each of them. Like a metric of two classes,
             the most common label and all others, it needs five clusters of each for an interval.
     """
-    items = len(np.asarray(terms[0]))
-    if clusters is not None and len(clusters) != items:
-        raise ValueError(f"expected the clusters of {items} items, got {len(clusters)}")
-    names, cluster = np.unique(np.arange(items) if clusters is None else clusters, return_inverse=True)
-    classes = []
+    table = np.column_stack(terms).astype(np.float64)
+    if clusters is not None and len(clusters) != len(table):
+        raise ValueError(f"expected the clusters of {len(table)} items, got {len(clusters)}")
+    names, cluster = np.unique(np.arange(len(table)) if clusters is None else clusters, return_inverse=True)
+    classes = np.zeros((len(table), 0), dtype=bool)
     if counts is not None:
-        common = int(counts.sum(axis=0).argmax())
-        classes = [counts[:, common] > 0, counts.sum(axis=1) > counts[:, common]]
-    metric = Metric(
-        "agreement",
-        lambda columns: tuple(terms),
-        range=bounds,
-        value=value,
-        classes=lambda columns: classes,
-        averaged=True,
-    )
-    return estimate(metric, Columns(lambda name: np.zeros(items), cluster.ravel(), len(names)))
+        common = counts[:, int(counts.sum(axis=0).argmax())]
+        classes = np.column_stack([common > 0, counts.sum(axis=1) > common])
+    metric = Metric("agreement", lambda columns: (), range=bounds, value=value, averaged=True)
+    return estimate_of_sums(metric, Sums(table, classes).by_cluster(cluster.ravel(), len(names)))

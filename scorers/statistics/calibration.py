@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
-from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.columns import Array, Column
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio, summary_of
 from halu_tasks.scorers.score import Score
 
@@ -97,7 +97,6 @@ def without_probability(score: Score) -> Score:
 
 # --- metrics ----------------------------------------------------------------------------------------------
 
-Column = npt.NDArray[Any]
 
 BINS = 10
 """The number of bins of equal width in the calibration error."""

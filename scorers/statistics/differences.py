@@ -24,7 +24,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -101,9 +102,14 @@ def without_clusters(metric: Metric, scores: Sequence[Score]) -> LeftOut:
     return left_out(metric, by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
 
 
+def counted_scores(metric: Metric, scores: Sequence[Score]) -> list[Score]:
+    """Select the scores with the metric's tag, all if it has none."""
+    return [s for s in scores if metric.tag_filter is None or metric.tag_filter in s.tags.items()]
+
+
 def items_of(metric: Metric, scores: Sequence[Score]) -> int:
     """Count the items, only those with the metric's tag if it has one. Repeats of an item count once."""
-    return len({s.id for s in scores if metric.tag_filter is None or metric.tag_filter in s.tags.items()})
+    return len({s.id for s in counted_scores(metric, scores)})
 
 
 def difference(
@@ -125,37 +131,37 @@ def difference(
     """
     if problem := same_items(ones, others):
         raise ValueError(problem)
-    runs = [without_clusters(metric, run) for run in (ones, others)]
-    return differences_of(metric, runs, items_of(metric, ones), margin).get((0, 1))
+    first, second = (without_clusters(metric, run) for run in (ones, others))
+    return difference_of(metric, first, second, items_of(metric, ones), margin)
 
 
-def differences_of(
-    metric: Metric, runs: Sequence[LeftOut], items: int, margin: float | None = None
-) -> dict[tuple[int, int], Difference]:
-    """Compute the differences of a metric between run i and run j, for all i < j of M runs on the same items.
+def difference_of(
+    metric: Metric, first: LeftOut, second: LeftOut, items: int, margin: float | None = None
+) -> Difference | None:
+    """Compute the difference of a metric between two runs on the same items.
 
     Args:
         metric: The metric.
-        runs: What `without_clusters` computes of each run.
+        first: What `without_clusters` computes of the first run.
+        second: What it computes of the second run.
         items: The number of items in each run.
         margin: The difference below which two runs count as equal; None to test no equality.
 
     Returns:
-        The difference of each pair (i, j); pairs are left out if the metric is undefined in one of the runs.
+        The difference; None if the metric is undefined in one of the runs.
     """
-    pairs = {}
-    for i, j in combinations(range(len(runs)), 2):
-        change = runs[i].minus(runs[j])
-        if math.isnan(change.value):
-            continue
-        error = _error(metric, change)
-        low, high = (error.interval(change.value) if error else None) or (None, None)
-        p = p_equal = None
-        if error and low is not None:
-            p = min(2 * min(error.tail(change.value), error.tail(-change.value)), 1.0)
-            p_equal = None if margin is None else error.outside(change.value, margin)
-        pairs[i, j] = Difference(change.value, low, high, p, error and error.stderr, items, change.clusters, p_equal)
-    return pairs
+    change = first.minus(second)
+    value, error = change.value, _error(metric, change)
+    if math.isnan(value):
+        return None
+    ends = error.interval(value) if error else None
+    if not (error and ends):
+        return Difference(value, None, None, None, error and error.stderr, items, change.clusters)
+    p, p_equal = min(2 * min(error.tail(value), error.tail(-value)), 1.0), None
+    if margin is not None:
+        above = error.tail(value + margin, error.width + value)
+        p_equal = max(above, error.tail(margin - value, error.width - value))
+    return Difference(value, *ends, p, error.stderr, items, change.clusters, p_equal)
 
 
 class DifferenceError(NamedTuple):
@@ -214,11 +220,6 @@ class DifferenceError(NamedTuple):
                 brentq(lambda log: self._reach(math.exp(log), room) - size, math.log(least), math.log(0.5))
             )
         return below if value >= 0 else 1 - below
-
-    def outside(self, value: float, margin: float) -> float:
-        """Return the p-value of "the difference is `margin` or more in either direction"."""
-        above = self.tail(value + margin, self.width + value)
-        return max(above, self.tail(margin - value, self.width - value))
 
     def _reach(self, tail: float, room: float) -> float:
         """Return how far an end of the interval is from the value.
@@ -386,20 +387,15 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 def _draws(contrasts: Sequence[Contrast], draws: int, seed: int) -> Iterator[Array]:
     """Draw the m studentised differences under the hypothesis of no difference, in parts of shape (rows, m)."""
-    figures = {id(figure): figure for contrast in contrasts for figure in (contrast.first, contrast.second)}
-    by_scope: dict[str, list[int]] = {}
-    for key, figure in sorted(figures.items(), key=lambda known: known[1].scope):
-        by_scope.setdefault(figure.scope, []).append(key)
-    tables = [_table([figures[key] for key in keys]) for keys in by_scope.values()]
-    rows = {
-        key: row
-        for keys, table in zip(by_scope.values(), tables, strict=True)
-        for key, row in zip(keys, table, strict=True)
-    }
-    position = {key: number for number, key in enumerate(rows)}
-    first, second = ([position[id(pair[side])] for pair in contrasts] for side in (2, 3))
-    spreads = np.array([np.linalg.norm(rows[id(one.first)] - rows[id(one.second)]) for one in contrasts])
-    sizes = np.array([max(np.abs(rows[id(one.first)]).max(), 1e-300) for one in contrasts])
+    figures = sorted(
+        dict.fromkeys(figure for one in contrasts for figure in (one.first, one.second)), key=attrgetter("scope")
+    )
+    tables = [_table(list(of_scope)) for _, of_scope in groupby(figures, key=attrgetter("scope"))]
+    rows = list(chain.from_iterable(tables))
+    position = {figure: number for number, figure in enumerate(figures)}
+    first, second = [position[one.first] for one in contrasts], [position[one.second] for one in contrasts]
+    spreads = np.array([np.linalg.norm(rows[i] - rows[j]) for i, j in zip(first, second, strict=True)])
+    sizes = np.array([max(np.abs(rows[i]).max(), 1e-300) for i in first])
     constant = np.flatnonzero(spreads <= 1e-9 * sizes)
     spreads[constant] = 1.0
     rng = np.random.default_rng(seed)

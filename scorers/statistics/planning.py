@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,12 +31,10 @@ from scipy.special import nctdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.differences import Difference, difference
+from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
 
 POWER = 0.8
 """The usual probability with which a difference is to be detected."""
-LEVEL = 0.05
-"""The significance level of the test."""
 
 
 def power_reached(errors: float, clusters: int) -> float:
@@ -84,13 +82,7 @@ class Variances(NamedTuple):
     cluster_size: float
 
     def per_item(self, epochs: int) -> float:
-        """Return the variance of the figure with `epochs` replies to each item, times the number of items.
-
-        Raises:
-            ValueError: The variance of replies is not known, and the number of repeats is not 1.
-        """
-        if self.within is None and epochs != 1:
-            raise ValueError("the variance of replies to the same item is not known")
+        """Return the variance of the figure with `epochs` replies to each item, times the number of items."""
         return self.between + (self.within or 0.0) / epochs
 
     def stderr(self, items: int, epochs: int) -> float:
@@ -242,23 +234,21 @@ def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
     figure = difference(metric, runs[0], runs[1]) if len(runs) > 1 else estimate(metric, by_cluster(runs[0]))
     if figure is None or figure.stderr is None:
         return None
-    used = [s for s in runs[0] if metric.tag_filter is None or metric.tag_filter in s.tags.items()]
-    items = len({s.id for s in used})
-    within = _within(metric, runs)
-    of_repeats = (within or 0.0) * items / len(used)
+    used = [counted_scores(metric, scores) for scores in runs]
+    items = len({s.id for s in used[0]})
+    within = _within(metric.item, used)
+    of_repeats = (within or 0.0) * items / len(used[0])
     between = max(figure.stderr**2 * items - of_repeats, 0.0)
-    return Variances(between, within, items / len({s.cluster for s in used}))
+    return Variances(between, within, items / len({s.cluster for s in used[0]}))
 
 
-def _within(metric: Metric, runs: Sequence[Sequence[Score]]) -> float | None:
+def _within(value_of: Callable[[Score], float], runs: Sequence[Sequence[Score]]) -> float | None:
     """Compute the mean variance of the replies to the same item, summed over runs; None without repeats."""
-    assert metric.item
     sums = 0.0
     for scores in runs:
         by_item: dict[str, list[float]] = defaultdict(list)
         for score in scores:
-            is_counted = metric.tag_filter is None or metric.tag_filter in score.tags.items()
-            if is_counted and not math.isnan(value := metric.item(score)):
+            if not math.isnan(value := value_of(score)):
                 by_item[score.id].append(value)
         variances = [np.var(values, ddof=1) for values in by_item.values() if len(values) > 1]
         if not variances:
@@ -283,7 +273,7 @@ class ItemsNeeded(NamedTuple):
     high: int | None
 
 
-def items_needed(difference: Difference, power: float = POWER) -> ItemsNeeded | None:
+def items_needed(difference: Difference) -> ItemsNeeded | None:
     """Compute how many items a paired two-sided test would need to detect a difference as large as the observed one.
 
     The items are of the same composition: in clusters of the same sizes with the same correlation, each answered the
@@ -296,25 +286,21 @@ def items_needed(difference: Difference, power: float = POWER) -> ItemsNeeded | 
 
     Args:
         difference: The observed difference.
-        power: The probability with which the difference is to be detected.
 
     Returns:
-        The numbers; None for the reasons of `not_estimated`.
+        The numbers, for the usual power; None for the reasons of `not_estimated`.
     """
     if not_estimated(difference):
         return None
     assert difference.stderr is not None and difference.low is not None and difference.high is not None
-    variance = difference.clusters * difference.stderr**2
-    clusters, least = (
-        clusters_needed(variance, size, power)
-        for size in (difference.value, max(abs(difference.low), abs(difference.high)))
+    variance, size = difference.clusters * difference.stderr**2, difference.items / difference.clusters
+    nearest, farthest = sorted((abs(difference.low), abs(difference.high)))
+    is_bounded = difference.low > 0 or difference.high < 0
+    clusters, low, high = (
+        clusters_needed(variance, end) if end else 0
+        for end in (difference.value, farthest, nearest if is_bounded else 0.0)
     )
-    most = None
-    if difference.low > 0 or difference.high < 0:
-        most = clusters_needed(variance, min(abs(difference.low), abs(difference.high)), power)
-    each = difference.items / difference.clusters
-    items, low = math.ceil(clusters * each), math.ceil(least * each)
-    return ItemsNeeded(items, clusters, low, None if most is None else math.ceil(most * each))
+    return ItemsNeeded(math.ceil(clusters * size), clusters, math.ceil(low * size), math.ceil(high * size) or None)
 
 
 def not_estimated(difference: Difference) -> str:

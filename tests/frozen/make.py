@@ -81,13 +81,13 @@ def stored_replies() -> Iterable[dict[str, Any]]:
                 predictions = []
                 for item in evaluation.items:
                     texts = {
-                        "oracle": evaluation.task.oracle(item),
-                        "baseline": evaluation.task.baseline(item),
+                        "oracle": evaluation.task.prompts.oracle(item),
+                        "baseline": evaluation.task.prompts.baseline(item),
                         "hostile": HOSTILE[runs.draw(item.id) % len(HOSTILE)],
                     }
                     drawn = list(texts)[runs.draw(item.id, "mixed") % 3] if kind == "mixed" else kind
                     row: dict[str, Any] = {"id": item.id, "output": texts[drawn]}
-                    if kind == "mixed" and evaluation.task.choices:
+                    if kind == "mixed" and evaluation.task.rules.choices:
                         row["probability"] = runs.draw(item.id, "probability") % 101 / 100
                     predictions.append(row)
                 yield {"items": f"{task} {option}".strip(), "kind": kind, "predictions": predictions}

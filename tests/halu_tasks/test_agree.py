@@ -25,7 +25,7 @@ def written(path: Path, replies: dict[str, dict[str, str]]) -> Path:
 
 def oracle(task: str) -> dict[str, dict[str, str]]:
     evaluation = build(task, Options(data="sample"))
-    return {item.id: {"output": evaluation.task.oracle(item)} for item in evaluation.items}
+    return {item.id: {"output": evaluation.task.prompts.oracle(item)} for item in evaluation.items}
 
 
 @pytest.fixture

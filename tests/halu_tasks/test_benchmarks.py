@@ -30,7 +30,7 @@ COUNTS = {
 
 def figures(evaluation: Evaluation, reply: str) -> dict[str, float]:
     """Metrics of the embedded model `reply` (`oracle` or `baseline`)."""
-    answer = getattr(evaluation.task, reply)
+    answer = getattr(evaluation.task.prompts, reply)
     scores = [evaluation.scoring.score(item, answer(item), None) for item in evaluation.items]
     return {name: e.value for name, e in estimates(evaluation.scoring.metrics, scores).items()}
 
@@ -123,8 +123,8 @@ def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str
     evaluation = build(task, Options(data="sample"))
     items = evaluation.items
     for item, following in pairwise(items):
-        right = Reply(evaluation.task.oracle(item))
-        more = Reply(f"{right.text}\n\n{following.prompt} {evaluation.task.oracle(following)}")
+        right = Reply(evaluation.task.prompts.oracle(item))
+        more = Reply(f"{right.text}\n\n{following.prompt} {evaluation.task.prompts.oracle(following)}")
         labels = fine(evaluation, item, right.text)
         verdicts = None if labels is None else [Verdict(label) for label in labels]
         alone = evaluation.task.score("strict", item, right, verdicts)
@@ -177,7 +177,7 @@ def test_every_task_has_acc_which_is_1_for_the_right_reply(task: str, mode: str)
     (acc,) = (metric for metric in evaluation.task.scoring[mode].metrics if metric.name == "acc")
     assert acc.higher_is_better and acc.range == (0.0, 1.0) and acc.item
     item = evaluation.items[0]
-    reply = evaluation.task.oracle(item)
+    reply = evaluation.task.prompts.oracle(item)
     verdicts = [Verdict(label) for label in fine(evaluation, item, reply) or []]
     score = evaluation.task.score(mode, item, Reply(reply), verdicts)
     assert acc.item(score) == 1 and score.outcome == "answered"

@@ -45,7 +45,7 @@ def predictions(path: Path, rows: Mapping[str, str | dict[str, Any]]) -> Path:
 
 
 def oracle(task: str) -> dict[str, str]:
-    return {item.id: TASKS[task].oracle(item) for item in items(task)}
+    return {item.id: TASKS[task].prompts.oracle(item) for item in items(task)}
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_help_and_errors_load_little(words: str) -> None:
 def test_listings_load_little(words: str) -> None:
     found = loaded_by(f"from halu_tasks.cli import main\nmain({words.split()!r})")
     assert "halu_tasks.tasks" in found
-    assert not found & {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"}
+    assert not found & {"numpy", "scipy", "jinja2", "pydantic", "rapidfuzz", "halu_tasks.benchmarks.refact"}
 
 
 def test_the_core_loads_neither_harness_nor_torch() -> None:

@@ -17,21 +17,21 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
-from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.data.sources import SOURCES, Source, SourceFile
 from halu_tasks.tasks import build, registry, source_named
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
 # nothing listens on the discard port: a download fails at once
 ADDRESS = "http://127.0.0.1:9"
-TOY = Source.model_validate(
-    {
-        "name": "toy",
-        "title": "Toy",
-        "address": f"{ADDRESS}/",
-        "files": {ROWS: {"sha256": hashlib.sha256(PUBLISHED).hexdigest()}, OTHER: None},
-        "revision": "revision-1",
-    }
+TOY = Source(
+    name="toy",
+    title="Toy",
+    files=(
+        SourceFile(name=ROWS, url=f"{ADDRESS}/{ROWS}", sha256=hashlib.sha256(PUBLISHED).hexdigest()),
+        SourceFile(name=OTHER, url=f"{ADDRESS}/{OTHER}"),
+    ),
+    revision="revision-1",
 )
 
 

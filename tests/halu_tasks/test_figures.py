@@ -10,9 +10,9 @@ from halu_tasks.text.figures import format_estimate, format_interval, format_p_v
 
 def test_a_figure_is_printed_with_its_interval_if_there_is_one() -> None:
     assert format_estimate(Estimate(0.5, 0.05, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
-    assert format_estimate({"value": -0.25, "low": -0.5, "high": 0.0}, "+.1f") == "-0.2 [-0.5, +0.0]"
+    assert format_estimate(Estimate(-0.25, 0.1, -0.5, 0.0), "+.1f") == "-0.2 [-0.5, +0.0]"
     assert format_estimate(Estimate(0.5, None, None, None)) == "0.500"
-    assert (format_estimate(None), format_estimate(None, missing="-")) == ("–", "-")
+    assert format_estimate(None) == "–"
 
 
 def test_an_interval_needs_both_ends() -> None:
@@ -22,8 +22,7 @@ def test_an_interval_needs_both_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p", "digits", "text"),
-    [(0.0123, 3, "0.012"), (0.00099, 3, "<0.001"), (0.001, 3, "0.001"), (0.00005, 4, "<0.0001"), (None, 4, "–")],
+    ("p", "text"), [(0.01234, "0.0123"), (0.0001, "0.0001"), (0.00005, "<0.0001"), (0.0, "<0.0001"), (None, "–")]
 )
-def test_a_p_value_below_the_last_decimal_is_printed_as_less(p: float | None, digits: int, text: str) -> None:
-    assert format_p_value(p, digits) == text
+def test_a_p_value_below_the_last_decimal_is_printed_as_less(p: float | None, text: str) -> None:
+    assert format_p_value(p) == text

@@ -37,7 +37,7 @@ def numbered(count: int) -> list[dict[str, Any]]:
 
 
 def figures(evaluation: Evaluation, model: str) -> dict[str, float]:
-    reply = getattr(evaluation.task, model)
+    reply = getattr(evaluation.task.prompts, model)
     scores = [evaluation.scoring.score(item, reply(item), None) for item in evaluation.items]
     return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 

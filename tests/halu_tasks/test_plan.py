@@ -34,7 +34,10 @@ def pilots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     paths = []
     for name, wrong in (("right", 0), ("other", 4)):
         rows = [
-            {"id": item.id, "output": "No idea" if wrong and number % wrong == 0 else evaluation.task.oracle(item)}
+            {
+                "id": item.id,
+                "output": "No idea" if wrong and number % wrong == 0 else evaluation.task.prompts.oracle(item),
+            }
             for number, item in enumerate(evaluation.items)
         ]
         predictions = tmp_path / f"{name}.jsonl"

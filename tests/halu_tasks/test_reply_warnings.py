@@ -44,16 +44,11 @@ TEMPLATE, TOKENS, MAX = "--apply_chat_template", "--gen_kwargs", "--max-tokens"
 
 
 @pytest.mark.parametrize(
-    ("harness", "chat_template", "advised"),
-    [
-        ("", None, {TEMPLATE, TOKENS, MAX}),
-        ("lm-eval 0.4.13", False, {TEMPLATE, TOKENS}),
-        ("lm-eval 0.4.13", True, {TOKENS}),
-        ("Inspect", True, {MAX}),
-    ],
+    ("chat_template", "advised"),
+    [(None, {TEMPLATE, TOKENS, MAX}), (False, {TEMPLATE, TOKENS, MAX}), (True, {TOKENS, MAX})],
 )
-def test_what_was_done_is_not_advised(harness: str, chat_template: bool | None, advised: set[str]) -> None:
-    ((_, meaning),) = reply_warnings({"unparsed": 1}, harness, chat_template)
+def test_what_was_done_is_not_advised(chat_template: bool | None, advised: set[str]) -> None:
+    ((_, meaning),) = reply_warnings({"unparsed": 1}, chat_template)
     assert {flag for flag in (TEMPLATE, TOKENS, MAX) if flag in meaning} == advised
 
 

@@ -51,7 +51,7 @@ def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any
     verdicts = [] if evaluation.task.judged and evaluation.options.judge else None
     made = []
     for number, item in enumerate(evaluation.items[:limit]):
-        reply = "" if number < wrong else evaluation.task.oracle(item)
+        reply = "" if number < wrong else evaluation.task.prompts.oracle(item)
         score = evaluation.task.score(evaluation.options.scoring, item, Reply(reply), verdicts)
         made.append(ScoredReply(item, reply, score))
     return made
@@ -102,7 +102,7 @@ def score(capsys: pytest.CaptureFixture[str]) -> Score:
         folder.mkdir(exist_ok=True)
         path = folder / "predictions.jsonl"
         if rows == "oracle":
-            rows = {item.id: TASKS[task].oracle(item) for item in build(task, Options(data=data)).items}
+            rows = {item.id: TASKS[task].prompts.oracle(item) for item in build(task, Options(data=data)).items}
         path.write_text("".join(json.dumps({"id": id, "output": output}) + "\n" for id, output in rows.items()))
         capsys.readouterr()
         given = ["score", task, str(path), "--data", data, "--json", *arguments]
@@ -151,7 +151,7 @@ def lm_eval_files(folder: Path, *tasks: str, name: str = "results", **changes: A
             continue
         evaluation = build(task, Options(data="sample"))
         results["configs"][task] = {
-            "generation_kwargs": {"until": [], "max_gen_toks": evaluation.task.decoding.max_tokens, "temperature": 0.0},
+            "generation_kwargs": {"until": [], "max_gen_toks": evaluation.decoding.max_tokens, "temperature": 0.0},
             "repeats": 1,
             "metadata": {"version": 1.0, "halu_tasks": evaluation.provenance.as_json()},
         }
@@ -258,7 +258,9 @@ def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) 
 
 
 def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_path: Path) -> None:
-    rows = {item.id: TASKS[CORRECTION].oracle(item) for item in build(CORRECTION, Options(data="sample")).items[:9]}
+    rows = {
+        item.id: TASKS[CORRECTION].prompts.oracle(item) for item in build(CORRECTION, Options(data="sample")).items[:9]
+    }
     path = score(tmp_path / "all", CORRECTION, rows, "--model", "mine", "--scoring", "paper")
     partial = score(tmp_path / "partial", CORRECTION, rows, "--partial")
     told = assembled(read_results([str(path), str(partial)]).runs, tmp_path)
@@ -281,7 +283,7 @@ def test_predictions_of_a_derived_task_are_read_without_its_file(score: Score, t
     base = TASKS[CORRECTION].file.path
     own = tmp_path / "my_correction.yaml"
     own.write_text(f"include: {base}\ntask: my_correction\ndescription: Fill the gaps.\n")
-    rows = {item.id: TASKS[CORRECTION].oracle(item) for item in build(CORRECTION, Options(data="sample")).items}
+    rows = {item.id: TASKS[CORRECTION].prompts.oracle(item) for item in build(CORRECTION, Options(data="sample")).items}
     path = score(tmp_path / "scored", str(own), rows)
     own.unlink()
     (run,) = read_results([str(path)]).runs

@@ -44,8 +44,8 @@ def replies(task: str, epochs: int = 1, seed: int = 0) -> list[ROWS]:
     rows = []
     for epoch in range(1, epochs + 1):
         for item in evaluation.items:
-            output = draw.choice([evaluation.task.oracle(item), evaluation.task.baseline(item), "?"])
-            weighed = evaluation.task.choices and draw.random() < 0.9
+            output = draw.choice([evaluation.task.prompts.oracle(item), evaluation.task.prompts.baseline(item), "?"])
+            weighed = evaluation.task.rules.choices and draw.random() < 0.9
             rows.append(
                 {"id": item.id, "output": output}
                 | ({"epoch": epoch} if epochs > 1 else {})

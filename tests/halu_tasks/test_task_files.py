@@ -19,7 +19,6 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import TaskReference, registry, task_of, task_of_file
 from halu_tasks.tasks.checks import check_sample
-from halu_tasks.tasks.prompts import PROMPT_FORMATS
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
@@ -198,9 +197,9 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
     for metric in shown["metrics"]:
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
-    source, options = TASKS[task].data.source, TASKS[task].task_options
+    source, options = TASKS[task].data.source, TASKS[task].prompts.task_options
     assert all(text in str(shown) for text in (source.paper, source.licence, TASKS[task].about, *options))
-    assert all(scorer["about"] and scorer["name"] for scorer in shown["scorers"].values())
+    assert shown["answer"] and shown["scorer"].keys() == {"strict", "paper"}
 
 
 def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
@@ -244,8 +243,16 @@ def test_the_page_has_every_key_with_whether_it_is_required() -> None:
             assert not required, key
 
 
+FORMATS = ("independent", "comparative", "localization", "correction")
+
+
 def test_the_page_has_every_reading_scorer_argument_and_key_of_a_metric() -> None:
-    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *MetricKeys.model_fields):
+    for name in (
+        *READINGS,
+        *SCORERS,
+        *["independent", "comparative", "localization", "correction"],
+        *MetricKeys.model_fields,
+    ):
         assert f"`{name}`" in PAGE, name
     for name in SCORERS:
         arguments = ", ".join(f"`{argument}`" for argument in inspect.signature(scorer_factory(name)).parameters)

@@ -8,7 +8,7 @@ from pathlib import Path
 from inspect_ai.solver import generate
 from inspect_ai.util import registry_info
 
-from halu_tasks.inspect_adapter.texts import text_score, texts_task
+from halu_tasks.inspect_adapter.named_scorers import text_score, texts_task
 
 
 def test_a_row_becomes_a_sample_with_what_a_method_looks_at(tmp_path: Path) -> None:

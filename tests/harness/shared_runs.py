@@ -26,7 +26,7 @@ def mixed_replies(task: str) -> list[dict[str, str]]:
     evaluation = build(task, Options(data="sample"))
     rows = []
     for number, item in enumerate(evaluation.items):
-        right, floor = evaluation.task.oracle(item), evaluation.task.baseline(item)
+        right, floor = evaluation.task.prompts.oracle(item), evaluation.task.prompts.baseline(item)
         output = [
             right,
             f"<think>It might be {floor}.</think>\n\n**Final Verdict: {right}**",

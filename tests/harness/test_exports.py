@@ -82,16 +82,16 @@ def judge(request: dict[str, Any]) -> str:
 def right_reply(evaluation: Evaluation, item: Item) -> str:
     if evaluation.task.name == "fave":
         return "\n".join(f"{paper['name']} reports a result." for paper in item.gold["papers"][:3])
-    return evaluation.task.oracle(item)
+    return evaluation.task.prompts.oracle(item)
 
 
 def wrong_reply(evaluation: Evaluation, item: Item) -> str:
     """A reply with an answer that is wrong: another label, text or sentence, or a sentence that nothing supports."""
-    if isinstance(evaluation.task.answer, Label):
-        return evaluation.task.oracle(next(other for other in evaluation.items if other.target != item.target))
+    if isinstance(evaluation.task.rules.answer, Label):
+        return evaluation.task.prompts.oracle(next(other for other in evaluation.items if other.target != item.target))
     if evaluation.task.name == "fave":
         return f"{item.gold['papers'][0]['name']} cured every patient on Mars."
-    return "nothing like it" if isinstance(evaluation.task.answer, JudgedText) else "another string altogether"
+    return "nothing like it" if isinstance(evaluation.task.rules.answer, JudgedText) else "another string altogether"
 
 
 def half_right_reply(evaluation: Evaluation, item: Item) -> str:
@@ -99,7 +99,7 @@ def half_right_reply(evaluation: Evaluation, item: Item) -> str:
     right = right_reply(evaluation, item)
     if evaluation.task.name == "fave":
         return f"{right}\n{wrong_reply(evaluation, item)}"
-    if isinstance(evaluation.task.answer, Label | JudgedText):
+    if isinstance(evaluation.task.rules.answer, Label | JudgedText):
         return wrong_reply(evaluation, item)
     first, *others = right.split("\n")
     if others:
@@ -167,7 +167,7 @@ def test_rows_say_of_every_reply_whether_it_is_right(
         assert told == {item.id: KINDS[kind][1](evaluation, item) for item in evaluation.items}, kind
         correct = sum(told.values()) / len(told)
         metrics = scored[kind]["metrics"]
-        if isinstance(evaluation.task.answer, Label) or evaluation.task.judged:
+        if isinstance(evaluation.task.rules.answer, Label) or evaluation.task.judged:
             assert metrics["acc"] == pytest.approx(correct)
         if "hallucination_rate" in metrics:
             assert metrics["hallucination_rate"] == pytest.approx(1 - correct)
@@ -181,7 +181,7 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     evaluation = build("cfaith_gen", Options(data="sample"))
-    rows = [{"id": item.id, "output": evaluation.task.oracle(item)} for item in evaluation.items]
+    rows = [{"id": item.id, "output": evaluation.task.prompts.oracle(item)} for item in evaluation.items]
     rows[0]["output"] = "unreadable"
 
     def silent_once(request: dict[str, Any]) -> str:
@@ -296,7 +296,7 @@ def test_a_harness_result_reads_back_equal(
     first = record["evaluation_results"][0]
     asked = first["generation_config"]
     assert asked["generation_args"]["temperature"] == 0.5
-    assert asked["generation_args"]["max_tokens"] == task.decoding.max_tokens
+    assert asked["generation_args"]["max_tokens"] == task.prompts.decoding.max_tokens
     assert asked["additional_details"]["prompt_hash"] == provenance["prompt_hash"]
     data = first["source_data"]["additional_details"]
     assert (data["data"], data["sha256"]) == (provenance["data"], provenance["data_sha256"])

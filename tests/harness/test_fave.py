@@ -203,8 +203,7 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
     assert failed and scored["hallucinations_per_summary"] == 2
     warning = (
         f"{failed} of {asked} questions ({failed / asked:.1%}) have no verdict of the judge and count as no "
-        f"hallucination: hallucinations_per_summary is at least 2.0000 and, if all of them were hallucinations, "
-        f"{2 + failed / 24:.4f}"
+        f"hallucination; if all of them were, there would be {failed / 24:.4f} more in a reply"
     )
     assert f"halu-tasks: fave: {warning}\n" in printed.err
     (tmp_path / "scores").mkdir()

@@ -81,9 +81,9 @@ def test_the_same_judge_gives_the_same_rates_and_reasons_everywhere(
 
 def test_a_grader_that_is_asked_in_batches_may_wait_for_them() -> None:
     model = get_model("mockllm/model", config=GenerateConfig(batch=True), memoize=False)
-    judge = Judge(model, OPEN_ANSWER)
+    judge = Judge(model, OPEN_ANSWER, Options())
     assert judge.model.config.attempt_timeout is None and judge.model.config.max_connections is None
-    assert Judge(get_model("mockllm/model", memoize=False), OPEN_ANSWER).model.config.attempt_timeout
+    assert Judge(get_model("mockllm/model", memoize=False), OPEN_ANSWER, Options()).model.config.attempt_timeout
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ModelUsage, get_model
+from inspect_ai.model import ModelUsage
 from judges import BUILT, COST, ITEMS, asked_text, priced, questions, score, verdict, write_replies
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
@@ -97,20 +97,11 @@ def test_an_unknown_price_is_an_error_before_anything_is_asked(
 
 
 @pytest.mark.slow
-def test_the_price_that_inspect_was_given_is_used(
-    serve: Serve, judged_replies: Path, run_inspect: Any, openai: Any
-) -> None:
-    from inspect_ai.model import ModelCost, set_model_cost
-    from inspect_ai.model._model_info import clear_model_info_cache
-
-    set_model_cost("openai/gpt-4o", ModelCost(input=2.5, output=10, input_cache_write=2.5, input_cache_read=1.25))
-    try:
-        log = run_inspect(
-            "cfaith_gen", "halu/replay", {"judge_max_cost": 0.08}, model_args={"predictions": str(judged_replies)},
-            model_roles={"grader": openai(serve(priced))},
-        )  # fmt: skip
-    finally:
-        clear_model_info_cache()
+def test_a_grader_in_inspect_has_the_budget(serve: Serve, judged_replies: Path, run_inspect: Any, openai: Any) -> None:
+    log = run_inspect(
+        "cfaith_gen", "halu/replay", {"judge_max_cost": 0.08, "judge_price": "2.5/10"},
+        model_args={"predictions": str(judged_replies)}, model_roles={"grader": openai(serve(priced))},
+    )  # fmt: skip
     assert log.status == "error" and re.search(r"spent \$0\.0\d+ of \$0\.0800", log.error.message)
 
 
@@ -232,7 +223,7 @@ def test_a_file_of_costs_that_cannot_be_written_stops_the_run(tmp_path: Path) ->
 
 
 def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    model = get_model("mockllm/model", memoize=False)
+    model = "mockllm/model"
     assert open_budget(Options(), model, None) is None
     variables = budget_variables({"judge_max_cost": 0.5, "judge_price": "2.5/10", "data": "sample"}, tmp_path)
     for name, value in variables.items():

@@ -17,7 +17,7 @@ from halu_tasks.tasks import build, registry, task_named
 pytestmark = pytest.mark.slow
 
 Run = Callable[..., Any]
-READINGS = list({id(task.read): name for name, task in registry()[0].items() if task.read}.values())
+READINGS = list({id(task.rules.read): name for name, task in registry()[0].items() if task.rules.read}.values())
 """One task for each way to read a reply."""
 TASK = "halueval_summarization"
 ITEMS = build(TASK, Options(data="sample")).items
@@ -129,7 +129,7 @@ def test_draws_are_requests_of_their_own_and_a_second_run_makes_none(run_method:
     assert set(voter.came.values()) == {3}
     # the task's limit of tokens, and the method's temperature
     assert {request["temperature"] for request in voter.requests} == {0.7}
-    assert {request["max_tokens"] for request in voter.requests} == {task_named(TASK).decoding.max_tokens}
+    assert {request["max_tokens"] for request in voter.requests} == {task_named(TASK).prompts.decoding.max_tokens}
     assert {len(request["messages"]) for request in voter.requests} == {2}
     second = figures(run_method(TASK, "self_consistency", voter, samples=3, same_server=True, limit=few))
     assert second["calls"] == 0 and second["cached_calls"] == 3 * few == len(voter.requests)

@@ -38,7 +38,7 @@ def flat(text: str) -> str:
 
 def subject_of(sample: Any) -> dict[str, str]:
     """The parts of a logged sample that a method looks at."""
-    parts = task_named(sample.metadata["task"]).subject
+    parts = task_named(sample.metadata["task"]).prompts.subject
     assert parts
     return parts.of(sample.metadata)
 
@@ -48,7 +48,7 @@ class Knower:
     the sentences that the context holds."""
 
     def __init__(self, task: str = TASK, label: str | None = None) -> None:
-        subject, choices = task_named(task).subject, task_named(task).choices
+        subject, choices = task_named(task).prompts.subject, task_named(task).rules.choices
         assert subject and choices
         self.known = {}
         for item in build(task, Options(data="sample")).items:

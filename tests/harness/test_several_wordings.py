@@ -77,14 +77,12 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     ("prompts", "fewshot", "message"),
     [
         (["packaged", "packaged"], 0, "packaged occurs twice"),
-        (["packaged", "other"], 0, "packaged and other ask refact_judgment_independent in the same words"),
         (["packaged", "short"], 2, "several prompt files cannot be combined with worked examples"),
     ],
 )
 def test_wordings_that_cannot_be_compared_are_refused(
     prompts: list[str], fewshot: int, message: str, files: list[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "other.yaml").write_text('refact_correction: {user: "x"}')
     paths = tuple(name if name == "packaged" else str(tmp_path / f"{name}.yaml") for name in prompts)
     with pytest.raises(UsageError, match=message):
         build(TASK, Options(data="sample", prompts=paths, fewshot=fewshot))

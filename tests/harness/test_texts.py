@@ -56,7 +56,7 @@ def test_texts_without_labels_are_checked_and_nothing_is_said_of_accuracy(check:
     found = figures(log)
     assert found["hallucinated"] == found["mean_probability"] == 0.5 and found["labelled"] == 0
     assert "acc" not in found and "roc_auc" not in found and found["claims"] == 2 and found["calls"] > 0
-    from halu_tasks.inspect_adapter.texts import text_score
+    from halu_tasks.inspect_adapter.named_scorers import text_score
 
     scores = {str(sample.id): sample.scores[text_score.__name__] for sample in log.samples}
     assert {id: score.answer for id, score in scores.items()} == {"one": "No", "two": "Yes"}
@@ -99,7 +99,7 @@ def test_a_bad_row_is_told_by_its_line(row: dict[str, Any], reason: str, check: 
 
 def test_a_double_id_and_a_missing_file_are_told(check: Run, tmp_path: Path) -> None:
     from halu_tasks.core.errors import UsageError
-    from halu_tasks.inspect_adapter.texts import texts_task
+    from halu_tasks.inspect_adapter.named_scorers import texts_task
 
     row = {"id": "a", "text": "t", "source": "s"}
     with pytest.raises(Exception, match="duplicate id 'a'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -75,30 +74,6 @@ def test_what_cannot_be_compared_is_an_error(raters: list[list[str]], reason: st
         pairwise_agreement(raters)
     with pytest.raises(ValueError, match="expected the clusters of 2 items, got 1"):
         pairwise_agreement([["a", "b"], ["a", "b"]], ["one"])
-
-
-LABELS = st.sampled_from(["yes", "no", "maybe", None])
-
-
-@given(st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=30))
-def test_the_figures_are_those_of_their_definitions(rows: list[tuple[str | None, ...]]) -> None:
-    raters = list(zip(*rows, strict=True))
-    complete = [row for row in rows if None not in row]
-    share = pairwise_agreement(raters)
-    assert (share is None) == (not complete)
-    if share:
-        assert share.value == pytest.approx(np.mean([a == b for row in complete for a, b in combinations(row, 2)]))
-    both = [(a, b) for a, b, _ in rows if a and b]
-    found = cohen_kappa(raters[0], raters[1])
-    if not both:
-        assert found is None
-        return
-    one, other = zip(*both, strict=True)
-    observed = np.mean([a == b for a, b in both])
-    by_chance = sum(one.count(label) * other.count(label) for label in set(one) | set(other)) / len(both) ** 2
-    assert (found is None) == (by_chance == 1)
-    if found:
-        assert found.value == pytest.approx((observed - by_chance) / (1 - by_chance))
 
 
 TABLES = st.integers(2, 5).flatmap(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 from halu_tasks.scorers.metrics import estimates
@@ -88,12 +87,6 @@ def test_calibrated_probabilities_have_the_error_that_is_stated(n: int, a: float
     found = estimates(METRICS, scores(list(zip(has[0].tolist(), p.tolist(), strict=True))))
     assert found["ece_by_chance"].value == pytest.approx(simulated.mean(), rel=0.01, abs=4 * simulated.std() / 20)
     assert found["ece"].value == pytest.approx(simulated[0])
-
-
-@pytest.mark.parametrize(("n", "p"), [(7, 0.3), (10, 0.12), (9, 0.8), (40, 0.5)])
-def test_the_error_by_chance_of_equal_probabilities_is_that_of_a_binomial_number(n: int, p: float) -> None:
-    found = estimates(METRICS, scores([(i < n / 2, p) for i in range(n)]))["ece_by_chance"]
-    assert found.value == pytest.approx(binom(n, p).expect(lambda hits: abs(hits - n * p)) / n, rel=1e-9)
 
 
 def test_the_calibration_error_has_no_interval() -> None:

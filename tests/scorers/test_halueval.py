@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.benchmarks.labels import claims_scorer
-from halu_tasks.scorers.benchmarks.strings import score_passages
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.questions import hallucinates
@@ -55,10 +53,9 @@ def test_a_claim_whose_check_is_missing_is_counted(reply: str, unchecked: int) -
     assert checks(reply).unchecked == unchecked
 
 
-def item(target: str = "Yes", text: str = "", *spans: tuple[int, int], id: str = "a") -> Item:
-    gold = {"text": text, "spans": [list(span) for span in spans], "strings": [text[i:j] for i, j in spans]}
+def item(target: str = "Yes", id: str = "a") -> Item:
     kind = "right" if target == "No" else "hallucinated"
-    return Item(f"{id}/{kind}", id, target, "", "", gold, {"kind": kind})
+    return Item(f"{id}/{kind}", id, target, "", "", {}, {"kind": kind})
 
 
 @pytest.mark.parametrize(
@@ -129,17 +126,6 @@ def test_the_number_of_claims_has_an_interval_without_an_upper_end() -> None:
 
 
 TEXT = '1. Night\n2. Boat - a "small" one\n3. Kite\nBoats are made of stone. They float.'
-
-
-def test_passages_are_scored_by_their_characters() -> None:
-    text = "Boats are made of stone. They float."
-    gold = item("", text, (0, 24))
-    passages = partial(score_passages, unit="passage")
-    assert passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
-    assert passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
-    assert passages(gold, "They float.").measurements["iou"] == 0.0
-    # a string that is nowhere adds its length to the union
-    assert passages(gold, "- Boats are made of stone.\n- glass!").measurements["iou"] == pytest.approx(24 / 30)
 
 
 # --- properties -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.rates import confint_poisson
 
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
+from halu_tasks.scorers.metrics import by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.scorers.statistics.intervals import Moments, exact_interval
@@ -140,7 +140,3 @@ def test_the_interval_of_wrong_answers_mirrors_that_of_right_ones(values: list[l
     low, high = ends(run(*values))
     other = ends(run(*[[1 - value for value in cluster] for cluster in values]))
     assert other == pytest.approx((1 - high, 1 - low), abs=1e-9)
-
-
-def test_a_single_cluster_has_no_interval() -> None:
-    assert estimate(COUNT, by_cluster(run([1.0, 2.0]))) == Estimate(1.5, None, None, None)

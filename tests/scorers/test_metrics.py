@@ -29,6 +29,7 @@ from halu_tasks.scorers.metrics import (
     share_unparsed,
 )
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Sums
 
 
 def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
@@ -57,13 +58,6 @@ def test_the_error_of_a_mean_of_independent_items_is_the_textbook_one(values: li
     e = found(mean("v", "v"), right(*values))
     assert e.value == pytest.approx(statistics.fmean(values))
     assert e.stderr == pytest.approx(statistics.stdev(values) / math.sqrt(len(values)), abs=1e-9)
-
-
-@given(VALUES)
-def test_an_interval_holds_its_value_and_stays_in_range(values: list[float]) -> None:
-    e = found(mean("v", "v"), right(*values))
-    assert e.low is not None and e.high is not None
-    assert 0.0 <= e.low <= e.value + 1e-9 and e.value - 1e-9 <= e.high <= 1.0
 
 
 @given(VALUES)
@@ -294,3 +288,15 @@ def test_json_has_an_error_only_where_there_is_one() -> None:
         "stderr": {"a": 0.1},
         "intervals": {"a": [0.3, 0.7]},
     }
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
+
+
+@given(st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=30), st.integers(1, 300))
+def test_different_rows_add_up_to_the_rounded_sum_of_all(rows: list[tuple[float, bool]], times: int) -> None:
+    table, classes = np.array([[number] for number, _ in rows]), np.array([[flag] for _, flag in rows])
+    parts = [Sums(table, classes).different()] * times
+    assert len(parts[0].terms) == len(set(rows))
+    together = Sums(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    assert together.total == math.fsum([number for number, _ in rows] * times)

@@ -64,8 +64,3 @@ def test_an_item_whose_method_was_stopped_has_no_labels() -> None:
     assert found["unparsed_b"].value == 1.0 and found["kept_wrong_b"].value == 0.5
     assert opinion_figures(scored(["Yes"], ["Yes"]), [None]) == {}
     assert opinion_figures([], []) == {}
-
-
-def test_opinions_of_different_roles_are_refused() -> None:
-    with pytest.raises(ValueError, match="same roles"):
-        opinion_figures(scored(["Yes", "Yes"], ["Yes", "Yes"]), [{"a": "Yes", "b": "No"}, {"a": "Yes", "c": "No"}])

@@ -93,7 +93,3 @@ def test_the_area_and_its_error_are_those_of_their_definitions(
         spread = (own.clusters - 1) / own.clusters * np.sum((np.array(without) - np.mean(without)) ** 2)
         assert found.stderr == pytest.approx(math.sqrt(spread), abs=1e-9)
         assert found.low is not None and found.high is not None and found.low <= found.value <= found.high
-
-
-def test_one_class_alone_has_no_area() -> None:
-    assert estimate(AUC, by_cluster(scores([(True, 0.9), (True, 0.2)]))) is None

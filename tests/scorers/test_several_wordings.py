@@ -46,11 +46,6 @@ def test_the_same_replies_in_every_wording_say_no_more_than_in_one(row: list[boo
     assert tuple(of_all) == pytest.approx(tuple(of_one))
 
 
-def test_two_wordings_have_a_spread_and_a_figure_each() -> None:
-    added = with_wordings([ACC], ["w0", "w1"])[1:]
-    assert [metric.name for metric in added] == ["wording_sd", "acc_wording_w0", "acc_wording_w1"]
-
-
 def test_one_wording_adds_nothing() -> None:
     assert with_wordings([ACC], wordings_of(scored([[True, False]]))) == (ACC,)
     assert with_wordings([ACC], []) == (ACC,)

@@ -169,22 +169,9 @@ def test_a_mean_depends_on_its_members() -> None:
     assert adjusted[0] is not None and 0.01 < adjusted[0] < 1 - 0.99**2
 
 
-# --- equality -----------------------------------------------------------------------------------
-
-
-# --- Holm's correction --------------------------------------------------------------------------
-
-
-def test_holm_by_hand() -> None:
-    """Of four: 0.005·4, 0.01·3 and 0.03·2, and the largest, 0.04·1, is raised to the one before it."""
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
-
-
 def test_a_comparison_that_could_not_be_tested_is_none_of_those_corrected_for() -> None:
     assert holm([0.01, None, 0.04]) == pytest.approx([0.02, None, 0.04])
-    assert holm([None]) == [None]
+    assert holm([None]) == [None] and holm([]) == []
 
 
 # --- ranks --------------------------------------------------------------------------------------

@@ -72,12 +72,6 @@ def test_placements_lie_in_the_text_in_order(text: str, string: str) -> None:
     assert all(0 <= start < end <= len(text) for start, end in spans)
 
 
-@given(TEXT, st.lists(TEXT, max_size=5))
-def test_one_text_for_many_strings_is_the_same(text: str, strings: list[str]) -> None:
-    shared = Text(text)
-    assert [shared.place(string) for string in strings] == [place(text, string) for string in strings]
-
-
 @given(SPANS, SPANS, st.integers(0, 50))
 def test_counts_are_those_of_sets(gold: list[tuple[int, int]], predicted: list[tuple[int, int]], extra: int) -> None:
     wanted = {index for start, end in gold for index in range(start, end)}

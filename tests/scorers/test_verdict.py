@@ -1,25 +1,28 @@
-"""Reading verdicts: phrasings, properties, time, agreement with a human reader, the published figures."""
+"""Reading verdicts: phrasings, properties, time."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import rows
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
-from halu_tasks.scorers.reading.questions import choice, pick, true_false, true_false_zh
+from halu_tasks.scorers.reading.questions import (
+    TYPES,
+    choice,
+    error_type,
+    hallucinates_multilingual,
+    pick,
+    true_false,
+    true_false_zh,
+)
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-
-DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
-OUTPUTS = DATA / "refact_outputs"
-
+from halu_tasks.scorers.reading.types import TypeQuestion
+from halu_tasks.text.folding import fold
 
 Reader = Callable[[str], Answer[str]]
 READERS: dict[Reader, tuple[str, ...]] = {
@@ -27,6 +30,8 @@ READERS: dict[Reader, tuple[str, ...]] = {
     true_false_zh: ("True", "False"),
     pick: ("A", "B"),
     choice: ("A", "B", "C", "D"),
+    hallucinates_multilingual: ("Yes", "No"),
+    error_type: TYPES,
     published_true_false: ("True", "False"),
     published_pick: ("A", "B"),
 }
@@ -73,48 +78,61 @@ def test_verdict_at_the_end_of_a_long_reply() -> None:
         assert pick("Final Verdict: B\n" + "x" * 3_000_000).value == "B"
 
 
+LONG = [
+    (pick, "Final verdict: B", "B", ("Answer A is ", "A > B ", "| A | yes ", "the answer that is ", "不正确的是A")),
+    (
+        hallucinates_multilingual,
+        "Answer: yes",
+        "Yes",
+        ("no no ", "لا توجد هلوسة ", "hayır değil ", "नहीं ", "answer: "),
+    ),
+    (
+        error_type,
+        "Answer: relation",
+        "relation",
+        ("entity ", "خطأ في ", "varlık hatası değil ", "\u064b", "("),
+    ),
+]
+
+
 @pytest.mark.parametrize(
-    "piece", ["Answer A is ", "A > B ", "| A | yes ", "the answer that is ", "errors in ", "不正确的是A"]
+    ("read", "unit", "answer", "label"), [(read, unit, *own) for read, *own, units in LONG for unit in units]
 )
-def test_a_long_reply_of_one_kind_is_read(piece: str) -> None:
-    assert pick(piece * 2_000 + "\nFinal verdict: B").value == "B"
+def test_the_answer_at_the_end_of_a_long_reply_is_read(read: Reader, unit: str, answer: str, label: str) -> None:
+    assert read(unit * (1_000_000 // len(unit)) + f"\n\n{answer}").value == label
 
 
-def f1(pairs: list[tuple[str, str]], label: str) -> float:
-    hits = sum(gold == label == answer for gold, answer in pairs)
-    given_or_gold = sum((gold == label) + (answer == label) for gold, answer in pairs)
-    return 2 * hits / given_or_gold
-
-
-PUBLISHED = {
-    "gemma-3-27b-it": (0.711, 0.724, 0.698, 0.552, 0.539),
-    "Llama-3.2-3B-Instruct": (0.517, 0.345, 0.618, 0.481, 0.290),
-}
-
-
-def rows_of(model: str, task: str) -> list[dict[str, Any]]:
-    lines = (OUTPUTS / model / f"{task}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
-@pytest.mark.skipif(not OUTPUTS.is_dir(), reason="no released outputs here")
-@pytest.mark.parametrize("model", PUBLISHED)
-def test_published_figures(model: str) -> None:
-    independent = []
-    for row in rows_of(model, "refact_judgment_independent"):
-        gold = "True" if row["id"].endswith("/original") else "False"
-        wrong = "False" if gold == "True" else "True"
-        independent.append((gold, published_true_false(row["output"]).value or wrong))
-    comparative = [
-        (row["target"], published_pick(row["output"]).value or "unparsed")
-        for row in rows_of(model, "refact_judgment_comparative")
+# replies without a space in the task's languages
+WORDS = st.sampled_from(
+    [
+        (read, row["reply"], row["label"])
+        for read, task in ((hallucinates_multilingual, "halluverse25_binary"), (error_type, "halluverse25"))
+        for row in rows(task)
+        if row["label"] in {"Yes", "No", *TYPES} - {"none"}
+        and row["language"] in ("en", "ar", "tr", "hi")
+        and not {" ", "."} & {*row["reply"]}
+        and "mode" not in row
     ]
-    labels = {label for pair in comparative for label in pair}
-    figures = (
-        sum(gold == answer for gold, answer in independent) / len(independent),
-        f1(independent, "True"),
-        f1(independent, "False"),
-        sum(gold == answer for gold, answer in comparative) / len(comparative),
-        sum(f1(comparative, label) for label in labels) / len(labels),
-    )
-    assert tuple(round(figure, 3) for figure in figures) == PUBLISHED[model]
+)
+
+
+@given(
+    WORDS,
+    st.sampled_from(["", ".", "!", "،", "。", " \n", "**", "»"]),
+    st.sampled_from(["", "\n", "«", "- ", "> "]),
+)
+def test_marks_around_a_word_change_nothing(word: tuple[Reader, str, str], after: str, before: str) -> None:
+    read, reply, label = word
+    assert read(before + reply + after).value == label
+
+
+@given(st.text())
+def test_folding_is_idempotent(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+def test_a_language_is_one_lexicon() -> None:
+    spanish = TypeQuestion(("types",), ("en", "es"), TYPES, yes="")
+    replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
+    assert len(replies) >= 10
+    assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]

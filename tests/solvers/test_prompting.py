@@ -16,7 +16,8 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, fill, messages, prompt_hash
-from halu_tasks.tasks import Evaluation, build, prompt_of, registry
+from halu_tasks.tasks import Evaluation, build, registry
+from halu_tasks.tasks.asking import prompts_of
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
@@ -25,7 +26,7 @@ WITH_COT = [name for name, task in TASKS.items() if "cot" in task.prompts.wordin
 
 
 def own_prompt(file: str) -> Prompt:
-    return prompt_of(TASKS[NAME], Options(prompts=(file,)))
+    return prompts_of(TASKS[NAME], Options(prompts=(file,)))[Path(file).stem]
 
 
 Write = Callable[[object], str]
@@ -168,9 +169,9 @@ def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write)
         (f"{NAME}: text\n", f"'{NAME}' may have cot, system, user, each a string"),
         (f"{NAME}: {{usr: x}}\n", "may have cot, system, user"),
         (f"{NAME}: {{user: 5}}\n", "each a string"),
-        (f"{NAME}: {{user: 'x'\nfoo", "not a YAML file"),
-        (f"{NAME}: {{user: !!python/object:os.system x}}\n", "not a YAML file"),
-        ("[" * 5_000, "not a YAML file"),
+        (f"{NAME}: {{user: 'x'\nfoo", "is not YAML"),
+        (f"{NAME}: {{user: !!python/object:os.system x}}\n", "is not YAML"),
+        ("[" * 5_000, "is not YAML"),
     ],
 )
 def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, write: Write) -> None:
@@ -178,7 +179,7 @@ def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, wri
     with pytest.raises(UsageError) as raised:
         own_prompt(file)
     message = str(raised.value)
-    assert message.startswith(f"prompts {file}: ") and reason in message and len(message.splitlines()) == 1
+    assert f"{file}: " in message and reason in message and len(message.splitlines()) == 1
 
 
 def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> None:

@@ -100,7 +100,7 @@ def _read_run(
         "system_instruction": results.get("system_instruction_sha"),
         "fewshot_as_multiturn": results.get("fewshot_as_multiturn") if provenance.fewshot else None,
     }
-    if settings.get("do_sample") == (task.decoding.temperature > 0):
+    if settings.get("do_sample") == (task.prompts.decoding.temperature > 0):
         del settings["do_sample"]
     kind = str(config["model"]).removeprefix("halu-")
     model = results["model_name"] if any(key in arguments for key in _NAMES) else config["model"]
@@ -146,12 +146,12 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
 
 def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> ScoredReply:
     """Score a sample that was asked for likelihoods, for which lm-eval logs no score."""
-    assert task.choices
+    assert task.rules.choices
     (first, reply), (second, _) = row["filtered_resps"]
     probability = probability_of_likelihoods(float(first), float(second))
     item = _item(doc)
     if reply in (None, "None"):
-        reply = "" if probability is None else task.choices[probability <= 0.5]
+        reply = "" if probability is None else task.rules.choices[probability <= 0.5]
     score = task.score(scoring, item, Reply(reply, probability=probability))
     return ScoredReply(item, reply, score if probability is not None else without_probability(score))
 

@@ -103,7 +103,7 @@ def check_refact(row: dict[str, Any], draft: Draft, text: str) -> None:
 
 
 def check_halluverse25(row: dict[str, Any], draft: Draft, text: str) -> None:
-    halluverse25.check_row(row)
+    halluverse25.type_of(row)
     assert row["orig_sentence"] in one_line(text) and row["final_label"] == draft.kind
 
 

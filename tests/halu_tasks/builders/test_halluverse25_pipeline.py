@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
-from halu_tasks.benchmarks.halluverse25 import COLUMNS
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import VERIFIER, Draft
 from halu_tasks.builders.pipelines.halluverse25 import TYPES, HalluVerse25Pipeline, extent_faults, form_faults
@@ -109,7 +108,7 @@ def test_five_sentences_are_edited_by_drawn_types_and_verified() -> None:
     drafts = drafted(of, DOCUMENT, models)
     assert [draft.checks for draft in drafts] == [of.checks] * 5 and not reasons(drafts)
     for draft in drafts:
-        original, edited, label = (draft.row[name] for name in COLUMNS)
+        original, edited, label = (draft.row[name] for name in ("orig_sentence", "edited_sentence", "final_label"))
         assert (label, edited) == (draft.kind, FACTS[original][draft.kind])
     assert models.count()["extract"] == 1 and models.count()["verify"] == 5
     assert {name for name, role in models.roles().items() if role == VERIFIER} == {"verify"}
@@ -122,7 +121,7 @@ def test_the_file_is_read_by_the_tasks_and_the_oracle_is_right(language: str, ta
     found = [draft for draft in drafts_of(of) if draft.row]
     assert written(of, found, tmp_path).name == f"{language}_final_data.csv"
     built = build(f"{task}_{language}", Options(data=str(tmp_path)))
-    scores = score_replies(built, [(item, Reply(built.task.oracle(item))) for item in built.items])
+    scores = score_replies(built, [(item, Reply(built.task.prompts.oracle(item))) for item in built.items])
     assert len(built.items) == len(found) * (2 if "binary" in task else 1)
     assert estimates(built.metrics, scores)["acc"].value == 1
 

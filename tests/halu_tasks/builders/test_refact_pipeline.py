@@ -151,7 +151,7 @@ def test_built_files_load_in_the_tasks_and_the_oracle_reaches_the_ceiling(subset
     for task in TASKS:
         built = build(task, Options(data=str(folder), subset=subset))
         assert len(built.items) == sizes[task] and len({item.cluster for item in built.items}) == 2
-        scores = [built.scoring.score(item, built.task.oracle(item), None) for item in built.items]
+        scores = [built.scoring.score(item, built.task.prompts.oracle(item), None) for item in built.items]
         for name, estimate in estimates(built.scoring.metrics, scores).items():
             zero = "rate" in name or name in (*NO_ANSWER, "inferred", "unplaced", "position_bias")
             assert estimate.value == (0.0 if zero else 1.0), (task, name)
