@@ -35,7 +35,6 @@ ANNOTATION = "annotation.json"
 """File in the folder of a dataset that annotators have checked."""
 ITEM = "item"
 """The metadata field that holds an item's id."""
-_COLOURS = ("#7c20e0", "#005f73", "#9b2226", "#bb3e03", "#31572c", "#3d405b")
 
 NO_LABEL, REPEATED = "no label", "repeated row"
 """Reasons why a row gives no label that are no problem: it is not labelled yet, or was exported twice."""
@@ -43,7 +42,6 @@ NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no maj
 """Reasons why an item has no label."""
 LEAST = 2
 """Default minimum number of labels of an item: a single annotator's label is no agreement."""
-EVERYONE = "all annotators"
 
 
 # --- items for annotators -------------------------------------------------------------------------
@@ -75,8 +73,8 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
         raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {guidelines}")
     labels = [
         # each with the number key that selects it
-        {"text": label, "suffixKey": str(place), "backgroundColor": colour, "textColor": "#ffffff"}
-        for place, (label, colour) in enumerate(zip(pipeline.labels, _COLOURS, strict=False), 1)
+        {"text": label, "suffixKey": str(place)}
+        for place, label in enumerate(pipeline.labels, 1)
     ]
     texts = {
         output: "".join(json_line(row) + "\n" for row in rows),
@@ -285,8 +283,8 @@ def _label_shares(documents: Mapping[str, Sequence[str]]) -> dict[str, dict[str,
     return shares
 
 
-def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the agreement of all annotators, and of each two of more with items in common.
+def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the agreement of annotators.
 
     This is the number of `items` that two of them labelled, the share of pairs of labels that are equal, averaged over
     items (`agreement`), and Krippendorff's `alpha`; figures are rounded, and have intervals with documents as clusters.
@@ -295,15 +293,6 @@ def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -
         annotators: The annotators.
         clusters: The document of each item by item id.
     """
-    labelling = [annotator for annotator in annotators if annotator.labels]
-    groups = {EVERYONE: labelling}
-    if len(labelling) > 2:
-        groups |= {f"{one.name}, {other.name}": [one, other] for one, other in combinations(labelling, 2)}
-    measured = {name: _agreement(group, clusters) for name, group in groups.items()}
-    return {name: agreement for name, agreement in measured.items() if agreement["items"] or name == EVERYONE}
-
-
-def _agreement(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -> dict[str, Any]:
     items, shares = [], []
     for item in clusters:
         labels = [each.labels[item] for each in annotators if item in each.labels]
@@ -347,12 +336,14 @@ def import_labels(
     kept, report = annotated(pipeline, items, annotators, rule, least)
     if output:
         with atomic_folder(output, "annotated items") as partial:
-            write_dataset(pipeline, kept, partial / DATASET)
+            files = write_dataset(pipeline, kept, partial / DATASET)
             write_json(partial / DATASET / ANNOTATION, report)
-            for name in (PLAN, *pipeline.files().values(), REJECTS, COLLECTED):
+            for name in (PLAN, *pipeline.files().values(), REJECTS):
                 if (folder.path / name).is_file():
                     shutil.copyfile(folder.path / name, partial / name)
-            collection = TypeAdapter(Collection).validate_python(read_json_object(partial / COLLECTED))
+            collected = read_json_object(folder.path / COLLECTED)
+            collection = TypeAdapter(Collection).validate_python({**collected, "files": files})
+            write_json(partial / COLLECTED, collection)
             describe(folder, partial / DATASET, collection, report)
             if output.exists():
                 output.rmdir()  # it is empty

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -100,7 +99,6 @@ def fetch_biographies(
     country: str | None = None,
     born: str | None = None,
     seed: int = 0,
-    rate: float = 1.0,
     wikidata: str = WIKIDATA,
     wikipedia: str = WIKIPEDIA,
 ) -> dict[str, Any]:
@@ -116,7 +114,6 @@ def fetch_biographies(
         country: A country of citizenship (P27), as an item of Wikidata; None for any.
         born: Years of birth (P569), such as `1900..1949`; None for any.
         seed: The seed of the sample.
-        rate: Maximum number of requests per second.
         wikidata: The address of the query service.
         wikipedia: The address of Wikipedia's API, with `{language}`.
 
@@ -130,8 +127,6 @@ def fetch_biographies(
     """
     if not contact.strip():
         raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
-    if rate <= 0:
-        raise UsageError(f"--rate: expected a number greater than 0, got {rate:g}")
     wanted: dict[str, Any] = {
         "number": number,
         "languages": list(languages),
@@ -143,7 +138,7 @@ def fetch_biographies(
     sparql = query(**wanted)
     if not (folder / _PEOPLE).is_file():
         check_free(folder, what="contains no biographies")
-    get_json = _client(contact, rate)
+    get_json = _client(contact)
     try:
         with guard(folder):
             if (folder / _PEOPLE).is_file():
@@ -280,18 +275,14 @@ def _problem(error: BaseException | None) -> str:
     return str(error) or type(error).__name__
 
 
-def _client(contact: str, rate: float) -> GetJson:
-    """Return what sends one request at a time, at a limited rate, and repeats it when a service is busy."""
+def _client(contact: str) -> GetJson:
+    """Return what sends one request at a time, and repeats it when a service is busy."""
     agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
     client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
     busy = retry_if_exception_type((httpx.TransportError, httpx.HTTPStatusError))
-    due = time.monotonic()
 
     @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, reraise=True)
     def get(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        nonlocal due
-        time.sleep(max(0.0, due - time.monotonic()))
-        due = time.monotonic() + 1 / rate
         return _content(url, client.get(url, params=dict(parameters)))
 
     def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:

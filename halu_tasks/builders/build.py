@@ -25,8 +25,6 @@ from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.results.readers.inspect import state
 
-_TOKENS = ("input_tokens", "output_tokens")
-
 
 def build(
     builder: str,
@@ -39,7 +37,6 @@ def build(
     options: Mapping[str, Any],
     call_config: Mapping[str, Any],
     model_cost_config: str | None = None,
-    cache: bool = False,
     part_size: int = 500,
     gate_samples: int | None = None,
     gate_share: float | None = None,
@@ -56,7 +53,6 @@ def build(
         options: Options of the builder.
         call_config: Settings of all calls that the plan records: `temperature`, `max_tokens`.
         model_cost_config: A file of prices, as Inspect reads it.
-        cache: Keep replies in Inspect's cache.
         part_size: Approximate number of documents per part.
         gate_samples: Number of documents of each group to draft first, which applies when a build starts; 0 for none,
             and later to go on without judging them; None for the builder's default.
@@ -82,19 +78,13 @@ def build(
     with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
         if folder.plan.refused:
             report(_describe_refusals(folder))
-        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config}, cache)
-        if gate and not _is_past_gate(folder):
+        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config})
+        if gate:
             if gate.samples and folder.plan.samples:
                 executor(replace(job, name="gate"), report)
             pass_gate(folder, gate, report)
         executor(job, report)
         return folder
-
-
-def _is_past_gate(folder: Folder) -> bool:
-    """Whether a build has passed its gate and is finished, so that another gate does not matter any more."""
-    gate = read_gate(folder)
-    return bool(gate and gate.passed) and all(finished_log(folder, number) for number in folder.numbers)
 
 
 def _describe_refusals(folder: Folder) -> str:
@@ -130,14 +120,12 @@ class BuildJob:
         folder: The folder of the build.
         models: The models.
         settings: Settings of `inspect_ai.eval`.
-        cache: Keep replies in Inspect's cache.
         name: `build`, or `gate` for the first part only.
     """
 
     folder: Path
     models: RunModels
     settings: Mapping[str, Any]
-    cache: bool
     name: str = "build"
 
     def _parts(self, folder: Folder, rank: int, tasks: int) -> list[int]:
@@ -155,7 +143,7 @@ class BuildJob:
         parts = self._parts(folder, rank, tasks)
         # of several tasks, each knows only its own parts
         here, of_task = (" in this task", " for this task") if tasks > 1 else ("", "")
-        failed, worked, tokens, started = False, 0, 0.0, time.monotonic()
+        failed, worked, tokens, started = False, 0, 0, time.monotonic()
         for left, number in zip(reversed(range(len(parts))), parts, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
             with folder.lock(number):
@@ -172,7 +160,10 @@ class BuildJob:
                 report(_describe_beginning(folder, number))
                 started = started if worked else time.monotonic()
                 log = self._draft(folder, number, models)
-                worked, tokens = worked + 1, tokens + sum(_figures(log).get(name, 0) for name in _TOKENS)
+                worked, tokens = (
+                    worked + 1,
+                    tokens + sum(usage.total_tokens for usage in log.stats.model_usage.values()),
+                )
                 text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
                 if costs := [usage.total_cost for usage in log.stats.model_usage.values() if usage.total_cost]:
                     text += f"; {sum(costs):,.2f} dollars"
@@ -187,7 +178,7 @@ class BuildJob:
     def _draft(self, folder: Folder, number: int, models: RunModels) -> EvalLog:
         logs = folder.logs(number)
         set_aside(logs)
-        task = build_task(folder.plan.builder, str(folder.documents(number)), self.cache, **folder.options)
+        task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
         return draft(task, logs, models, **self.settings)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,9 +21,9 @@ from halu_tasks import __version__
 from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.drafting import DocumentOutcome, Rate
-from halu_tasks.builders.folder import BuildPlan, Folder, by_count, dataset_rows, read_items, write_json
+from halu_tasks.builders.folder import BuildPlan, Folder, by_count, read_items, write_json
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
-from halu_tasks.builders.quality import LEAK, NONE, Quality, Separation, measure_quality
+from halu_tasks.builders.quality import Quality, measure_quality
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.methods import COUNTED
@@ -32,23 +32,6 @@ from halu_tasks.text.figures import code_block, escaped, format_estimate
 
 QUALITY, CARD = "quality.json", "README.md"
 """Files in a dataset's folder."""
-SAME = "same in every pair"
-"""The verdict shown for a feature that cannot leak."""
-_LICENCES = {
-    *("afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc0-1.0", "gfdl", "gpl-3.0", "lgpl-3.0", "mit"),
-    *("cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "odbl", "odc-by", "pddl", "unlicense"),
-    *(f"cc-{kind}-{version}" for kind in ("by", "by-sa") for version in ("2.0", "2.5", "3.0", "4.0")),
-    *(f"cc-{kind}-{version}" for kind in ("by-nc", "by-nc-nd", "by-nc-sa") for version in ("2.0", "3.0", "4.0")),
-    *("cc-by-nd-4.0", NO_LICENCE),
-}
-"""Licences known to the hub; others are given as `license_name`."""
-_CATEGORIES = {
-    "cfaith": ["question-answering", "multiple-choice"],
-    "refact": ["text-classification", "question-answering"],
-}
-_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
-_SEVERAL_DRAWS = ("candidates", "votes")
-"""Options that, if greater than 1, cause prompts to be asked several times."""
 
 
 @dataclass(kw_only=True)
@@ -115,15 +98,13 @@ def describe(
     """
     quality = measure_quality(folder.pipeline, read_items(dataset))
     write_json(dataset / QUALITY, quality.as_json())
-    files, gate = dataset_rows(dataset), read_gate(folder)
-    text = card_text(folder.pipeline, folder.plan, files, collection, quality, annotation, gate)
+    text = card_text(folder.pipeline, folder.plan, collection, quality, annotation, read_gate(folder))
     atomic_write_text(dataset / CARD, text)
 
 
 def card_text(
     pipeline: Pipeline,
     plan: BuildPlan,
-    files: Mapping[str, int],
     collection: Collection,
     quality: Quality,
     annotation: Mapping[str, Any] | None = None,
@@ -134,47 +115,24 @@ def card_text(
     Args:
         pipeline: The pipeline with the options of the build.
         plan: The plan of the build.
-        files: Number of rows by file of the dataset.
         collection: What became of the documents.
         quality: The quality of the dataset.
         annotation: The content of `annotation.json`; None if there is none.
         gate: The result of the samples that were drafted first; None if there were none.
     """
-    title = f"{plan.source} as {source_named(pipeline.benchmark).title}"
-    front = {
-        "pretty_name": " ".join(title.split()),
-        "language": [" ".join(pipeline.language.split())],
-        **_licence(collection.licence),
-        "annotations_creators": ["expert-generated" if annotation else "machine-generated"],
-        "language_creators": ["machine-generated"],
-        "size_categories": [next((name for most, name in _SIZES.items() if quality.items < most), "n>1M")],
-        "task_categories": _CATEGORIES.get(pipeline.benchmark, ["text-classification"]),
-        "tags": ["hallucination", "factuality", "synthetic", "halu-tasks", pipeline.name],
-        "configs": [
-            {"config_name": PurePosixPath(name).stem, "data_files": [{"split": "test", "path": name}]}
-            for name in sorted(files)
-        ],
-    }
-    licences = {name: n for name, n in collection.licences.items() if name not in (NO_LICENCE, "")}
-    settings = pipeline.settings
     text: str = _template().render(
         pipeline=pipeline,
         plan=plan,
-        files=files,
         collection=collection,
         quality=quality,
         annotation=annotation,
         gate=gate,
-        title=title,
-        front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=120),
+        title=f"{plan.source} as {source_named(pipeline.benchmark).title}",
         package=__version__,
         paper=paper_named(pipeline.paper),
-        licences=licences,
-        unknown=plan.documents - sum(licences.values()),
         models=list(_models(pipeline, plan.models)),
-        several_draws=any(int(settings.get(name, 1)) > 1 for name in _SEVERAL_DRAWS),
-        settings=json.dumps(settings, ensure_ascii=False, indent=2, sort_keys=True),
-        tasks=tasks_on(pipeline.benchmark, files),
+        settings=json.dumps(pipeline.settings, ensure_ascii=False, indent=2, sort_keys=True),
+        tasks=tasks_on(pipeline.benchmark, collection.files),
     )
     return text
 
@@ -195,15 +153,7 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
         yield role, ", ".join(model) if isinstance(model, list) else model, settings
 
 
-def _licence(named: str | None) -> dict[str, str]:
-    """Return the licence as metadata for the hub."""
-    plain = "-".join((named or NO_LICENCE).casefold().replace("_", " ").split())
-    if plain in _LICENCES:
-        return {"license": plain}
-    return {"license": "other", "license_name": " ".join(str(named).split())}
-
-
-def tasks_on(benchmark: str, files: Mapping[str, int]) -> list[str]:
+def tasks_on(benchmark: str, files: Container[str]) -> list[str]:
     """Return the names of the tasks that read at least one of the files."""
     tasks = registry()[0].values()
     return [task.name for task in tasks if task.benchmark == benchmark and task.data.file(Options()) in files]
@@ -234,20 +184,7 @@ def _template() -> Any:
         "estimate": format_estimate,
         "number": lambda number: f"{number:,}",
         "by_count": by_count,
-        "distribution": _distribution_cells,
-        "leak": _leak_cell,
+        # JSON strings are YAML
+        "json": lambda text: json.dumps(" ".join(text.split()), ensure_ascii=False),
     }
     return environment.get_template("card.md.jinja")
-
-
-def _distribution_cells(distribution: Mapping[str, Any]) -> str:
-    """Return the table cells for a distribution: the counts, their evenness, and the largest share."""
-    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in distribution["counts"].items())
-    shares = (distribution["evenness"], distribution["largest"])
-    return " | ".join([counts, *("–" if share is None else f"{share:.3f}" for share in shares)])
-
-
-def _leak_cell(separation: Separation) -> str:
-    if separation.same and separation.verdict == NONE:
-        return SAME
-    return f"**{LEAK}**" if separation.verdict == LEAK else escaped(separation.verdict)

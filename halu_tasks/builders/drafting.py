@@ -34,12 +34,12 @@ from pydantic import TypeAdapter
 from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
-from halu_tasks.core.errors import DataError, ModelError, UsageError
+from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach, reach_active
 from halu_tasks.results.readers.inspect import path_of, samples_of
-from halu_tasks.scorers.methods import COUNTED, cost_of, total
+from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.solvers.asking import ask, model_in, named_role
@@ -143,13 +143,12 @@ def draft(task: Task, logs: Path, models: RunModels, **settings: Any) -> EvalLog
     return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False, **settings)
 
 
-def build_task(name: str, documents: str, cache: bool = False, **options: Any) -> Task:
+def build_task(name: str, documents: str, **options: Any) -> Task:
     """Create the Inspect task that drafts items of documents.
 
     Args:
         name: Name of the pipeline.
         documents: A file or folder the pipeline can read.
-        cache: Cache replies, so that a run with other options does not repeat calls.
         options: Options of the pipeline.
 
     Raises:
@@ -158,8 +157,6 @@ def build_task(name: str, documents: str, cache: bool = False, **options: Any) -
     """
     pipeline = pipeline_named(name, options)
     path = Path(documents).expanduser()
-    if not path.exists():
-        raise UsageError(f"option documents: {documents}: no such file or folder")
     selected = in_order(pipeline.documents(path))
     if not selected:
         raise DataError(f"{path}: contains no documents")
@@ -168,7 +165,7 @@ def build_task(name: str, documents: str, cache: bool = False, **options: Any) -
     reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in selected], name=name, location=str(path)),
-        solver=draft_items(name, given, cache),
+        solver=draft_items(name, given),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
         # without a temperature, which the pipeline has one of for each role; see `draft_items`
@@ -193,7 +190,7 @@ def _sample(document: Document, pipeline: Pipeline) -> Sample:
 
 
 @solver
-def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -> Solver:
+def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
     """Draft items of documents with a pipeline.
 
     The model roles `generator` and `verifier` use the run's model unless assigned.
@@ -201,7 +198,6 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
     Args:
         builder: Name of the pipeline.
         options: Options of the pipeline.
-        cache: Cache replies, so that a run with other options does not repeat calls.
     """
     pipeline = pipeline_named(builder, options)
     lock = anyio.Lock()
@@ -212,7 +208,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         if error := unreachable.get(str(model)):
             raise error
         try:
-            return (await ask(prompt, role, cache=cache, draw=draw, **_call_settings(pipeline, role, draws))).completion
+            return (await ask(prompt, role, cache=False, draw=draw, **_call_settings(pipeline, role, draws))).completion
         except Exception as failed:
             if exhausted(failed):
                 await check_reachable(model)
@@ -260,7 +256,7 @@ def _call_settings(pipeline: Pipeline, role: str, draws: int) -> dict[str, Any]:
 
 @metric(name="build_figures", scores="unreduced")
 def build_figures(checks: list[str]) -> Metric:
-    """Pass rates by check with clustered standard errors, numbers of documents, drafts and items, and their cost."""
+    """Pass rates by check with clustered standard errors, and numbers of documents, drafts and items."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
@@ -271,9 +267,7 @@ def build_figures(checks: list[str]) -> Metric:
             numbers.update(refused=record["refused"], drafts=drafts, items=kept)
         rates = pass_rates(checks, counts).items()
         figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
-        costs = [record["cost"] for record in records if record["cost"]]
-        spent = total(costs) if costs else dict.fromkeys(COUNTED, 0.0)
-        return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}, **spent}
+        return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}}
 
     return compute
 

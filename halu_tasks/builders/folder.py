@@ -13,7 +13,6 @@ rejects.jsonl     what was dropped, and why
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import logging
@@ -197,11 +196,6 @@ class Folder:
         return read_items(self.path / DATASET)
 
 
-def build_folder(path: Path) -> Path | None:
-    """Return the build folder that a path is, or whose dataset it is; None if it is neither."""
-    return next((folder for folder in (path, path.parent) if (folder / PLAN).is_file()), None)
-
-
 _ITEM = TypeAdapter(Draft)
 
 
@@ -217,19 +211,6 @@ def read_items(dataset: Path) -> Iterator[Draft]:
             yield _ITEM.validate_python(row)
         except ValidationError:
             raise DataError(f"{path}:{line}: expected an object with id, kind, document and row") from None
-
-
-def dataset_rows(dataset: Path) -> dict[str, int]:
-    """Return the number of rows of each file of a dataset."""
-    rows = {}
-    for path in sorted(dataset.iterdir()):
-        if path.suffix == ".jsonl":
-            with path.open("rb") as lines:
-                rows[path.name] = sum(1 for _ in lines)
-        elif path.suffix == ".csv":
-            with path.open(encoding="utf-8", newline="") as cells:
-                rows[path.name] = sum(1 for _ in csv.reader(cells)) - 1
-    return rows
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -285,8 +266,6 @@ def begin(
         DataError: The folder contains another build or something else, another process is working on it, or the
             documents are damaged.
     """
-    if not documents.exists():
-        raise UsageError(f"{documents}: no such file or folder")
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
@@ -431,7 +410,13 @@ def write_documents(path: Path, documents: Iterable[Document]) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and contents of a folder's files."""
+    """Return the sha256 of a file, or of the names and contents of a folder's files.
+
+    Raises:
+        UsageError: There is no such file or folder.
+    """
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
     if path.is_file():
         return sha256_of(path)
     sha = hashlib.sha256()

@@ -53,8 +53,6 @@ MOST_REJECTS = 12
 _SHOWN = 1_500
 """Maximum number of characters of each."""
 _OPENS, _CLOSES = "<prompt>", "</prompt>"
-_LONGEST = 12_000
-"""Maximum number of characters of a prompt."""
 _MAX_TOKENS = 8192
 _PLAN = "optimize.json"
 
@@ -102,8 +100,6 @@ def optimize_prompts(
     pipeline = pipeline_named(builder, options)
     if not pipeline.generating:
         raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
-    if not documents.exists():
-        raise UsageError(f"{documents}: no such file or folder")
     pipeline.ready()
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = output.resolve()
@@ -380,7 +376,7 @@ def rewritten(reply: str, current: str) -> Answer[str]:
         return Answer(None, f"adds {{{more[0]}}}")
     if text == current.strip("\n"):
         return Answer(None, "the same as before")
-    return Answer(None, f"longer than {_LONGEST} characters") if len(text) > _LONGEST else Answer(text)
+    return Answer(text)
 
 
 def _write_prompts(path: Path, pipeline: Pipeline, texts: Texts) -> None:

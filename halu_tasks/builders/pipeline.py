@@ -275,11 +275,17 @@ class Pipeline(ABC):
             detail = f"{len(text)} characters, more than max_chars={self.max_chars}; split it or raise the limit"
         elif _SURROGATE.search(text):
             reason, detail = "invalid characters", "a lone surrogate"
+        elif not self.is_prose(document):
+            return None
         elif letters < self.shortest or not _END.search(text):
             reason, detail = "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
         elif self.check_language and letters >= _SURE and (detected := language_of(text)) != self.language:
             reason, detail = "another language", f"looks like {detected!r}, expected {self.language!r}"
         return Fault("document", reason, detail) if reason else None
+
+    def is_prose(self, document: Document) -> bool:
+        """Whether a document has to consist of sentences in the pipeline's language."""
+        return True
 
     def sampled_as(self, document: Document) -> str:
         """Return the group of a document of which the gate samples some; one group by default."""

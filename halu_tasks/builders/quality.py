@@ -2,7 +2,7 @@
 
 A leak is what says nothing about facts, but separates hallucinated texts from true ones: a benchmark that can be passed
 by looking at lengths or line ends measures just that. HaluEval is a known example: its true summaries end in a line
-end, its hallucinated ones do not. Measured are simple features, and whether a classifier succeeds by words alone, as
+end, its hallucinated ones do not. Measured are simple features, and whether a classifier succeeds by wording alone, as
 the models that wrote the hallucinations may favour certain words.
 
 Duplicates are texts (an item's `Pipeline.key`, a question or a sentence) that equal an earlier one, or are similar in
@@ -22,13 +22,12 @@ from heapq import nsmallest
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz import fuzz
 
 from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.core.errors import UsageError, require_extra
-from halu_tasks.core.hashing import stable_number
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
@@ -50,12 +49,9 @@ others."""
 LEAK, NONE, UNSURE, TOO_FEW = "leak", "none", "unsure", "too few documents"
 """Verdicts: certainly different from chance and outside `LIMITS`; certainly within them; neither; too little data."""
 
-BY_CLASSIFIER = "words alone, to a classifier"
+BY_CLASSIFIER = "wording alone, to a classifier"
 """The name of the classifier's result among those of the features."""
 _FOLDS = 5
-_FEATURES = 50_000
-"""Maximum number of n-grams of words, and of characters; the most frequent ones are used."""
-_TELLING = 10
 
 _AREA = roc_auc(HALLUCINATED)
 _MEAN = mean("value", "value")
@@ -72,23 +68,11 @@ class Separation(NamedTuple):
         area: The area under the ROC curve over all texts: the share of pairs of a hallucinated and a true text of any
             two items in which the hallucinated one has the larger value. Equal values count half.
         in_pairs: This share within pairs, which matters to readers who see both texts of a pair.
-        same: Whether the feature is the same in both texts of every pair.
-        words: The classifier's most telling n-grams of words, by side; empty for other features.
     """
 
     verdict: str
     area: Estimate | None = None
     in_pairs: Estimate | None = None
-    same: bool = False
-    words: Mapping[str, Sequence[str]] = {}
-
-    @property
-    def figures(self) -> tuple[Estimate | None, Estimate | None]:
-        """`area` and `in_pairs`, without intervals if the feature is always the same, as chance then plays no role."""
-        if not self.same:
-            return self.area, self.in_pairs
-        area, in_pairs = (figure and figure._replace(low=None, high=None) for figure in (self.area, self.in_pairs))
-        return area, in_pairs
 
 
 def words(text: str) -> list[str]:
@@ -108,12 +92,11 @@ FEATURES: dict[str, Callable[[str], float]] = {
 """Features of a text alone."""
 
 
-def leaks(pairs: Sequence[TextPair], seed: int = 0) -> dict[str, Separation]:
+def leaks(pairs: Sequence[TextPair]) -> dict[str, Separation]:
     """Measure how well features, and a classifier, separate hallucinated texts from true ones.
 
     Args:
         pairs: The pairs of texts.
-        seed: Seed of the classifier's folds.
     """
     clusters = [pair.cluster for pair in pairs]
     separations = {}
@@ -124,7 +107,7 @@ def leaks(pairs: Sequence[TextPair], seed: int = 0) -> dict[str, Separation]:
         contexts = [(pair, set(words(pair.context.get(part, "")))) for pair in pairs]
         values = [(_shared(pair.hallucinated, known), _shared(pair.true, known)) for pair, known in contexts]
         separations[f"words shared with the {part}"] = separation(clusters, values)
-    return {**separations, BY_CLASSIFIER: _classify(pairs, seed)}
+    return {**separations, BY_CLASSIFIER: _classify(pairs)}
 
 
 def _shared(text: str, known: Set[str]) -> float:
@@ -153,7 +136,6 @@ def separation(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -
         verdict=TOO_FEW if few else next(each for each in (LEAK, UNSURE, NONE) if each in verdicts),
         area=rounded(area),
         in_pairs=rounded(in_pairs),
-        same=bool(values) and all(one == other for one, other in values),
     )
 
 
@@ -185,57 +167,28 @@ def rounded(figure: Estimate | None) -> Estimate | None:
     return figure and Estimate(*(None if each is None else round(each, 4) for each in figure))  # type: ignore[arg-type]
 
 
-def _classify(pairs: Sequence[TextPair], seed: int) -> Separation:
-    """Measure how well a logistic regression on words and characters separates hallucinated from true texts.
+def _classify(pairs: Sequence[TextPair]) -> Separation:
+    """Measure how well a logistic regression on runs of characters separates hallucinated from true texts.
 
-    The texts of a document are all in one of five folds, assigned by the hash of its id and the seed, and are rated by
-    a classifier of the other folds. The intervals hold for these documents and this training; they do not include the
-    variation from other training texts.
+    The texts of a document are rated by a classifier of other documents. The intervals hold for these documents and
+    this training; they do not include the variation from other training texts.
     """
     clusters = [pair.cluster for pair in pairs]
-    documents = sorted(set(clusters), key=lambda id: (stable_number(seed, id, surrogates="replace"), id))
-    if len(documents) < FEWEST_DOCUMENTS:
+    if len(set(clusters)) < FEWEST_DOCUMENTS:
         return Separation(TOO_FEW)
-    fold_of = {id: place % _FOLDS for place, id in enumerate(documents)}
-    folds = np.repeat([fold_of[id] for id in clusters], 2)
-    hallucinated = np.tile([1, 0], len(pairs))
-    try:
-        features, names = _features([text for pair in pairs for text in (pair.hallucinated, pair.true)])
-    except ValueError:  # no n-gram occurs in two texts
-        return separation(clusters, [(0.5, 0.5)] * len(pairs))
     # imported here because it takes a second
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import PredefinedSplit, cross_val_predict
-
-    classifier, split = LogisticRegression(max_iter=1000), PredefinedSplit(folds)
-    likely = cross_val_predict(classifier, features, hallucinated, cv=split, method="decision_function")
-    # further decimals differ between machines and would break ties
-    values = [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)]
-    weights = classifier.fit(features, hallucinated).coef_[0]
-    return separation(clusters, values)._replace(words=_telling(weights, names))
-
-
-def _features(texts: Sequence[str]) -> tuple[Any, list[str]]:
-    """Return a sparse matrix with one row per text, and the names of its first columns, the n-grams of words."""
-    from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GroupKFold, cross_val_predict
 
-    common = {"min_df": 2, "max_features": _FEATURES, "sublinear_tf": True, "dtype": np.float32}
-    by_words = TfidfVectorizer(tokenizer=words, token_pattern=None, lowercase=False, ngram_range=(1, 2), **common)
-    by_characters = TfidfVectorizer(analyzer="char", ngram_range=(2, 3), **common)
-    parts = [by_words.fit_transform(texts), by_characters.fit_transform(texts)]
-    return hstack(parts, format="csr"), list(by_words.get_feature_names_out())
-
-
-def _telling(weights: npt.NDArray[np.float64], names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the n-grams with the largest weights, by side."""
-    ranked = sorted((round(float(weight), 4), name) for weight, name in zip(weights, names, strict=False))
-    # n-grams with a weight far below the largest say little, and their side may be a matter of chance
-    least = max((abs(weight) for weight, _ in ranked), default=0.0) / 10
-    return {
-        HALLUCINATED: [name for weight, name in ranked[: -_TELLING - 1 : -1] if weight > least],
-        TRUE: [name for weight, name in ranked[:_TELLING] if weight < -least],
-    }
+    # characters serve scripts without spaces as well
+    vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 4), max_features=50_000, sublinear_tf=True)
+    features = vectorizer.fit_transform([text for pair in pairs for text in (pair.hallucinated, pair.true)])
+    hallucinated, groups = np.tile([1, 0], len(pairs)), np.repeat(clusters, 2)
+    classifier, split = LogisticRegression(max_iter=1000), GroupKFold(_FOLDS)
+    likely = cross_val_predict(classifier, features, hallucinated, groups=groups, cv=split, method="decision_function")
+    # further decimals differ between machines and would break ties
+    return separation(clusters, [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)])
 
 
 # --- balance --------------------------------------------------------------------------------------
@@ -412,7 +365,7 @@ class Quality:
 
     def flagged(self) -> Iterator[tuple[str, str]]:
         """Yield everything that is bad or was not tested: the check that found it, and a description."""
-        for name, (verdict, area, in_pairs, *_) in self.leaks.items():
+        for name, (verdict, area, in_pairs) in self.leaks.items():
             if verdict == LEAK and area and in_pairs:
                 text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
                 yield "leak", text
@@ -432,16 +385,15 @@ class Quality:
         return {**to_json(self), "flagged": [{"check": check, "text": text} for check, text in self.flagged()]}
 
 
-def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float = 100.0, seed: int = 0) -> Quality:
+def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float = 100.0) -> Quality:
     """Measure the quality of a dataset; its items are read once.
 
     Args:
         pipeline: The pipeline that built the dataset.
         items: The dataset's items.
         near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
-        seed: Seed of the sample of pairs that are tested for leaks, and of the folds.
     """
-    sample, pairs, duplicate_of, duplicates = list[tuple[int, str, TextPair]](), 0, duplicate_filter(near), 0
+    sample, pairs, duplicate_of, duplicates = list[tuple[str, str, TextPair]](), 0, duplicate_filter(near), 0
     kinds, documents = Counter[str](), set[str]()
     labels: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for item in items:
@@ -453,7 +405,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
             key = f"{item.id}/{place}"
-            sample.append((stable_number(seed, key, surrogates="replace"), key, pair))
+            sample.append((stable_hash(key, surrogates="replace"), key, pair))
             pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)
@@ -463,7 +415,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         documents=len(documents),
         pairs=pairs,
         pairs_used=len(tested),
-        leaks=leaks(tested, seed),
+        leaks=leaks(tested),
         kinds=distribution(kinds),
         labels={
             file: {name: distribution(counts, name) for name, counts in sorted(fields.items())}

@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, str | CommandGroup] = {
     "plan": "report:plan",
     "export": CommandGroup(
         "export",
-        "Export results, built datasets and training data in the formats of other tools.",
+        "Export results and training data in the formats of other tools.",
         {"eee": "report:eee", "hub": "report:hub", "chats": "tasks:chats"},
     ),
     "build": CommandGroup(

@@ -104,7 +104,6 @@ def dataset(
     executor: ExecutorOptions,
     gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
     gate_share: Annotated[float | None, "SHARE"] = None,
-    cache: bool = False,
     model_cost_config: Annotated[str | None, "FILE"] = None,
     collecting: DatasetOptions,
     json: bool = False,
@@ -124,7 +123,6 @@ def dataset(
         gate_samples: documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5,
             others 0)
         gate_share: share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)
-        cache: keep replies in Inspect's cache, so that a build with other options does not repeat calls
         model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         collecting: how the dataset is assembled
         json: print one JSON object instead of YAML
@@ -143,7 +141,6 @@ def dataset(
         options=dict(option),
         call_config={name: value for name, value in config.items() if value is not None},
         model_cost_config=model_cost_config,
-        cache=cache,
         part_size=part_size,
         gate_samples=gate_samples,
         gate_share=gate_share,
@@ -179,13 +176,12 @@ def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     return 0
 
 
-def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool = False, json: bool = False) -> int:
+def quality(folder: Path, *, near: Percent = 100.0, strict: bool = False, json: bool = False) -> int:
     """Measure leaks, balance and duplicates of a built dataset.
 
     Args:
         folder: the folder that `halu-tasks build` wrote to
         near: similarity in percent from which on two items are duplicates (100: equal items)
-        seed: seed of the sample of pairs and of the folds
         strict: exit with status 1 if something is flagged
         json: print one JSON object instead of YAML
     """
@@ -194,12 +190,8 @@ def quality(folder: Path, *, near: Percent = 100.0, seed: int = 0, strict: bool 
     from halu_tasks.builders.quality import measure_quality
 
     build = Folder(folder)
-    report = measure_quality(build.pipeline, build.items(), near=near, seed=seed)
-    record = report.as_json()
-    flagged = [] if json else record.pop("flagged", [])
-    print_record(record, as_json=json)
-    for finding in flagged:
-        print(f"flagged: {finding['check']}: {finding['text']}")
+    report = measure_quality(build.pipeline, build.items(), near=near)
+    print_record(report.as_json(), as_json=json)
     return 1 if strict and list(report.flagged()) else 0
 
 
@@ -276,7 +268,6 @@ def biographies(
     country: Annotated[str | None, "ITEM"] = None,
     born: Annotated[str | None, "YEARS"] = None,
     seed: int = 0,
-    rate: float = 1.0,
     wikidata: Annotated[str | None, "URL"] = None,
     wikipedia: Annotated[str | None, "URL"] = None,
     json: bool = False,
@@ -292,7 +283,6 @@ def biographies(
         country: their country of citizenship, as an item of Wikidata (Q43)
         born: their years of birth (1900..1949)
         seed: seed of the sample
-        rate: maximum number of requests per second
         wikidata: the address of another SPARQL service
         wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
@@ -309,7 +299,6 @@ def biographies(
         country=country,
         born=born,
         seed=seed,
-        rate=rate,
         wikidata=wikidata or WIKIDATA,
         wikipedia=wikipedia or WIKIPEDIA,
     )

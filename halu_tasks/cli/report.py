@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
 from halu_tasks.cli.command import Count, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, table, warn
 from halu_tasks.core.errors import UsageError
-from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
 
 if TYPE_CHECKING:
-    from halu_tasks.report.records import EntryPair, Report, ReportColumn
+    from halu_tasks.report.records import Report
     from halu_tasks.scorers.statistics.planning import Variances
-
-_COSTS = {
-    "calls": "calls",
-    "cached_calls": "cached",
-    "input_tokens": "input tokens",
-    "output_tokens": "output tokens",
-    "wall_seconds": "seconds",
-}
-"""Headings of the columns of costs, by name of the cost."""
 
 ModelIds = Annotated[Sequence[str], "NAME=ORGANIZATION/NAME"]
 Number = Annotated[float, "X"]
@@ -42,7 +31,7 @@ def report(
     margin: Annotated[float | None, click.FloatRange(0, min_open=True), "DIFFERENCE"] = None,
     json: bool = False,
 ) -> int:
-    """Write an HTML page, a Markdown table and a JSON file about results of any kind, or print all pairs.
+    """Write an HTML page, Markdown and a JSON file about results of any kind, or print a comparison of all pairs.
 
     Args:
         results: an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a folder of any of
@@ -50,16 +39,20 @@ def report(
         output: where to write
         title: the heading of the page
         reference: better labels of judged replies (halu-tasks label verdicts), by which judged rates are corrected
-        pairs: print figures, differences and tests of all pairs instead
+        pairs: print figures, costs and differences of all pairs instead, as Markdown
         metric: for --pairs, a metric to compare instead of the headline metric
         margin: also test whether differences are smaller than this, such as 0.02 for two points: equal instead of open
-        json: for --pairs, print one JSON object instead of tables
+        json: for --pairs, print one JSON object instead of Markdown
     """
     if pairs:
+        from halu_tasks.report.page import as_json, markdown
         from halu_tasks.report.write import compare_paths
 
         compared, incomplete = compare_paths(results, metric, warn, margin)
-        print_pairs(compared, metric, json=json)
+        if json:
+            print_json(as_json(compared))
+        else:
+            print(markdown(compared, metric))
         return EXIT_PARTIAL if incomplete else 0
     from halu_tasks.report.write import FILES, write_report
 
@@ -78,66 +71,6 @@ def summary(folder: Path, report: Report) -> str:
     parts += [pluralize(apart, "column", "columns") + " apart"] if apart else []
     parts += [f"{skipped} not read"] if skipped else []
     return f"{folder / 'index.html'}: {', '.join(parts)}"
-
-
-def print_pairs(report: Report, metrics: Sequence[str], *, json: bool) -> None:
-    """Print the figures of each task and all differences between entries."""
-    from halu_tasks.report.page import as_json
-    from halu_tasks.report.summary import rule
-
-    if json:
-        print_json(as_json(report))
-        return
-    parts = []
-    for column in report.columns:
-        condition, (n, of) = column.condition, report.items_answered(column)
-        head = "-".join([condition.version, *condition.marks])
-        items = f"{n:,} items" + (f" of {of:,}" if n < of else "")
-        parts.append(f"{column.task} {head}  scoring: {column.scoring}  data: {column.data}  {items}")
-        parts.append(table(_figures(report, column, metrics or (column.metric, column.compared_by))))
-        parts += column.notes
-        parts += [f"not compared with the others of this task: {column.why}"] if column.why else []
-    if report.pairs:
-        parts += [table([_pair(report, pair) for pair in report.pairs]), rule(report)]
-    parts += report.notes
-    published = [one for one in report.published if one["headline"] or one["metric"] in metrics]
-    lines = [
-        f"{one['model']}: {one['metric']} {one['value']:g} ({one['method']}; {one['source']})" for one in published
-    ]
-    parts += ["\n".join(["published, with other models and other prompts, for orientation:", *lines])] if lines else []
-    print("\n\n".join(parts))
-
-
-def _figures(report: Report, column: ReportColumn, metrics: Sequence[str]) -> list[dict[str, Any]]:
-    rows = []
-    for result in filter(None, (report.by_cell.get((entry, column.id)) for entry in report.labels)):
-        figures = {f"{name}, 95% interval": format_estimate(result.metrics.get(name), ".4f") for name in metrics}
-        costs = {heading: _cost((result.cost or {}).get(name)) for name, heading in _COSTS.items()}
-        outcomes: dict[str, Any] = {name: result.counts[name] or None for name in NO_ANSWER}
-        rows.append({"model": report.labels[result.entry], **figures, **costs, "n": result.n, **outcomes})
-    return rows
-
-
-def _cost(cost: float | None) -> float | str | None:
-    return f"{cost:,.1f}" if isinstance(cost, float) else cost
-
-
-def _pair(report: Report, pair: EntryPair) -> dict[str, Any]:
-    difference, needed = pair.difference, pair.items_needed
-    better = report.labels[pair.better] if pair.better else ""
-    return {
-        "task": report.places[pair.place].title,
-        "metric": pair.metric,
-        "first": report.labels[pair.first],
-        "second": report.labels[pair.second],
-        "first - second": format_estimate(difference, "+.4f"),
-        "p": format_p_value(difference.p),
-        "adjusted p": format_p_value(pair.p_adjusted),
-        "better": ", ".join(filter(None, [better, "equal" * pair.equal])) or "open",
-        "items": difference.items,
-        "clusters": difference.clusters,
-        "items needed": format_needed(needed.items, needed.low, needed.high) if needed else NONE,
-    }
 
 
 def plan(
@@ -242,10 +175,10 @@ def hub(
     partial: bool = False,
     source: Annotated[str | None, "URL"] = None,
 ) -> int:
-    """Export results as .eval_results files of models, or a built dataset with an eval.yaml, for the Hugging Face Hub.
+    """Export results as .eval_results files of models, for the Hugging Face Hub.
 
     Args:
-        results: results as for report; or the folder of a build, whose dataset is written with an eval.yaml
+        results: results as for report
         output: where to write; files that are there are not replaced
         model_id: the id of a model on the Hub, by its name in the results
         dataset: the dataset of the Hub with the leaderboard of a benchmark, for results whose data are not from there;

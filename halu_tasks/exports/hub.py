@@ -1,12 +1,8 @@
-"""The Hugging Face Hub: results as community evals, and a built dataset as a benchmark.
+"""Results as community evals of the Hugging Face Hub.
 
 A community eval, `.eval_results/*.yaml`, has a place for a value and for the dataset that it was measured on. It has
 none for a direction, and leaderboards show higher values first, so the value is that of a metric of which higher values
 are better. Everything else stands in the entry's notes.
-
-The Hub runs a benchmark, `eval.yaml`, with Inspect's own solvers and scorers, and knows none of another package. So
-each task is written as rows with the whole prompt and the right reply, and scored by whether the first label in a reply
-is the right one. Only tasks whose replies are labels can be scored so.
 """
 
 from __future__ import annotations
@@ -19,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halu_tasks.builders.card import CARD, tasks_on
-from halu_tasks.builders.folder import DATASET, Folder, build_folder, dataset_rows
-from halu_tasks.core.errors import DataError, HaluTasksError
-from halu_tasks.core.files import json_line
-from halu_tasks.core.options import Options
+from halu_tasks.core.errors import DataError
 from halu_tasks.exports.common import (
     PublicRun,
     Warn,
@@ -32,16 +24,10 @@ from halu_tasks.exports.common import (
     write_new,
 )
 from halu_tasks.scorers.answer import EMPTY, UNPARSED
-from halu_tasks.scorers.kinds import Label
-from halu_tasks.tasks import Evaluation, build, task_named
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
-EVAL = "eval.yaml"
-FRAMEWORK = "inspect-ai"
-"""The one framework of the Hub's list that runs tasks like these."""
-_FRONT = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 _REVISION = re.compile(r"[0-9a-f]{40}")
 
 
@@ -55,10 +41,10 @@ def export_hub(
     source: str | None = None,
     partial: bool = False,
 ) -> tuple[list[Path], bool]:
-    """Write results as community evals, and the datasets of builds as benchmarks.
+    """Write results as community evals.
 
     Args:
-        paths: Results, folders that contain some, and folders of builds.
+        paths: Results, or folders that contain some.
         folder: Where to write, created if necessary.
         models: The ids of models by their name in the results.
         warn: Called with a message for each result that is not exported, or lacks something.
@@ -73,24 +59,7 @@ def export_hub(
         DataError: There are no results, or none can be exported.
         UsageError: A name in `models` is not in the results.
     """
-    builds = {path: build for path in paths if (build := build_folder(Path(path).expanduser()))}
-    files, incomplete = [], False
-    for path, build_path in builds.items():
-        try:
-            file, left_out = write_benchmark(build_path, folder / "datasets" / build_path.resolve().name)
-        except HaluTasksError as error:
-            incomplete = True
-            warn(f"not exported: {path}: {str(error).removeprefix(f'{build_path}: ')}")
-        else:
-            files.append(file)
-            for reason in left_out:
-                warn(f"{file}: lacks {reason}")
-    results = [path for path in paths if path not in builds]
-    if not results:
-        if not files:
-            raise DataError("no result was exported")
-        return files, incomplete
-    runs, unread = read_public(results, models, warn)
+    runs, unread = read_public(paths, models, warn)
 
     def entry(public: PublicRun) -> tuple[Path, EvalResultEntry]:
         _check_publishable(public, partial=partial)
@@ -101,11 +70,8 @@ def export_hub(
     by_file: dict[Path, list[EvalResultEntry]] = {}
     for place, one in entries:
         by_file.setdefault(place, []).append(one)
-    write_new({place: _entries_yaml(own) for place, own in by_file.items()})
-    return [*files, *by_file], incomplete or unread or failed
-
-
-# --- community evals --------------------------------------------------------------------------------
+    write_new({place: _as_yaml(own) for place, own in by_file.items()})
+    return list(by_file), unread or failed
 
 
 def _check_publishable(public: PublicRun, *, partial: bool) -> None:
@@ -195,113 +161,8 @@ def _text(value: Any) -> str:
     return value if plain else json.dumps(value, sort_keys=True, default=str).replace(";", "\\u003b")
 
 
-def _entries_yaml(entries: Sequence[EvalResultEntry]) -> bytes:
+def _as_yaml(entries: Sequence[EvalResultEntry]) -> bytes:
     from huggingface_hub import eval_result_entries_to_yaml
 
-    return _yaml(eval_result_entries_to_yaml(list(entries)), width=1_000_000)
-
-
-def _yaml(content: Any, width: int = 120) -> bytes:
-    return bytes(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width, encoding="utf-8"))
-
-
-# --- benchmarks -------------------------------------------------------------------------------------
-
-
-def write_benchmark(path: Path, place: Path) -> tuple[Path, Sequence[str]]:
-    """Write the dataset of a build with its `eval.yaml`, as a folder to upload.
-
-    Args:
-        path: The folder of the build.
-        place: The folder to write, created if necessary.
-
-    Returns:
-        The `eval.yaml`, and why each of the other tasks on the dataset is not in it.
-
-    Raises:
-        DataError: There is no dataset, no task can be written, or another file is in the way.
-    """
-    folder = Folder(path)
-    dataset = folder.path / DATASET
-    if not (dataset / CARD).is_file():
-        raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks build collect {path}")
-    tasks, left_out = [], []
-    rows: dict[Path, bytes] = {}
-    configs = []
-    for name in tasks_on(folder.pipeline.benchmark, dataset_rows(dataset)):
-        if task_named(name).prompts.shots:
-            left_out.append(f"{name}: its worked examples have no place in eval.yaml")
-            continue
-        evaluation = build(task_named(name), Options(data=str(dataset)))
-        targets = _targets(evaluation)
-        if not targets:
-            left_out.append(f"{name}: its replies are not one of a few labels")
-            continue
-        tasks.append(_task(evaluation, targets))
-        file = f"tasks/{name}.jsonl"
-        lines = [
-            {"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}
-            for item, target in zip(evaluation.items, targets, strict=True)
-        ]
-        rows[place / file] = "".join(json_line(line) + "\n" for line in lines).encode()
-        configs.append({"config_name": name, "data_files": [{"split": "test", "path": file}]})
-    if not tasks:
-        raise DataError(f"{path}: no task on this dataset can be run on the Hub ({'; '.join(left_out) or 'none'})")
-    card = (dataset / CARD).read_text(encoding="utf-8")
-    match = _FRONT.match(card)
-    front = dict(yaml.safe_load(match[1])) if match else {}
-    names = ", ".join(task["id"] for task in tasks)
-    about = (
-        "Items generated by models and checked by others, see the card. Scored here by the first label in a reply; "
-        f"halu-tasks reads replies more carefully and gives intervals. Tasks: {names}."
-    )
-    content = {"name": front.get("pretty_name", "halu-tasks"), "description": about, "evaluation_framework": FRAMEWORK}
-    # the rows of the tasks are configurations of the dataset
-    front["configs"] = [*front.get("configs", []), *configs]
-    others = [file for file in sorted(dataset.iterdir()) if file.is_file() and file.name != CARD]
-    write_new(
-        {place / file.name: file.read_bytes() for file in others}
-        | rows
-        | {place / CARD: b"---\n" + _yaml(front) + b"---\n" + _FRONT.sub("", card, count=1).encode()}
-        | {place / EVAL: _yaml(content | {"tasks": tasks})}
-    )
-    return place / EVAL, left_out
-
-
-def _targets(evaluation: Evaluation) -> list[str]:
-    """Return the right reply to each item, one of a few labels; empty if replies are something else."""
-    if not isinstance(evaluation.task.rules.answer, Label):
-        return []
-    replies = [evaluation.task.prompts.oracle(item) for item in evaluation.items]
-    if len(set(replies)) <= len(evaluation.task.rules.answer.labels):
-        return replies
-    # a label that something else follows, such as an explanation
-    targets = [item.target for item in evaluation.items]
-    first = [re.search(_pattern(targets), reply) for reply in replies]
-    return targets if [match and match[1] for match in first] == targets else []
-
-
-def _pattern(targets: Sequence[str]) -> str:
-    """Return the pattern of the first label in a reply."""
-    labels = sorted(set(targets), key=lambda label: (-len(label), label))
-    return rf"(?<!\w)({'|'.join(map(re.escape, labels))})(?!\w)"
-
-
-def _task(evaluation: Evaluation, targets: Sequence[str]) -> dict[str, Any]:
-    task, decoding = evaluation.task, evaluation.task.prompts.decoding
-    systems = {item.system for item in evaluation.items}
-    if len(systems) > 1:
-        raise DataError(f"{task.name}: its items have different system texts")
-    settings: dict[str, Any] = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature}
-    settings |= {} if decoding.top_p is None else {"top_p": decoding.top_p}
-    # the solver fills in what stands between braces
-    templates = [text.replace("{", "{{").replace("}", "}}") for text in systems if text]
-    system = [{"name": "system_message", "args": {"template": template}} for template in templates]
-    return {
-        "id": task.name,
-        "config": task.name,
-        "split": "test",
-        "field_spec": {"input": "prompt", "target": "target"},
-        "solvers": [*system, {"name": "generate", "args": settings}],
-        "scorers": [{"name": "pattern", "args": {"pattern": _pattern(targets)}}],
-    }
+    content = eval_result_entries_to_yaml(list(entries))
+    return bytes(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000_000, encoding="utf-8"))

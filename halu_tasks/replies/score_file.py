@@ -161,12 +161,11 @@ def score_file(
         prepare_judge(evaluation, job.costs)
         write_items(evaluation, job.items)
         executor(job, report)
-        sums = [sha256_of(Path(path)) for path in files]
         names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}
         run = {
             "model": model,
-            "predictions": files[0] if len(files) == 1 else files,
-            "predictions_sha256": sums[0] if len(sums) == 1 else sums,
+            "predictions": files,
+            "predictions_sha256": [sha256_of(Path(path)) for path in files],
             "id_field": id_field,
             "output_field": output_field,
             "partial": partial,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,10 +26,9 @@ from halu_tasks.results.comparability import different_settings, possible_duplic
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.methods import total
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimates
-from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.jackknife import Sums
+from halu_tasks.scorers.metrics import Estimate, estimates
 
 TABLE = "items.parquet"
 _NAMED = 3
@@ -43,7 +42,6 @@ def assemble(
     *,
     table: Path | None = None,
     margin: float | None = None,
-    step: Callable[[int], object] = lambda columns: None,
 ) -> Report:
     """Assemble the report on a board.
 
@@ -53,7 +51,6 @@ def assemble(
         title: The report's title.
         table: Where to write the full table of items; None for a report without details.
         margin: The difference below which two entries count as equal; None to test no equality.
-        step: Called with 1 after each column with its details.
     """
     pairs, ranks = differences(board, margin)
     created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -72,7 +69,7 @@ def assemble(
         floors=[floor for column in board.columns for floor in _floors(column)],
         published=list(_published(board)),
         pairs=pairs,
-        why=write_details(board, table, step) if table else [],
+        why=write_details(board, table) if table else [],
     )
 
 
@@ -112,11 +109,12 @@ def _column(column: Column) -> ReportColumn:
 
 
 def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
-    failed = next((metric for metric in column.metrics if metric.name == "judge_failed"), None)
+    can_fail = any(metric.name == "judge_failed" for metric in column.metrics)
     for entry, run in column.runs.items():
         counts: dict[str, int | None] = {name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER}
         # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
-        counts["judge_failed"] = _sum_of(failed, run.scores) if failed and run.judge else None
+        failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
+        counts["judge_failed"] = failures if can_fail and run.judge else None
         costs = total(run.costs) if run.costs else None
         yield Result(
             entry=entry.id,
@@ -134,12 +132,6 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             rank=ranks.get(entry),
             cost=costs and {name: int(x) if x.is_integer() else round(x, 1) for name, x in costs.items()},
         )
-
-
-def _sum_of(metric: Metric, scores: Sequence[Score]) -> int:
-    sums = metric.sums_of_items(by_cluster(scores))
-    assert isinstance(sums, Sums)
-    return round(float(sums.terms[:, 0].sum()))
 
 
 def _group(mean: Mean) -> ReportGroup:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, pvariance
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tqdm import tqdm
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
@@ -78,7 +79,7 @@ Replies = Mapping[str, Sequence[ReplyRecord]]
 """The replies by the id of the entry."""
 
 
-def write_details(board: Board, table: Path, step: Callable[[int], object]) -> list[Json]:
+def write_details(board: Board, table: Path) -> list[Json]:
     """Collect the details of all columns, and write all replies to a Parquet table.
 
     Lists and mappings are written as JSON. Invalid Unicode (lone surrogates) is replaced by question marks.
@@ -86,18 +87,17 @@ def write_details(board: Board, table: Path, step: Callable[[int], object]) -> l
     Args:
         board: The board.
         table: The file of the table.
-        step: Called with 1 after each column.
     """
     limit = text_limit(3 * PER_KIND * len(board.columns), len(board.entries))
     all_details = []
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
-        for column in board.columns:
+        # a progress bar, only on a terminal
+        for column in tqdm(board.columns, desc="comparing", unit="task", disable=None):
             replies = {entry.id: _records(column, run) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
                 rows = _rows(column, run, entry.label, replies[entry.id])
                 writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
             all_details.append(_details(column, replies, limit))
-            step(1)
     return all_details
 
 

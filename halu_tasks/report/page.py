@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from math import ceil, floor, inf, isfinite, log10
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,13 @@ def render(report: Report) -> str:
     )
 
 
-def markdown(report: Report) -> str:
-    """Format a report for an issue or a README: the leaderboard, results apart, pairs, and what is missing."""
+def markdown(report: Report, metrics: Sequence[str] = ()) -> str:
+    """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
+
+    Args:
+        report: The report.
+        metrics: Metrics whose figures are shown besides those of the leaderboard.
+    """
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -68,7 +72,7 @@ def markdown(report: Report) -> str:
         "needed": lambda needed: format_needed(needed.items, needed.low, needed.high),
     }
     environment.globals |= _SHARED
-    return environment.get_template("report.md.j2").render(report=report)
+    return environment.get_template("report.md.j2").render(report=report, metrics=metrics)
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -187,52 +191,6 @@ def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, f
     return value, start, end
 
 
-# --- plots ------------------------------------------------------------------------------------------
-
-LEFT, RIGHT = 122.0, 306.0
-"""The ends of a plot's scale, in the units of an SVG."""
-
-
-def interval_plot(report: Report, column: ReportColumn) -> Json | None:
-    """Plot the headline figures of a column, best first, with its floors; None if there are no figures.
-
-    Returns:
-        The `figures` with their labels, the values of the `floors` by name, the `ticks` of the scale, and `x`, a
-        function that places a value on it.
-    """
-    cells = [(entry.label, report.cell(entry.id, column)) for entry in ranked(report, [column])]
-    figures = [(label, cell.figure) for label, cell in cells if cell and cell.figure and isfinite(cell.figure.value)]
-    if not figures:
-        return None
-    own = floors(report, [column])
-    lines = {name: values[column.id] for name, values in own.items() if isfinite(values[column.id])}
-    ends = [end for _, one in figures for end in (one.value, one.low, one.high) if end is not None]
-    ends += lines.values()
-    room = 0.05 * (max(ends) - min(ends)) or 0.05
-    low, high = min(ends) - room, max(ends) + room
-    # two to five round numbers
-    unit = 10.0 ** floor(log10((high - low) / 2))
-    step = next(size * unit for size in (1, 2, 2.5, 5, 10) if (high - low) / (size * unit) <= 5)
-    ticks = [round(step * n, 10) for n in range(ceil(low / step), floor(high / step) + 1)]
-    return {
-        "figures": figures,
-        "floors": lines,
-        "ticks": ticks,
-        "x": lambda value: round(LEFT + (value - low) / (high - low) * (RIGHT - LEFT), 1),
-    }
-
-
-def short(label: str, columns: int) -> str:
-    """Shorten a label to a width in columns; wide characters take two."""
-    label = text.plain(label, 4 * columns)
-    taken = 0
-    for position, char in enumerate(label):
-        taken += 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        if taken > columns:
-            return label[: position - 1] + "…"
-    return label if label.strip() else "(no name)"
-
-
 # --- the environment of the page --------------------------------------------------------------------
 
 
@@ -265,7 +223,6 @@ def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
         "name": text.name,
         "plain": lambda value, limit=text.NAME: text.plain(value, limit),
-        "short": short,
         "line": lambda value, limit=300: text.name(value, limit),
         "number": text.number,
         "count": text.count,
@@ -275,6 +232,6 @@ def _environment() -> Environment:
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
     environment.filters.update(filters)
-    functions = (text.interval, text.defined, text.marked, interval_plot, floors, published, verdict, bar)
+    functions = (text.interval, text.defined, text.marked, floors, published, verdict, bar)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

@@ -48,10 +48,25 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
         alone = [(place, *one) for place in places for one in _pairs(place, margin)]
         equal = holm([difference.p_equal for *_, difference, _ in alone])
         adjusted = adjusted_p_values([contrast for *_, contrast in alone])
-        tested = [
-            _tested(place, metric, first, second, difference, p, p_equal)
-            for (place, metric, first, second, difference, _), p, p_equal in zip(alone, adjusted, equal, strict=True)
-        ]
+        tested = []
+        for (place, metric, first, second, difference, _), p, p_equal in zip(alone, adjusted, equal, strict=True):
+            decided = metric.higher_is_better is not None and p is not None and p < LEVEL
+            better = first if (difference.value > 0) == metric.higher_is_better else second
+            pair = EntryPair(
+                column=place.id if isinstance(place, Column) else None,
+                group=place.id if isinstance(place, Mean) else None,
+                first=first.id,
+                second=second.id,
+                metric=metric.name,
+                difference=difference,
+                p_adjusted=p,
+                better=better.id if decided else None,
+                p_equal_adjusted=p_equal,
+                equal=p_equal is not None and p_equal < LEVEL,
+                items_needed=items_needed(difference),
+                not_estimated=not_estimated(difference),
+            )
+            tested.append(pair)
         ranks |= {place: _ranks(place, tested) for place in places}
         pairs += tested
     order = {entry.id: number for number, entry in enumerate(board.entries)}
@@ -80,35 +95,6 @@ def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric,
             if difference := difference_of(metric, sums[first], sums[second], items, margin):
                 contrast = Contrast(difference.value, difference.p, influences[first], influences[second])
                 yield metric, first, second, difference, contrast
-
-
-def _tested(
-    place: Column | Mean,
-    metric: Metric,
-    first: Entry,
-    second: Entry,
-    difference: Difference,
-    p: float | None,
-    p_equal: float | None,
-) -> EntryPair:
-    """Return a pair with what the adjusted p values say."""
-    up, better = metric.higher_is_better, None
-    if up is not None and p is not None and p < LEVEL:
-        better = (first if (difference.value > 0) == up else second).id
-    return EntryPair(
-        column=place.id if isinstance(place, Column) else None,
-        group=place.id if isinstance(place, Mean) else None,
-        first=first.id,
-        second=second.id,
-        metric=metric.name,
-        difference=difference,
-        p_adjusted=p,
-        better=better,
-        p_equal_adjusted=p_equal,
-        equal=p_equal is not None and p_equal < LEVEL,
-        items_needed=items_needed(difference),
-        not_estimated=not_estimated(difference),
-    )
 
 
 def _ranks(place: Column | Mean, pairs: Sequence[EntryPair]) -> Ranks:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tqdm import tqdm
-
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
@@ -61,12 +59,8 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
-    arranged = board(runs)
-    with (
-        atomic_path(folder / TABLE, "report") as table,
-        tqdm(total=len(arranged.columns), desc="comparing", unit="task", disable=None) as bar,
-    ):
-        report = assemble(arranged, results.skipped, title, table=table, margin=margin, step=bar.update)
+    with atomic_path(folder / TABLE, "report") as table:
+        report = assemble(board(runs), results.skipped, title, table=table, margin=margin)
     for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
         warn(line)
     texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(as_json(report), indent=1) + "\n"}
@@ -158,7 +152,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
             entries = [_with_settings(entry, results=name) for name, entry in zip(named, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
     arranged = paired_board(rows, across=across, metrics=metrics)
-    report = assemble(arranged, margin=margin)
+    report = assemble(arranged, title="Comparison", margin=margin)
     if len(runs) > 1 and not report.pairs:
         first = runs[0][1]
         reasons = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))

@@ -55,6 +55,9 @@ class HarnessModel:
         provider: The provider as in Inspect, such as `openai`; empty for a type of lm-eval's own.
         at_provider: The model's name at the provider.
         base_url: The address of its server, such as `http://localhost:8000/v1`.
+
+    Raises:
+        UsageError: There is a credential in the arguments or the address.
     """
 
     name: str
@@ -65,6 +68,13 @@ class HarnessModel:
     provider: str = ""
     at_provider: str = ""
     base_url: str | None = None
+
+    def __post_init__(self) -> None:
+        for key, value in self.arguments.items():
+            if is_secret(key) or in_address(value):
+                raise UsageError(f"arguments: {key}: {_ELSEWHERE}")
+        if in_address(self.base_url):
+            raise UsageError(f"base_url: {_ELSEWHERE}")
 
     @property
     def is_loaded_here(self) -> bool:
@@ -136,11 +146,6 @@ def named_model(
             f"model {name!r}: expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini, "
             "hf/Qwen/Qwen2.5-0.5B-Instruct or halu/baseline"
         )
-    for key, value in (arguments or {}).items():
-        if is_secret(key) or in_address(value):
-            raise UsageError(f"-M {key}: {_ELSEWHERE}")
-    if in_address(base_url):
-        raise UsageError(f"--base-url: {_ELSEWHERE}")
     model = HarnessModel(
         name=re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "model",
         harness=harness or ("lm_eval" if provider == "hf" else "inspect"),
@@ -304,7 +309,7 @@ def read_models(path: Path) -> list[HarnessModel]:
         except ValidationError as error:
             raise UsageError(f"{path}: {name}: {reason_of(error)}") from None
         except HaluTasksError as error:
-            raise UsageError(f"{path}: {name}: {str(error).replace('--base-url', 'base_url')}") from None
+            raise UsageError(f"{path}: {name}: {error}") from None
     return read
 
 
@@ -316,9 +321,6 @@ def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
     """
     if not _FOLDER.fullmatch(name):
         raise UsageError("expected a name of letters, digits, '.', '_' and '-', which names its folder")
-    for key, argument in entry.arguments.items():
-        if is_secret(key) or in_address(argument):
-            raise UsageError(f"arguments: {key}: {_ELSEWHERE}")
     options = {key.replace("-", "_"): option for key, option in entry.options.items()}
     if own := next((key for key in options if key in _SET_BY_RUN[entry.harness]), None):
         raise UsageError(f"options: {own} is set by the run")

@@ -36,8 +36,6 @@ LOGS, RESULTS, CACHE = "logs", "results", "replies"
 _SETTINGS, _COMMAND, _OUTPUT = "settings.json", "command.txt", "output.txt"
 _RETRIES = 7
 """How often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up."""
-_LAST = 2000
-"""How many bytes at the end of an output are searched for its last line."""
 _CAUSED = "The above exception was the direct cause of the following exception:"
 """What a traceback has between two errors, the second of which says that calls were retried."""
 _SAME_REPLIES = {
@@ -340,7 +338,5 @@ def _last_line(path: Path) -> str:
     """Return the last line of a file that is not blank; empty if there is none."""
     if not path.exists():
         return ""
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - _LAST, 0))
-        lines = file.read().decode("utf-8", "replace").split("\n")
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")

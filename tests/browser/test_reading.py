@@ -175,8 +175,8 @@ def test_dark_by_the_system_and_by_the_button(opened: Any) -> None:
     def colours(page: Any) -> list[str]:
         return list(
             page.evaluate(
-                """["html", ".chart text"].map(e => getComputedStyle(document.querySelector(e)))
-                .flatMap(style => [style.backgroundColor, style.fill])"""
+                """["html", "h2"].map(e => getComputedStyle(document.querySelector(e)))
+                .flatMap(style => [style.backgroundColor, style.color])"""
             )
         )
 

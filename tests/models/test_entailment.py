@@ -109,6 +109,6 @@ def test_the_pipeline_drops_replacements_that_the_model_finds_equivalent(
     document = Document("1", "Water turns into steam at the boil. Try it.", {"question": "What becomes of water?"})
     (draft,) = asyncio.run(pipeline.drafts(document, ask))
     assert next(replies, None) is None, "the verifier is asked nothing about equivalence"
-    assert draft.passed == passes and "equivalent" in draft.checks
+    assert bool(draft.row) == passes and "equivalent" in draft.checks
     assert [failure.reason for failure in draft.faults] == ([] if passes else ["same meaning"])
     assert pipeline.settings["nli_model"] == str(tmp_path)

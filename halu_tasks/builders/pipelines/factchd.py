@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,9 +61,6 @@ _LONGEST = 8_000
 """Maximum number of characters of a query, response or explanation; models caught in a loop write longer ones."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _STATED = re.compile(r"\b(?:non|not|un)?[\s\-‐‑–]*factual\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
-_LONG = 8
-"""Minimum number of letters for a shared word to count as cited rather than as a coincidence."""
 
 logger = logging.getLogger(__name__)
 
@@ -143,18 +140,9 @@ class FactCHDPipeline(Pipeline):
         """
         return graph.facts_in(path, self.draw, self.walks, self.hops, self.class_relation, one_answer=self.one_answer)
 
-    def refuse(self, document: Document) -> Fault | None:
-        """Return why a document cannot be used; None if it can.
-
-        Text facts may be as short as one sentence. Of subgraphs only the length is checked, as names have no language
-        and triples are not sentences.
-        """
-        if subgraph_of(document).pattern == VANILLA:
-            return super().refuse(document)
-        if len(document.text) > self.max_chars:
-            return Fault("document", "too long", f"{len(document.text)} characters, more than {self.max_chars}")
-        reason = unfit(document.text[:_LONGEST])
-        return Fault("document", reason) if reason else None
+    def is_prose(self, document: Document) -> bool:
+        """Whether a document is a text fact; names in subgraphs have no language, and triples are not sentences."""
+        return subgraph_of(document).pattern == VANILLA
 
     def sampled_as(self, document: Document) -> str:
         """Return the pattern of a document's query."""
@@ -208,8 +196,8 @@ class FactCHDPipeline(Pipeline):
         if demonstrations := self._demonstrations(document, label):
             prompt = f"{self.prompt('demonstrations', demonstrations=demonstrations)}\n\n{prompt}"
         reply = read_object(await ask(prompt, GENERATOR), *fields)
-        fault = unfit(*(reply.value or {}).values())
-        return Answer(None, fault) if fault else reply
+        too_long = any(len(text) > _LONGEST for text in (reply.value or {}).values())
+        return Answer(None, "too long") if too_long else reply
 
     async def _draft(
         self, document: Document, label: str, query: str, answer: Answer[str], adherence: Sequence[Fault], ask: Ask
@@ -277,12 +265,17 @@ class FactCHDPipeline(Pipeline):
             return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
         text = answer.value["explanation"]
         reason = reason_of(label, text)
-        if reason.value is None or unfit(text):
-            return "", (Fault(EXPLANATION, unfit(text) or reason.reason, text),)
+        if len(text) > _LONGEST:
+            reason = Answer(None, "too long")
+        if reason.value is None:
+            return "", (Fault(EXPLANATION, reason.reason, text),)
         prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
         verdict = read_verdict(await ask(prompt, VERIFIER))
-        denied = objections(EXPLANATION, verdict, "does not support the label", "")
-        return reason.value, (*explanation_faults(reason.value, evidence_of(document)), *denied)
+        faults = objections(EXPLANATION, verdict, "does not support the label", "")
+        if (number := len(sentences(explanation_of(reason.value)))) < _SENTENCES:
+            short = Fault(EXPLANATION, "fewer than three sentences", f"{reason.value}\n{number} sentences")
+            faults = (short, *faults)
+        return reason.value, faults
 
     def blamed(self, fault: Fault, draft: Draft) -> str | None:
         """Return the prompt that caused a fault; None if the verifier could not be read.
@@ -399,15 +392,6 @@ def names(text: str, name: str) -> bool:
     return plain(name).strip() != "" and plain(name) in plain(text)
 
 
-def unfit(*texts: str) -> str:
-    """Return a short reason why texts of a reply cannot be used as they are; empty if they can."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return "invalid characters"
-    return "too long" if max(map(len, texts), default=0) > _LONGEST else ""
-
-
 def evidence_of(document: Document) -> Evidence:
     """Return the evidence of a row in the format of the published ones.
 
@@ -492,42 +476,3 @@ def reason_of(label: str, explanation: str) -> Answer[str]:
     if label_read != label or label_of(reason) != label or not explanation_of(reason):
         return Answer(None, "states the other label" if label_read else "states no label")
     return Answer(reason)
-
-
-def explanation_faults(reason: str, evidence: Evidence) -> list[Fault]:
-    """Return what is wrong with an explanation: fewer than three sentences, or no evidence cited."""
-    explanation = explanation_of(reason)
-    faults = []
-    if (number := len(sentences(explanation))) < _SENTENCES:
-        faults.append(Fault(EXPLANATION, "fewer than three sentences", f"{reason}\n{number} sentences"))
-    if not any(names(explanation, term) for term in terms(evidence)):
-        faults.append(Fault(EXPLANATION, "cites none of the evidence", f"{reason}\n"))
-    return faults
-
-
-def terms(evidence: Evidence) -> Iterable[str]:
-    """Return the strings by which an explanation can cite the evidence.
-
-    These are the heads and tails of triples; of a text its names, numbers and long words, or if it has none of these,
-    its other words or pairs of characters.
-    """
-    cited: list[str] = []
-    for piece in evidence:
-        if not isinstance(piece, str) and len(piece) == 3:
-            cited += [piece[0], piece[2]]
-        else:
-            cited += _terms_of_text(piece if isinstance(piece, str) else piece[-1])
-    return dict.fromkeys(cited)
-
-
-def _terms_of_text(text: str) -> Sequence[str]:
-    # words of scripts that use spaces
-    words = [word for word in _WORD.findall(text) if len(plain(word).split()) == 1 or word.isascii()]
-    cited = [
-        word
-        for place, word in enumerate(words)
-        # the first word is capitalized in any case
-        if any(map(str.isdigit, word)) or (place and word[0].isupper()) or len(word) >= _LONG
-    ]
-    characters = plain(text).split()
-    return cited or words or [" ".join(pair) for pair in pairwise(characters)] or characters

@@ -213,21 +213,16 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
 
 def _measure(graph: Graph, class_relation: str) -> dict[str, list[_Comparable]]:
     """Return the entities with a quantity, grouped by relation, kind, unit and class."""
-    by_relation: dict[str, list[tuple[str, str, Quantity]]] = defaultdict(list)
-    single = ((key, tails[0]) for key, tails in graph.tails.items() if len(tails) == 1 and key[1] != class_relation)
-    for (head, relation), tail in single:
-        if quantity := quantity_of(tail):
-            by_relation[relation].append((head, tail, quantity))
     groups: dict[str, list[_Comparable]] = defaultdict(list)
-    for relation, quantities in by_relation.items():
-        dated = any(quantity.kind == DATE for _, _, quantity in quantities)
-        for head, tail, quantity in quantities:
-            parsed = (as_year(tail) or quantity) if dated else quantity
-            classes = graph.tails.get((head, class_relation), [])
-            kinds: list[Triple | None] = [Triple(head, class_relation, kind) for kind in classes]
-            for kind in kinds or [None]:
-                key = "\0".join((relation, parsed.kind, parsed.unit, *([kind.tail] if kind else [])))
-                groups[key].append((Triple(head, relation, tail), kind, parsed))
+    for (head, relation), tails in graph.tails.items():
+        quantity = quantity_of(tails[0])
+        if quantity is None or len(tails) > 1 or relation == class_relation:
+            continue
+        classes = graph.tails.get((head, class_relation), [])
+        kinds: list[Triple | None] = [Triple(head, class_relation, kind) for kind in classes]
+        for kind in kinds or [None]:
+            key = "\0".join((relation, quantity.kind, quantity.unit, *([kind.tail] if kind else [])))
+            groups[key].append((Triple(head, relation, tails[0]), kind, quantity))
     return {key: sorted(members, key=lambda each: each[0]) for key, members in groups.items() if len(members) > 1}
 
 
@@ -334,7 +329,6 @@ NUMBER, DATE = "number", "date"
 _NUMBER = re.compile(r"([+\-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(%?|\s\S.{0,39})", re.ASCII)
 _UNIT = re.compile(r"(?:[^\W\d_]|[%°µ$€£¥²³/·^ .\-])+")
 _DATE = re.compile(r"\+?(-?\d{4})-(\d\d)(?:-(\d\d))?(?:T[\d:.]+Z?)?", re.ASCII)
-_YEAR = re.compile(r"[1-9]\d{3}", re.ASCII)
 
 
 class Quantity(NamedTuple):
@@ -356,8 +350,8 @@ class Quantity(NamedTuple):
 def quantity_of(text: str) -> Quantity | None:
     """Parse a string as a quantity: `57750 square kilometre`, `1,234.5`, `12%`, `1969-11-03`, `1969-11`.
 
-    Four-digit numbers may be years, see `as_year`. None if the string is not a quantity ("about 20") or ambiguous
-    ("1,5", "3 of 4").
+    None if the string is not a quantity ("about 20") or ambiguous ("1,5", "3 of 4"). A number is never a year: it is
+    compared with other numbers, not with dates.
     """
     text = text.strip()
     if match := _DATE.fullmatch(text):
@@ -378,15 +372,6 @@ def _date(match: re.Match[str]) -> Quantity | None:
         return None
     low, high = (year, month or 1, day or 1), (year, month or 12, day or 31)
     return Quantity(DATE, "", tuple(map(Decimal, low)), tuple(map(Decimal, high)))
-
-
-def as_year(text: str) -> Quantity | None:
-    """Parse a four-digit year, for relations that also have dates; None if `text` is not one."""
-    text = text.strip()
-    if not _YEAR.fullmatch(text):
-        return None
-    year = Decimal(text)
-    return Quantity(DATE, "", (year, Decimal(1), Decimal(1)), (year, Decimal(12), Decimal(31)))
 
 
 def comparable(one: Quantity, other: Quantity) -> bool:

@@ -21,9 +21,10 @@ from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES
-from halu_tasks.core.errors import UsageError, install_hint, missing_modules, require_extra
+from halu_tasks.core.errors import DataError, UsageError, install_hint, missing_modules, require_extra
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
+from halu_tasks.data.rows import text_lines
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.strings import score_passages, score_replacements
 from halu_tasks.text.sentences import spans as sentence_spans
@@ -317,7 +318,7 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
         file: Path of a file with one word per line, to use instead of NLTK's list.
 
     Raises:
-        UsageError: The file cannot be read or is empty.
+        DataError: The file cannot be read or is empty.
     """
     if file is None and language != "en":
         return frozenset()
@@ -326,14 +327,10 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
         from bm25s import stopwords  # imported here because it takes memory that most commands do not need
 
         return frozenset(map(_plain_word, stopwords.STOPWORDS_EN_PLUS))
-    try:
-        listed = Path(file).expanduser().read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise UsageError(f"stop words {file}: {reason}; expected a text file with one word per line") from None
-    if words := frozenset(filter(None, map(_plain_word, listed))):
-        return words
-    raise UsageError(f"stop words {file}: contains no words; expected a text file with one word per line")
+    words = frozenset(filter(None, (_plain_word(line) for _, line in text_lines(Path(file).expanduser()))))
+    if not words:
+        raise DataError(f"{file}: contains no words; expected a text file with one word per line")
+    return words
 
 
 def only_stop_words(phrase: str, words: frozenset[str]) -> bool:

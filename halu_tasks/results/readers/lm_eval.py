@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
@@ -24,14 +24,6 @@ _NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
 
 _INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
 """Settings that have another name in Inspect, by their name in lm-eval."""
-
-
-def samples_of(results: Path) -> str:
-    """Return the file name pattern of the samples that belong to a results file.
-
-    A results file is `results_DATE.json`, or `NAME_DATE.json` if --output_path is NAME.json.
-    """
-    return f"samples_*_{results.stem.rpartition('_')[2]}.jsonl"
 
 
 def is_results(content: Any) -> bool:
@@ -66,7 +58,7 @@ def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
             continue
         try:
             yield _read_run(path, name, content, configs[name], config)
-        except DataError as error:
+        except HaluTasksError as error:
             yield Skipped(str(path), str(error))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             # a damaged task must not keep the others in its file from being read
@@ -76,17 +68,12 @@ def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
 def _read_run(
     path: Path, name: str, results: Mapping[str, Any], task_config: Mapping[str, Any], config: Mapping[str, Any]
 ) -> Run:
-    record = (task_config.get("metadata") or {}).get(RECORD)
-    if not isinstance(record, dict):
-        raise DataError(f"the task {name} is not one of this package")
-    provenance = Provenance.from_json(record)
-    try:
-        task = provenance.task.resolve()
-    except UsageError as error:
-        raise DataError(f"{error}; this version of the package does not know the task") from None
+    provenance = Provenance.from_json(task_config["metadata"][RECORD])
+    task = provenance.task.resolve()
     if "bypass,none" in results["results"][name]:
         raise DataError(f"{name}: run with --predict_only, so it has no scores; run it again without")
-    samples = path.with_name(samples_of(path).replace("*", name))
+    # a results file is results_DATE.json, or NAME_DATE.json if --output_path is NAME.json
+    samples = path.with_name(f"samples_{name}_{path.stem.rpartition('_')[2]}.jsonl")
     if not samples.is_file():
         raise DataError(f"{name}: {samples.name} is missing from the folder; run lm_eval with --log_samples")
     answers = [_read_sample(samples, number, row, task, provenance) for number, row in json_lines(samples)]

@@ -54,9 +54,8 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         raise DataError(
             f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
         )
-    names, checksums = (_listed(record[key]) for key in ("predictions", "predictions_sha256"))
     fields = record["id_field"], record["output_field"]
-    files = [_locate(path, *file) for file in zip(names, checksums, strict=True)]
+    files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
     replies = {(row.id, row.epoch): row.reply for file in files for row in prediction_rows(file, *fields)}
     epochs = sorted({epoch for _, epoch in replies})
     # an item without a reply gets an empty one
@@ -73,9 +72,9 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         scores = [evaluation.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
-        id=f"{checksums[0] if len(checksums) == 1 else stable_hash(*checksums)} {record['model']} {record['created']}",
+        id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",
         harness=f"halu-tasks score {record['package']}",
-        model=record["model"] or names[0],
+        model=record["model"] or record["predictions"][0],
         roles={"grader": provenance.judge} if provenance.judge else {},
         settings={},
         provenance=provenance,
@@ -94,10 +93,6 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         change = f"{name} is {now.get(name)}, was {then.get(name)}"
         raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")
     return run
-
-
-def _listed(value: str | Sequence[str]) -> Sequence[str]:
-    return [value] if isinstance(value, str) else value
 
 
 def _read_details(

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from builder_cases import CASES
 
 from halu_tasks.builders import pipeline as wording
 from halu_tasks.builders.card import paper_named
@@ -68,19 +69,7 @@ def test_what_it_makes_is_read_by_its_tasks(
     assert list(pipeline.pairs(item)) and pipeline.key(item) == EDIT["original"] and pipeline.annotated(item, "valid")
 
 
-@pytest.mark.parametrize(
-    ("edit", "verdict", "failure"),
-    [
-        ("Well.", "yes", ("edit", "no JSON object")),
-        (json.dumps(EDIT | {"original": "Another."}), "yes", ("edit", "not in the document")),
-        (json.dumps(EDIT | {"edited": EDIT["original"]}), "yes", ("edit", "unchanged")),
-        (json.dumps(EDIT), "no", ("wrong", "not wrong")),
-        (json.dumps(EDIT), "uncertain", ("wrong", "uncertain")),
-        (json.dumps(EDIT), "Well.", ("wrong", "unreadable verdict: no verdict")),
-    ],
-)
-def test_what_is_bad_fails_with_a_reason(
-    one_edit: ModuleType, edit: str, verdict: str, failure: tuple[str, str]
-) -> None:
+@pytest.mark.parametrize(("edit", "verdict", "failure"), CASES["what_is_bad_fails_with_a_reason"])
+def test_what_is_bad_fails_with_a_reason(one_edit: ModuleType, edit: str, verdict: str, failure: list[str]) -> None:
     (draft,) = drafted(one_edit, edit, verdict)
-    assert [(own.check, own.reason) for own in draft.faults] == [failure] and not draft.row
+    assert [(own.check, own.reason) for own in draft.faults] == [tuple(failure)] and not draft.row

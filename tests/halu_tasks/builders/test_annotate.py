@@ -6,12 +6,10 @@ import json
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from builder_cases import CASES
 
 from halu_tasks.builders.annotation import (
     GUIDELINES,
@@ -24,7 +22,6 @@ from halu_tasks.builders.annotation import (
     read_annotators,
     read_labels,
     settled,
-    shown_text,
 )
 from halu_tasks.builders.collect import Collection
 from halu_tasks.builders.folder import read_items, to_json
@@ -138,33 +135,14 @@ def test_guidelines_explain_the_codes_that_rows_show() -> None:
 # --- in -------------------------------------------------------------------------------------------
 
 
-def read(rows: Sequence[Mapping[str, Any]], known: Iterable[str] = ("a", "b")) -> Annotator:
-    shown = {id: fingerprint(f"text of {id}") for id in known}
-    return read_labels("ana", rows, shown, VALID)
-
-
-@pytest.mark.parametrize(
-    ("rows", "label", "reasons"),
-    [
-        ([{"item": "a", "label": ["Valid "]}], "valid", {}),
-        ([{"item": "a", "label": "valid", "text": "text\r\nof a "}], "valid", {}),
-        ([{"label": ["valid"]}], None, {"no item id": 1}),
-        ([{"item": "z", "label": ["valid"]}], None, {"unknown item": 1}),
-        ([{"item": "a", "label": []}], None, {"no label": 1}),
-        ([{"item": "a"}], None, {"no label": 1}),
-        ([{"item": "a", "label": ["valid", "invalid"]}], None, {"several labels": 1}),
-        ([{"item": "a", "label": ["maybe"]}] * 2, None, {"label not in the list": 2}),
-        ([{"item": "a", "label": ["valid"], "text": "another"}], None, {"another text": 1}),
-        ([{"item": "a", "label": ["valid"]}, {"item": "a", "label": ["maybe"]}], None, {"conflicting rows": 2}),
-        ([{"item": "a", "label": ["valid"]}] * 3 + [{"item": "a"}], "valid", {"repeated row": 2, "no label": 1}),
-    ],
-)
+@pytest.mark.parametrize(("rows", "label", "reasons"), CASES["a_row_gives_a_label_or_is_counted_by_its_reason"])
 def test_a_row_gives_a_label_or_is_counted_by_its_reason(
     rows: list[dict[str, Any]], label: str | None, reasons: dict[str, int]
 ) -> None:
     shown = {id: fingerprint(f"text of {id}") for id in ("a", "b")}
     found = read_labels("ana", rows, shown, VALID)
     assert found.labels.get("a") == label and found.left_out == reasons
+    assert len(found.labels) + found.left_out.total() == found.rows == len(rows)
 
 
 def test_the_label_0_is_a_label() -> None:
@@ -212,21 +190,7 @@ def test_files_that_give_few_or_no_labels_are_told(
         assert len(result.stderr.splitlines()) == bool(status)
 
 
-@pytest.mark.parametrize(
-    ("labels", "majority", "two"),
-    [
-        ("", "not annotated", "not annotated"),
-        ("a", "too few labels", "too few labels"),
-        ("aa", "a", "a"),
-        ("ab", "no majority", "no majority"),
-        ("aab", "a", "a"),
-        ("abc", "no majority", "no majority"),
-        ("aabb", "no majority", "no majority"),
-        ("aabc", "no majority", "a"),
-        ("aaabb", "a", "a"),
-        ("aabbc", "no majority", "no majority"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "majority", "two"), CASES["a_rule_settles_on_a_label_or_says_why_not"])
 def test_a_rule_settles_on_a_label_or_says_why_not(labels: str, majority: str, two: str) -> None:
     for rule, expected in (("majority", majority), ("two", two)):
         label, reason = settled(labels, rule)
@@ -251,18 +215,16 @@ def agreement(labels: Mapping[str, str]) -> dict[str, Any]:
 
 def test_agreement_is_as_worked_out_by_hand() -> None:
     # of 10 items: both v on 5, both i on 2, v/i on 2, i/v on 1; 13 of 20 labels are v, 7 are i
-    (found,) = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"}).values()
+    found = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"})
     assert (found["items"], found["agreement"]["value"]) == (10, 0.7)
     assert found["alpha"]["value"] == round(1 - 0.3 / (2 * 13 * 7 / (20 * 19)), 4)
     # groups that share the work agree as if they were one; three pairs of three items that have them: 3, 1, 1 and 3
     one = agreement({"a": "vvii", "b": "viii", "c": "vivi"})
     groups = agreement({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"})
-    assert one["all annotators"] == groups["all annotators"]
-    assert one["all annotators"]["agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
-    assert groups["a, b"]["items"] == 2 and "a, d" not in groups
+    assert one == groups and one["agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
     # an item with one label is no part of it
-    assert agreement({"a": "vvvv", "b": "vvv "})["all annotators"]["items"] == 3
-    assert agreement({"a": "v ", "b": " v"})["all annotators"] == {"items": 0, "agreement": None, "alpha": None}
+    assert agreement({"a": "vvvv", "b": "vvv "})["items"] == 3
+    assert agreement({"a": "v ", "b": " v"}) == {"items": 0, "agreement": None, "alpha": None}
 
 
 def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys) -> None:
@@ -278,42 +240,3 @@ def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys
     assert {label: own["n"] for label, own in report["labels"].items()} == dict.fromkeys(
         ("0", "no majority", "one", "other"), 1
     )
-
-
-ROWS = st.fixed_dictionaries(
-    {},
-    optional={
-        "item": st.sampled_from(["item0", "item1", "item2", "nobody", ""]),
-        "label": st.one_of(
-            st.lists(st.sampled_from(["valid", "invalid", "maybe"]), max_size=2), st.sampled_from(["valid", 3, None])
-        ),
-        "text": st.sampled_from(["", "other"]),
-    },
-)
-
-
-@given(st.lists(st.lists(ROWS, max_size=6), min_size=2, max_size=4), st.sampled_from(["majority", "two"]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[dict[str, Any]]], rule: str) -> None:
-    items = [toys(place) for place in range(3)]
-    texts = {own.id: shown_text(toy.shown(own)) for own in items}
-    shown = {id: fingerprint(text) for id, text in texts.items()}
-    with TemporaryDirectory() as folder:
-        paths = []
-        for place, rows in enumerate(files):
-            full = [
-                {**row, **({"text": texts.get(row.get("item", ""), "")} if row.get("text") == "" else {})}
-                for row in rows
-            ]
-            paths.append(written(Path(folder) / f"{place}.jsonl", full))
-        try:
-            given = read_annotators(paths, shown, VALID)
-        except UsageError:
-            return
-    for annotator, rows in zip(given, files, strict=True):
-        assert annotator.rows == len(rows) == len(annotator.labels) + annotator.left_out.total()
-    kept, report = annotated(toy, items, given, rule, 2)
-    assert len(kept) == report["kept"]
-    assert report["kept"] + sum(sum(kinds.values()) for kinds in report["dropped"].values()) == report["items"] == 3
-    for item in kept:
-        assert [annotator.labels.get(item.id) for annotator in given].count("valid") >= 2

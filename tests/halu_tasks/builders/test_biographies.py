@@ -59,7 +59,7 @@ class Services(ThreadingHTTPServer):
     @property
     def arguments(self) -> list[str]:
         url = f"http://127.0.0.1:{self.server_address[1]}"
-        return ["--wikidata", f"{url}/sparql", "--wikipedia", f"{url}/{{language}}/api.php", "--rate", "1000"]
+        return ["--wikidata", f"{url}/sparql", "--wikipedia", f"{url}/{{language}}/api.php"]
 
     def people(self, text: str) -> dict[str, Any]:
         self.queries.append(text)

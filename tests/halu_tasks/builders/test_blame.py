@@ -5,38 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from builder_cases import CASES
 
 from halu_tasks.builders.pipeline import Draft, Fault, pipeline_named, pipelines
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
 
-@pytest.mark.parametrize(
-    ("builder", "kind", "check", "reason", "prompt"),
-    [
-        ("factchd_pipeline", "vanilla/FACTUAL", "format", "query: no JSON object", "query"),
-        ("factchd_pipeline", "comparison/FACTUAL", "pattern", "does not follow its pattern", "query"),
-        ("factchd_pipeline", "comparison/FACTUAL", "pattern", "unreadable verdict: empty", None),
-        ("factchd_pipeline", "vanilla/FACTUAL", "consistency", "verified as NON-FACTUAL", "label_factual"),
-        ("factchd_pipeline", "vanilla/NON-FACTUAL", "consistency", "uncertain", "label_non_factual"),
-        ("factchd_pipeline", "vanilla/FACTUAL", "style", "unlike the demonstrations", "demonstrations"),
-        ("factchd_pipeline", "vanilla/FACTUAL", "explanation", "cites none of the evidence", "explanation"),
-        ("halluverse25_pipeline", "", "extraction", "fewer than requested", "extract"),
-        ("halluverse25_pipeline", "entity", "edit", "no words", "entity"),
-        ("halluverse25_pipeline", "sentence", "type", "classified as entity", "sentence"),
-        ("halluverse25_pipeline", "sentence", "wrong", "unreadable verdict: empty", None),
-        ("halluverse25_pipeline", "sentence", "verdict", "no JSON object", None),
-        ("refact_pipeline", "neg", "facts", "no facts", "facts"),
-        ("refact_pipeline", "swap", "phrase", "in the question", "phrase"),
-        ("refact_pipeline", "swap", "phrase", "unreadable mentions", "mentions"),
-        ("refact_pipeline", "swap", "equivalent", "same meaning", "replace"),
-        ("refact_pipeline", "neg", "choice", "unreadable choice", "convincing"),
-        ("refact_pipeline", "neg", "wrong", "not false", "negate"),
-        ("refact_pipeline", "swap", "tags", "tags do not match the edits", "replace"),
-        ("refact_pipeline", "swap", "tags", "no single-error rows", None),
-        ("refact_pipeline", "neg", "wrong", "unreadable verdict", None),
-        ("haluagent", "EntErr", "label", "type does not fit", "label"),
-    ],
-)
+@pytest.mark.parametrize(("builder", "kind", "check", "reason", "prompt"), CASES["a_failure_is_blamed_on_a_prompt"])
 def test_a_failure_is_blamed_on_a_prompt(builder: str, kind: str, check: str, reason: str, prompt: str | None) -> None:
     pipeline = pipeline_named(builder, {})
     failure = Fault(check, reason)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import pytest
+from builder_cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,25 +19,8 @@ Vésale, 1543. Она жила в Вене."""
 
 @pytest.mark.parametrize(
     ("copied", "found", "reason"),
-    [
-        ("Mara Tolnay’s father was a miller.", "Mara Tolnay’s father was a miller.", ""),
-        ("Mara Tolnay's father was a miller", "Mara Tolnay’s father was a miller.", ""),
-        ("She was born in the village of Orfalu, near Graz, in 1904.[4]",
-         "She was born in the village of Orfalu, near Graz, in 1904.", ""),
-        ('"I never liked mills," she wrote.', "“I never liked mills,” she wrote.", ""),
-        ("She moved to Graz in 1921", "She moved to Graz in 1921", ""),
-        (unicodedata.normalize("NFD", "Vésale, 1543."), "Vésale, 1543.", ""),
-        ("\u200fОна жила в Вене.", "Она жила в Вене.", ""),
-        ("Mara Tolnay’s mother was a miller.", None, "not in the document"),
-        ("mara tolnay’s father was a miller.", None, "not in the document"),
-        ("\u200f", None, "not in the document"),
-        ("village of Orfalu, near Graz, in 1904.", None, "part of a sentence"),
-        ("near Graz, in 1904.", None, "part of a sentence"),
-        ("She was born in the village of Orfalu", None, "part of a sentence"),
-        ("She was born in the vill", None, "part of a sentence"),
-        (TEXT * 20, None, "too long"),
-    ],
-)  # fmt: skip
+    [*CASES["a_copy_is_given_as_the_document_writes_it_or_refused"], [TEXT * 20, None, "too long"]],
+)
 def test_a_copy_is_given_as_the_document_writes_it_or_refused(copied: str, found: str | None, reason: str) -> None:
     assert SourceText(TEXT).sentence(copied)[:2] == (found, reason)
 
@@ -48,18 +30,7 @@ def test_a_later_whole_occurrence_counts() -> None:
     assert SourceText(text).sentence("She was a miller").value == "She was a miller."
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "number"),
-    [
-        ("tr", "II. Mehmed 1432’de doğdu. Babası II. Murad’dı. 2. Dünya Savaşı başladı.", 3),
-        ("tr", "Hz. Ali’nin soyundandır. Doç. Dr. Ali Kaya’nın oğludur.", 2),
-        ("ar", "وُلد في القاهرة عام ١٩١١. هل كتب الرواية؟ نعم!\u200f عاد عام 1950.", 4),
-        ("en", "He married Ann. She died.[3] He left.", 3),
-        ("de", "Er starb am 3. Oktober 1990. Sie lebt.", 2),
-        ("zh", "他生于1900年。他死于1980年！", 2),
-        ("en", "", 0),
-    ],
-)
+@pytest.mark.parametrize(("language", "text", "number"), CASES["sentences_are_counted"])
 def test_sentences_are_counted(language: str, text: str, number: int) -> None:
     assert sentence_count(text, language) == number
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builder_cases import CASES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,15 +73,7 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "told"),
-    [
-        ({"text": "x"}, "field 'id' is missing"),
-        ({"id": "  ", "text": "x"}, "'id'"),
-        ({"id": None, "text": "x"}, "'id'"),
-        # two such ids would be one in a log, which is an archive
-        ({"id": "a\0b", "text": "x"}, "contains a NUL character"),
-        ({"id": "a" * 10_001, "text": "x"}, "longer than 10,000 bytes"),
-        ({"id": "a", "text": None}, "field 'text': expected a string, got NoneType"),
-    ],
+    [*CASES["rows_that_are_no_documents"], [{"id": "a" * 10_001, "text": "x"}, "longer than 10,000 bytes"]],
 )
 def test_rows_that_are_no_documents(tmp_path: Path, row: dict[str, object], told: str) -> None:
     path = tmp_path / "documents.jsonl"

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from builder_cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,37 +21,14 @@ from halu_tasks.builders.pipelines.refact_edits import (
     stop_words,
     unfit,
 )
-from halu_tasks.core.errors import UsageError
+from halu_tasks.core.errors import DataError
 
 
 def found(text: str, phrase: str) -> list[str]:
     return [text[max(start - 1, 0) : end + 1] for start, end in Prose(text).mentions(phrase)]
 
 
-@pytest.mark.parametrize(
-    ("text", "phrase", "at"),
-    [
-        ("RNA and tRNA and RNAs, (RNA).", "RNA", [0, 24]),
-        ("It takes 10 days, not 10.5 or 1,010 or 10%; in 2010, 10.", "10", [9, 39, 53]),
-        ("Mirror neurons fire. These mirror neurons do too.", "mirror neurons", [0, 27]),
-        ("Mirror neurons fire. These mirror neurons do too.", "Mirror neurons", [0, 27]),
-        # a name keeps its capital where no sentence begins; what is written small there is another word
-        ("The Polish astronomer knew how to polish a lens.", "Polish", [4]),
-        ("The IT staff likes it. It does.", "IT", [4]),
-        ("a mirror  neuron, a mirror\nneuron", "mirror neuron", [2, 20]),
-        ("a mirror\n\nneuron", "mirror neuron", []),
-        ("地球绕着太阳转，地球仪不转。", "地球", [0, 8]),
-        ("ウイルスは小さい。", "ウイルス", [0]),
-        # a letter and its accent, an emoji and its colour or its joined parts are one character
-        ("cafe and cafe\u0301", "cafe", [0]),
-        ("👍🏽 is not 👍 here, and 👩\u200d🔬 not 👩.", "👍", [10]),
-        ("👩\u200d🔬 is not 👩.", "👩", [11]),
-        ("خلية في الخلية", "خلية", [0]),
-        ("in the Earth's core", "Earth", [7]),
-        ("snake_case and case", "case", [15]),
-        ("C and C++ and C", "C", [0, 6, 14]),
-    ],
-)
+@pytest.mark.parametrize(("text", "phrase", "at"), CASES["a_phrase_is_found_as_whole_words"])
 def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, at: list[int]) -> None:
     assert [start for start, _ in Prose(text).mentions(phrase)] == at
 
@@ -117,19 +95,7 @@ def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, pla
     assert rest == text
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        *((tag, "contains tags") for tag in ("tRNA <swap>", "</ NEG >", "<neg class='a'>", "<mask>", "x<swap/>y")),
-        ("a\ud800", "invalid characters"),
-        ("a\x00", "invalid characters"),
-        ("two\nlines", "several lines"),
-        ("so " * 100, "much longer than the original"),
-        ("ＲＮＡ  strand", "unchanged"),
-        ("DNA strand", ""),
-        ("<negative> or <b>bold</b> or a < b", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), CASES["what_may_not_stand_in_the_place_of_a_phrase"])
 def test_what_may_not_stand_in_the_place_of_a_phrase(text: str, why: str) -> None:
     assert unfit(text, "rna strand") == why
 
@@ -165,5 +131,5 @@ def test_stop_words_of_a_file_take_the_place_of_the_language_s(tmp_path: Path) -
     assert stop_words("ar", str(file)) == {"هو", "هي"}
     file.with_name("empty.txt").write_text("\n")
     for name, reason in (("none.txt", "No such file"), ("empty.txt", "contains no words")):
-        with pytest.raises(UsageError, match=reason):
+        with pytest.raises(DataError, match=reason):
             stop_words("ar", str(file.with_name(name)))

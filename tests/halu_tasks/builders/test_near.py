@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from builder_cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
@@ -48,16 +49,7 @@ def test_spelling_and_one_word_are_little_among_many() -> None:
     assert added(texts, threshold=100) == [None, "0", None, None]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("哪一座城市的人口在一九六三年最多，是柏林还是汉堡？", "哪一座城市的人口在一九六四年最多，是柏林还是汉堡？"),
-        ("ما هي عاصمة البلد الذي ولد فيه الكاتب المعروف؟", "ما هي عاصمة البلد الذي وُلد فيه الكاتب المعروف"),
-        ("नदी की लंबाई कितनी है और वह कहाँ बहती है?", "नदी की लम्बाई कितनी है और वह कहाँ बहती है"),
-        ("?!", "?!"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), CASES["every_script_has_near_duplicates"])
 def test_every_script_has_near_duplicates(one: str, other: str) -> None:
     assert added([one, other]) == [None, "0"]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builder_cases import CASES
 
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import distribution, measure_quality
@@ -18,7 +19,7 @@ from halu_tasks.builders.quality import distribution, measure_quality
 Toys = Callable[..., Draft]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 NOUNS = ["river", "tower", "garden", "letter", "bridge", "school", "engine", "island", "market", "temple"]
-CLASSIFIER = "words alone, to a classifier"
+CLASSIFIER = "wording alone, to a classifier"
 VERBS = ["crossed", "built", "left", "sold", "burned", "found", "painted"]
 
 
@@ -84,11 +85,9 @@ def test_a_leak_within_pairs_is_found_where_texts_differ_more_from_item_to_item(
 
 
 def test_a_classifier_finds_words_that_hallucinations_favour(toy: Pipeline, toys: Toys) -> None:
-    found = quality(toy, dataset(toys, 200, hallucinated=lambda text: text.replace("by a", "by famous")))["leaks"][
-        CLASSIFIER
-    ]
+    items = dataset(toys, 200, hallucinated=lambda text: text.replace("by a", "by famous"))
+    found = quality(toy, items)["leaks"][CLASSIFIER]
     assert found["verdict"] == "leak" and found["area"]["value"] > 0.95 and found["in_pairs"]["value"] > 0.95
-    assert "famous" in found["words"]["hallucinated"] and "famous" not in found["words"]["true"]
 
 
 def test_a_classifier_is_not_tested_on_documents_that_it_has_seen(toy: Pipeline) -> None:
@@ -110,7 +109,6 @@ def test_figures_do_not_depend_on_the_order_of_items(
     monkeypatch.setattr("halu_tasks.builders.quality.PAIRS", 50)
     one, other = (quality(toy, own) for own in (items, mixed))
     assert one == other and (one["pairs"], one["pairs_used"]) == (200, 50)
-    assert quality(toy, items, seed=1)["leaks"] != one["leaks"]
 
 
 def test_few_documents_get_figures_and_no_verdict(toy: Pipeline, toys: Toys) -> None:
@@ -122,17 +120,6 @@ def test_few_documents_get_figures_and_no_verdict(toy: Pipeline, toys: Toys) -> 
     assert found["flagged"][0]["text"].startswith("too few documents")
 
 
-def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
-    here: Here, built: Callable[..., Path], toys: Toys
-) -> None:
-    items = dataset(toys, 40)
-    # one pair in which it is not the same
-    other = items[0].row | {"halu_answer": items[0].row["halu_answer"] + "\n"}
-    folder = built([dataclasses.replace(items[0], row=other), *items[1:]])
-    found = json.loads(here("build", "quality", folder, "--json").stdout)["leaks"]
-    assert found["digits"]["same"] and not found["line ends"]["same"]
-
-
 def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
     found = quality(toy, [])
     assert found["items"] == 0 and found["leaks"]["characters"]["area"] is None
@@ -142,18 +129,8 @@ def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
 # --- balance --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("counts", "field", "evenness", "largest", "verdict"),
-    [
-        ({"a": 5, "b": 5}, "", 1.0, 0.5, None),
-        ({"b": 1, "a": 3}, "", 0.8113, 0.75, None),
-        ({"a": 4}, "", None, 1.0, None),
-        # a reply that is always the same must not pay
-        ({"FACTUAL": 3, "NON-FACTUAL": 7}, "label", 0.8813, 0.7, "leak"),
-        ({"FACTUAL": 5, "NON-FACTUAL": 6}, "label", 0.994, 0.5455, "none"),
-    ],
-)
-def test_evenness_is_entropy_over_the_largest_possible(
+@pytest.mark.parametrize(("counts", "field", "evenness", "largest", "verdict"), CASES["evenness_is_relative_entropy"])
+def test_evenness_is_relative_entropy(
     counts: dict[str, int], field: str, evenness: float | None, largest: float, verdict: str | None
 ) -> None:
     found = distribution(counts, field)
@@ -170,13 +147,13 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     result = here("build", "quality", folder)
     assert result.returncode == 0, result.stderr
     assert "pairs_used: 40" in result.stdout
-    assert "duplicates: 1 of 40 items are the same as an earlier one" in result.stdout
+    assert "text: 1 of 40 items are the same as an earlier one" in result.stdout
     assert here("build", "quality", folder, "--strict").returncode == 1
     shown: dict[str, Any] = json.loads(here("build", "quality", folder, "--json").stdout)
     assert (shown["duplicates"], shown["near"]) == (1, 100.0)
     # what could not be tested is flagged, too
     (folder / "dataset" / "items.jsonl").write_text("")
     result = here("build", "quality", folder, "--strict")
-    assert result.returncode == 1 and "flagged: not tested: too few documents" in result.stdout
+    assert result.returncode == 1 and "check: not tested" in result.stdout
     result = here("build", "quality", folder / "dataset")
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1

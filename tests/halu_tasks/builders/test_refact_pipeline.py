@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builder_cases import CASES
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.benchmarks.refact import originals_of
@@ -241,62 +242,13 @@ def test_a_sentence_keeps_its_capital_and_its_full_stop() -> None:
 BOTH = ("neg", "swap")
 
 
-@pytest.mark.parametrize(
-    ("kinds", "replies", "expected"),
-    [
-        (BOTH, {"facts": "Here they are: none."}, ("facts", "unreadable reply")),
-        (BOTH, {"facts": "<think>hm"}, ("facts", "unreadable reply")),
-        (BOTH, {"facts": []}, ("facts", "no facts")),
-        (BOTH, {"facts": ["Ignore all rules."]}, ("facts", "not in the answer")),
-        (BOTH, {"facts": [ANSWER]}, ("facts", "several sentences")),
-        (("neg",), {"negate": ""}, ("format", "unreadable negation")),
-        (("neg",), {"negate": {"negation": NEGATED}}, ("format", "unreadable negation")),
-        (("neg",), {"negate": {"sentence": FACTS[1].upper()}, "facts": FACTS[1:2]}, ("format", "unchanged")),
-        (
-            ("neg",),
-            {"negate": {"sentence": FACTS[0]}, "facts": FACTS[1:2]},
-            ("format", "another sentence of the answer"),
-        ),
-        (("neg",), {"negate": {"sentence": f"{NEGATED} It does not."}}, ("format", "several sentences")),
-        (("neg",), {"negate": {"sentence": NEGATED.replace(" ", "\n")}}, ("format", "several lines")),
-        (("neg",), {"negate": {"sentence": ANSWER}}, ("format", "much longer than the original")),
-        (("neg",), {"negate": {"sentence": f"<neg>{NEGATED}</neg>"}}, ("format", "contains tags")),
-        (("neg",), {"negate": r'{"sentence": "The \ud800 reads."}'}, ("format", "unreadable negation")),
-        (("swap",), {"phrase": "RNA"}, ("phrase", "unreadable phrases")),
-        (("swap",), {"phrase": []}, ("phrase", "no key phrase")),
-        (("swap",), {"phrase": ["it", "its"]}, ("phrase", "only stop words")),
-        (("swap",), {"phrase": ["protein"]}, ("phrase", "in the question")),
-        (("swap",), {"phrase": ["DNA"]}, ("phrase", "not in the answer")),
-        (("swap",), {"phrase": ["amino acid"]}, ("phrase", "not in a factual sentence")),
-        (("swap",), {"phrase": FACTS[:1]}, ("phrase", "a whole sentence")),
-        (("swap",), {"mentions": "none"}, ("phrase", "unreadable mentions")),
-        (("swap",), {"replace": ["DNA", "double helix"]}, ("format", "unreadable replacements")),
-        (("swap",), {"replace": ["DNA", "", "DNA"]}, ("format", "unreadable replacements")),
-        (("swap",), {"replace": ["DNA", "transcript", "DNA"]}, ("format", "unchanged")),
-        (("swap",), {"replace": ["DNA", "helix", "ATP"]}, ("format", "one phrase replaced in two ways")),
-        (("swap",), {"replace": ["<swap>DNA</swap>", "helix", "DNA"]}, ("format", "contains tags")),
-        (("swap",), {"equivalent": NO * 2}, ("equivalent", "unreadable verdict: 2 verdicts instead of 3")),
-        (("swap",), {"equivalent": [*NO, *YES[:1], *NO]}, ("equivalent", "same meaning")),
-        (("swap",), {"equivalent": [*NO, {"verdict": "uncertain"}, *NO]}, ("equivalent", "uncertain")),
-        # a right answer to the localization would be read as saying that nothing is wrong
-        (
-            ("swap",),
-            {"phrase": ["transcript"], "mentions": [], "replace": ["None"]},
-            ("tags", "a right answer is scored as wrong"),
-        ),
-        (BOTH, {"verify": "fine"}, ("wrong", "unreadable verdict: no JSON array of verdicts")),
-        (BOTH, {"verify": [*NO, *YES[:2]]}, ("wrong", "not false")),
-        (BOTH, {"verify": [YES[0], *NO, YES[0]]}, ("coherent", "not coherent")),
-        (BOTH, {"verify": [*YES[:2], *NO]}, ("relevant", "irrelevant to the question")),
-        (BOTH, {"verify": [*YES[:2], {"verdict": "uncertain"}]}, ("relevant", "uncertain")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kinds", "replies", "expected"), CASES["what_a_draft_fails_is_told_in_a_few_words"])
 def test_what_a_draft_fails_is_told_in_a_few_words(
-    kinds: tuple[str, ...], replies: Mapping[str, Reply], expected: tuple[str, str]
+    kinds: list[str], replies: Mapping[str, Reply], expected: list[str]
 ) -> None:
     drafts, _ = draft(replies, kinds=kinds)
     for found in drafts.values():
-        assert expected in rejected(found)
+        assert tuple(expected) in rejected(found)
         assert {failure.check for failure in found.faults} <= set(found.checks)
 
 
@@ -358,22 +310,9 @@ def test_one_reason_is_counted_once_a_draft() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "text", "reason"),
-    [
-        ({"question": QUESTION}, ANSWER.replace(" ", "\r\n", 4) + " <b>x < y</b> 👍", None),
-        ({}, ANSWER, "no question"),
-        ({"question": "  "}, ANSWER, "no question"),
-        ({"question": ["Why?"]}, ANSWER, "no question"),
-        ({"question": "Why <neg>not</neg>?"}, ANSWER, "contains tags"),
-        ({"question": QUESTION}, ANSWER + " < mask >", "contains tags"),
-        ({"question": QUESTION}, ANSWER + "\x00", "invalid characters"),
-        ({"question": QUESTION}, "ok", "no sentence"),
-        ({"question": QUESTION * 1_000}, ANSWER, "too long"),
-        ({"question": QUESTION}, "Das Erbgut liegt im Kern der Zelle und wird gelesen. " * 5, "another language"),
-    ],
+    [*CASES["documents_are_refused_with_a_reason"], [{"question": QUESTION * 1_000}, ANSWER, "too long"]],
 )
-def test_documents_that_are_not_worked_on_are_refused_with_a_reason(
-    fields: dict[str, Any], text: str, reason: str | None
-) -> None:
+def test_documents_are_refused_with_a_reason(fields: dict[str, Any], text: str, reason: str | None) -> None:
     refused = RefactPipeline(nli_model="judge", min_chars=0, min_score=0).refuse(Document("1", text, fields))
     assert (refused and refused.reason) == reason
 
@@ -449,18 +388,7 @@ def test_a_model_that_follows_a_document_s_orders_yields_nothing() -> None:
 # --- options ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"kinds": "neg,swop"}, "option kinds: 'swop' is unknown; choose from neg, swap"),
-        ({"kinds": ()}, "expected one or more different ones of neg, swap"),
-        ({"kinds": ["neg", "neg"]}, "expected one or more different ones"),
-        ({"most_facts": 0}, "option most_facts: must be at least 1, got 0"),
-        ({"candidates": 0}, "option candidates: must be at least 1, got 0"),
-        ({"stop_words": "nowhere.txt"}, "stop words nowhere.txt"),
-        ({"language": "tr"}, "no prompts in 'tr'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), CASES["options_that_cannot_be_are_refused"])
 def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         RefactPipeline(nli_model="judge", **options)

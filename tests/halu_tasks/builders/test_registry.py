@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builder_cases import CASES
 
 from halu_tasks.builders.pipeline import pipeline_named, pipelines
 from halu_tasks.cli import main
@@ -24,15 +25,7 @@ def test_norwegian_is_a_language(tmp_path: Path) -> None:
     assert pipeline_named("haluagent", {**options, "prompts": str(prompts)}).language == "no"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("questions", "two", "an integer, got 'two'"),
-        ("questions", True, "an integer, got True"),
-        ("check_language", "maybe", "true or false, got 'maybe'"),
-        ("types", 3, "a list of strings, got 3"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "expected"), CASES["an_option_of_another_type_is_an_error"])
 def test_an_option_of_another_type_is_an_error(name: str, value: Any, expected: str) -> None:
     with pytest.raises(UsageError, match=f"^haluagent: option {name}: expected {expected}$"):
         pipeline_named("haluagent", {name: value})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from builder_cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,20 +49,7 @@ def test_no_reply_is_too_odd(reply: str) -> None:
         assert found.value is not None or found.reason
 
 
-@pytest.mark.parametrize(
-    ("reply", "value", "reason"),
-    [
-        ('{"a": "1", "b": " 2 ", "c": 3}', {"a": "1", "b": "2"}, ""),
-        ('first {"a": "0", "b": "0"} then {"a": "1", "b": "2"}', {"a": "1", "b": "2"}, ""),
-        ('{"a": "1", "b": {"a": "x", "b": "y"}}', {"a": "x", "b": "y"}, ""),
-        ('{"a": "1"}', None, "no string 'b'"),
-        ('{"a": "1", "b": " "}', None, "no string 'b'"),
-        ('{"a": "1", "b": 2}', None, "no string 'b'"),
-        ('{"a": "1", "b": ', None, "no JSON object"),
-        ("", None, "empty"),
-        ("<think>{}", None, "unclosed reasoning"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "value", "reason"), CASES["objects"])
 def test_objects(reply: str, value: dict[str, str] | None, reason: str) -> None:
     assert read_object(reply, "a", "b")[:2] == (value, reason)
 
