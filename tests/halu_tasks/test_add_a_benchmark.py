@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import run as program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "add-a-benchmark.md").read_text(encoding="utf-8")
@@ -32,14 +31,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        capture_output=True,
-        encoding="utf-8",
-        cwd=checkout,
-        env=os.environ | {"PYTHONPATH": str(checkout), "INSPECT_DISPLAY": "plain"},
-        timeout=300,
-    )
+    return program(*words, folder=checkout, PYTHONPATH=str(checkout))
 
 
 @pytest.mark.parametrize("name", ["capitals", "rivers"])

@@ -67,32 +67,3 @@ def test_missing_replies_are_counted_and_agree_with_nothing(agree: Agree, tmp_pa
     assert (found["items"]["pairwise_agreement"], found["items"]["agreement (whole, few)"]) == (16, 16)
     found = agree(TRUTH, whole, few, "--partial")
     assert (found["n"], found["unparsed"]["few"], found["metrics"]["pairwise_agreement"]) == (16, 0, 1)
-
-
-@pytest.mark.parametrize(
-    ("task", "files", "reason"),
-    [
-        (TRUTH, ["a", "a"], "are named twice"),
-        (TRUTH, ["a", "unknown"], "unknown id 'nobody'"),
-        (TRUTH, ["a", "absent"], "absent.jsonl"),
-        (TRUTH, ["a", "empty"], "empty.jsonl: contains no predictions"),
-        (
-            "refact_correction",
-            ["c", "d"],
-            "agreement is only defined for labels, and replies to refact_correction have none",
-        ),
-        ("cfaith_gen", ["c", "d"], "agreement is only defined for labels, and replies to cfaith_gen have none"),
-    ],
-)
-def test_what_cannot_be_compared_is_an_error_of_one_line(
-    task: str, files: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    written(tmp_path / "a.jsonl", oracle(TRUTH))
-    written(tmp_path / "c.jsonl", oracle("refact_correction"))
-    written(tmp_path / "d.jsonl", oracle("refact_correction"))
-    written(tmp_path / "empty.jsonl", {})
-    written(tmp_path / "unknown.jsonl", {"nobody": {"output": "True"}})
-    paths = [str(tmp_path / f"{name}.jsonl") for name in files]
-    assert main(["score", task, *paths, "--data", "sample", "--agreement"]) == 2
-    error = capsys.readouterr().err
-    assert reason in error and len(error.splitlines()) == 1

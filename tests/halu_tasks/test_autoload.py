@@ -7,11 +7,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import FEW as FEW_FILES
+from programs import run
 
 from halu_tasks.tasks import registry
 
@@ -26,35 +27,25 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def python(
-    code: str, *arguments: str, path: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def python(code: str, path: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run code in an interpreter of its own; `path` goes first on its import path. The installed .pth line
     imports the checkout's hook, so that an editable install need not be made again for every change."""
-    first = {"PYTHONPATH": os.pathsep.join(map(str, [path, SOURCE] if path else [SOURCE]))}
-    return subprocess.run(
-        [sys.executable, *arguments, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=sys.prefix,
-        env={**os.environ, **first, **environment},
-        timeout=120,
-    )
+    return run(code=code, PYTHONPATH=os.pathsep.join(map(str, [path, SOURCE] if path else [SOURCE])), **environment)
 
 
 def shown(code: str, *, path: Path | None = None, **environment: str) -> tuple[Any, str]:
     """The JSON that the code prints, and its standard error."""
-    run = python(code, path=path, **environment)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.splitlines()[-1]), run.stderr
+    done = python(code, path=path, **environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
 # --- at start -----------------------------------------------------------------------------------
 
 
 def test_the_hook_imports_nothing_when_python_starts() -> None:
-    run = python("pass", "-X", "importtime")
-    lines = [line.partition("|")[2].partition("|")[2] for line in run.stderr.splitlines()]
+    started = python("pass", PYTHONPROFILEIMPORTTIME="1")
+    lines = [line.partition("|")[2].partition("|")[2] for line in started.stderr.splitlines()]
     names = [line.strip() for line in lines]
     at = names.index(HOOK)
     depth = len(lines[at]) - len(lines[at].lstrip())
@@ -66,31 +57,24 @@ def test_the_hook_imports_nothing_when_python_starts() -> None:
 
 # --- with lm-eval -------------------------------------------------------------------------------
 
-FEW = """
-# lm-eval's own folder has thousands of files; one of its benchmarks stands for them
-from lm_eval.tasks import _index, TaskManager
-from pathlib import Path
-import json, logging, sys
-logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s", force=True)
-all_of = _index.TaskIndex._iter_yaml_files
-own = Path(sys.modules["lm_eval.tasks.manager"].__file__).parent
-_index.TaskIndex._iter_yaml_files = staticmethod(lambda root: all_of(root / "arc" if Path(root) == own else root))
-"""
-
-WHOLE = """
+LOGGED = """
 import json, logging, sys
 logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s", force=True)
 from lm_eval.tasks import TaskManager
+"""
+FEW = LOGGED + FEW_FILES
+
+WHOLE = f"""{LOGGED}
 manager = TaskManager()
 from lm_eval.api.registry import get_model, model_registry
 import lm_eval.models
-print(json.dumps({
-    "tasks": manager.all_subtasks,
-    "groups": manager.all_groups,
-    "models": sorted(model_registry),
-    "classes": [get_model(f"halu-{kind}").__name__ for kind in ("oracle", "baseline", "replay")],
-    "dummy": get_model("dummy").__name__,
-}))
+print(json.dumps(dict(
+    tasks=manager.all_subtasks,
+    groups=manager.all_groups,
+    models=sorted(model_registry),
+    classes=[get_model("halu-" + kind).__name__ for kind in ("oracle", "baseline", "replay")],
+    dummy=get_model("dummy").__name__,
+)))
 """
 
 
@@ -215,9 +199,9 @@ print(json.dumps([manager.here, models.here]))
 
 def test_an_error_of_lm_evals_own_is_not_hidden(tmp_path: Path) -> None:
     path = fake_lm_eval(tmp_path, "raise RuntimeError('their own')")
-    run = python("import lm_eval.tasks.manager", path=path)
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1] == "RuntimeError: their own"
+    done = python("import lm_eval.tasks.manager", path=path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "RuntimeError: their own"
 
 
 def test_a_hook_that_cannot_be_imported_stops_nobody(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from halu_tasks.benchmarks.halueval import gold_spans
-from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.metrics import estimates
@@ -136,7 +135,6 @@ def test_a_sample_is_part_of_the_version_and_takes_no_worked_example(tmp_path: P
     assert whole.version_tags == ("sample",) and whole.items == build(GENERAL[1], Options(data="sample")).items
     with pytest.raises(UsageError, match="option split: expected all or train5 or test20"):
         Options(split="test")
-    assert main(["items", "halueval_general_localization", "--data", "sample", "--split", "test20"]) == 2
 
 
 # --- worked examples --------------------------------------------------------------------------------

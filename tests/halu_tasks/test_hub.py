@@ -164,44 +164,38 @@ class HubServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
-    "factchd": ("items factchd --json", {}),
-    "factchd again": ("items factchd --json", {}),
-    "training": ("items factchd_4shot --json --limit 1", {}),
-    "no token": ("data fetch halluverse25", {}),
-    "token": ("data fetch halluverse25", {"HF_TOKEN": TOKEN}),
-    "list": ("data list halluverse25", {}),
-    "no split": ("items refact_correction --data hf://user/refact", {}),
-    "other split": ("items refact_correction --data hf://user/refact --data-split tset", {}),
-    "other column": ("items refact_correction --data hf://user/refact --data-split test --columns question:fragen", {}),
-    "no columns": ("items refact_correction --data hf://user/refact --data-split test", {}),
-    "test": (
-        "items refact_correction --json --data hf://user/refact@main --data-split test --columns question:frage",
-        {},
-    ),
-    "file": (
-        "items refact_correction --json --data hf://user/refact/data/train-00000-of-00001.parquet --columns "
-        "question:frage",
-        {},
-    ),
-    "gated": ("items refact_correction --data hf://user/gated", {}),
-    "unknown": ("items refact_correction --data hf://user/nothing", {}),
-    "unknown revision": ("items refact_correction --data hf://user/refact@v9", {}),
+ASKED = "items refact_correction --data hf://user/refact"
+COMMANDS = {
+    "factchd": "items factchd --json",
+    "factchd again": "items factchd --json",
+    "training": "items factchd_4shot --json --limit 1",
+    "no token": "data fetch halluverse25",
+    "token": "data fetch halluverse25",
+    "list": "data list halluverse25",
+    "no split": ASKED,
+    "other split": f"{ASKED} --data-split tset",
+    "other column": f"{ASKED} --data-split test --columns question:fragen",
+    "no columns": f"{ASKED} --data-split test",
+    "test": f"{ASKED}@main --json --data-split test --columns question:frage",
+    "file": f"{ASKED}/data/train-00000-of-00001.parquet --json --columns question:frage",
+    "gated": "items refact_correction --data hf://user/gated",
+    "unknown": "items refact_correction --data hf://user/nothing",
+    "unknown revision": f"{ASKED}@v9",
 }
 
-SESSION = """
+SESSION = f"""
 import contextlib, io, json, os, sys
 from halu_tasks.cli import main
-for name, (command, env) in json.load(sys.stdin).items():
-    os.environ.update(env)
+for name, command in json.load(sys.stdin).items():
+    os.environ.pop("HF_TOKEN", None)
+    if name == "token":
+        os.environ["HF_TOKEN"] = {TOKEN!r}
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = main(command.split())
         except SystemExit as ended:
             status = ended.code
-    for key in env:
-        del os.environ[key]
     print(json.dumps([name, status or 0, out.getvalue(), err.getvalue()]))
 """
 

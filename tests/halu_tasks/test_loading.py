@@ -184,9 +184,6 @@ def test_an_option_that_does_not_apply_to_the_data_is_an_error(data: str, option
         build("refact_correction", Options(data=data, **option))
 
 
-# --- what is imported -----------------------------------------------------------------------------
-
-
 # --- statistics -----------------------------------------------------------------------------------
 
 
@@ -222,16 +219,10 @@ def test_published_statistics_of_refact(here: Here, shared_data: Path) -> None:
     assert tasks["refact_judgment_comparative"]["tags"]["type"] == {"neg": 527, "swap": 474}  # section 3.3
 
 
-def test_what_cannot_be_described_is_an_error_of_one_line(here: Here, tmp_path: Path) -> None:
-    unknown = here("data", "describe", "refat", "--data", "sample")
-    assert unknown.returncode == 2
-    assert unknown.stderr.startswith("halu-tasks: unknown task 'refat' (did you mean 'refact'")
+def test_what_cannot_be_described_is_named_beside_what_can(here: Here) -> None:
     missing = here("data", "describe", "refact", "fave", "--data", SAMPLE / "fave")
     assert (
         missing.returncode == 3
         and missing.stderr.startswith("halu-tasks: ReFACT: ")
         and "source: fave\n" in missing.stdout
     )
-    other = here("data", "describe", "fave", "--subset", "single_error", "--data", "sample")
-    assert other.stderr == "halu-tasks: fave has no option --subset\n"
-    assert "No such option '--data'" in here("data", "list", "--data", "sample").stderr

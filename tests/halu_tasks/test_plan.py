@@ -91,26 +91,6 @@ def test_a_report_with_a_margin(pilots: list[str], tmp_path: Path) -> None:
     assert f"{pair['items_needed']['items']:,} [" in (tmp_path / "report" / "report.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ((), "without a pilot, state --share, --difference or --calls"),
-        (("--share", "0.7", "--difference", "0"), "no number of items detects 0"),
-        (("--share", "0.7", "--difference", "0.1"), "state --share, --difference or --calls, and --correlation"),
-        (("--share", "0.7", "--calls", "9", "--metric", "acc"), "--metric is the metric of a pilot"),
-        (("--share", "0.7", "--difference", "0.1", "--correlation", "1"), "is not in the range -1<=x<1"),
-        (("absent.json", "--share", "0.7"), "--share is an assumption, which a pilot replaces"),
-        (("absent.json",), "absent.json: no such file or folder of results"),
-    ],
-)
-def test_what_cannot_be_planned_is_an_error_of_one_line(
-    arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["plan", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert reason in error and len(error.splitlines()) == 1
-
-
 def test_a_pilot_that_cannot_be_read_is_warned_of(pilots: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path(pilots[0]).parent
     broken = folder / "broken.json"

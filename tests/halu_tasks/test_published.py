@@ -178,19 +178,3 @@ def test_the_command_prints_them_with_their_notes(capsys: pytest.CaptureFixture[
 def test_the_command_as_json_is_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "--published", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"published": [asdict(f) for f in FIGURES]}
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("factcdh", "unknown task 'factcdh' (did you mean 'factchd'?); there are published figures for cfaith_"),
-        ("halueval_general", "'halueval_general' has no published figures; there are published figures for cfaith_"),
-    ],
-)
-def test_a_task_without_figures_is_an_error_that_names_those_with(
-    name: str, reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["show", "--published", name]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == "" and shown.err.startswith(f"halu-tasks: {reason}") and len(shown.err.splitlines()) == 1
-    assert all(f" {f.task}" in shown.err for f in FIGURES)

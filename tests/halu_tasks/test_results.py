@@ -25,7 +25,6 @@ from halu_tasks.report.page import markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.report.summary import rule, summary
 from halu_tasks.report.write import compare
-from halu_tasks.results.comparability import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -565,7 +564,6 @@ def test_runs_are_told_apart_by_what_differs() -> None:
     assert labels(runs[0], replace(runs[0], harness="lm-eval 0.4", id="other")) == ["m (Inspect)", "m (lm-eval)"]
     # whatever the models were asked, and whichever they are
     assert labels(run_of(), run_of(fewshot=1, model="n")) == ["m (fewshot=0)", "n (fewshot=1)"]
-    assert Entry.of(runs[0]).distinctions() == ["Inspect", "temperature=0", "top_p=1"]
     # the same model on two days
     later = {day: [run_of(id=day, wrong=wrong)] for day, wrong in (("one", 0), ("two", 8))}
     (pair,) = (report := compare(later)).pairs

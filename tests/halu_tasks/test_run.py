@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from halu_tasks.cli.run import _tasks
 from halu_tasks.core.errors import DataError, UsageError
@@ -130,37 +131,16 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
 # --- the models file ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- a", "expected a mapping of names to models under the key 'models'"),
-        ("models: {}", "expected a mapping of names to models under the key 'models'"),
-        ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
-        ("models: {a/b: {model: x}}", "a/b: expected a name of letters"),
-        ("models: {a: openai/gpt-4o}", "a: expected a mapping"),
-        ("models: {a: {model: x, modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
-        ("models: {a: {model: x, harness: helm}}", "a: harness: expected 'inspect' or 'lm_eval', got 'helm'"),
-        ("models: {a: {model: 4}}", "a: model: expected a string, got 4"),
-        ("models: {a: {model: x, arguments: [1]}}", "a: arguments: expected a mapping, got [1]"),
-        ("models: {a: {model: x/y, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
-        ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the run"),
-        ("models: {a: [", "is not YAML"),
-        ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
-        ("models: {a: {model: x/y, base_url: 8000}}", "a: base_url: expected a string, got 8000"),
-        ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
-        (
-            "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",
-            "a: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME",
-        ),
-        ("models: {a: {model: anthropic/x, harness: lm_eval}}", "a: model anthropic/x: lm-eval has no counterpart"),
-    ],
-)
-def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, message: str, tmp_path: Path) -> None:
+FAULTS = yaml.safe_load(Path(__file__).with_name("models_file_faults.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_text(text)
     with pytest.raises(UsageError) as raised:
         read_models(path)
-    assert str(raised.value).startswith(f"{path}: ") and message in str(raised.value)
+    assert str(raised.value).startswith(f"{path}: ") and FAULTS[text] in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
+from programs import run as program
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
@@ -158,11 +158,7 @@ def test_a_fault_of_a_packaged_file_leaves_the_others(tmp_path: Path) -> None:
     begun = configs / "begun.yaml"
     begun.write_text("task: begun\nsource: nowhere\nwordings: 3\n")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "halu_tasks", *arguments]
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-        return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=environment)
-
+    run = partial(program, "halu_tasks", folder=tmp_path, PYTHONPATH=str(tmp_path))
     listed, checked = run("list"), run("check")
     assert listed.returncode == 0 and f"{broken}:2: not YAML" in listed.stderr and path.stem in listed.stdout
     assert f"{begun}: cannot be listed; halu-tasks check says why" in listed.stderr
@@ -182,6 +178,7 @@ def test_a_listing_has_every_task_and_group(here: Here) -> None:
         (line,) = [line for line in lines if line.split()[:1] == [name]]
         size = f"{task.data.size:,}" if task.data.size else "unknown"
         assert line.split()[1:3] == [size, task.headline] and line.endswith(task.about)
+        assert task.data.source.title in line
     for name, group in GROUPS.items():
         assert any(line.split()[:1] == [name] and ", ".join(group.members) in line for line in lines)
 
@@ -189,8 +186,6 @@ def test_a_listing_has_every_task_and_group(here: Here) -> None:
 def test_path_of_a_task_and_of_a_group(here: Here) -> None:
     for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
         assert Path(here("show", "--path", name).stdout.strip()) == task_configs() / path
-    told = here("show", "--path", "fav")
-    assert told.returncode == 2 and "did you mean 'fave'?" in told.stderr
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -290,18 +285,12 @@ IN_HARNESSES = {
 }
 
 
-def harness(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *map(str, words)], capture_output=True, text=True, cwd=folder, timeout=300
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("text", IN_HARNESSES)
 def test_a_fault_is_one_line_in_inspect(text: str, tmp_path: Path) -> None:
     path = derived(tmp_path, INDEPENDENT, text)
     arguments = ("inspect_ai", "eval", "halu_tasks/task", "-T", "config=mine.yaml", "--model", "halu/oracle")
-    told = harness(*arguments, folder=tmp_path)
+    told = program(*arguments, folder=tmp_path)
     assert told.returncode != 0 and "Traceback" not in told.stderr
     (line,) = [line for line in told.stderr.splitlines() if "halu-tasks:" in line]
     assert line.startswith(f"halu-tasks: {path.name}:4: {IN_HARNESSES[text]}")
@@ -315,7 +304,7 @@ def test_a_fault_is_one_line_in_lm_eval(tmp_path: Path) -> None:
     (tmp_path / "lost.yaml").write_text("include: nowhere\ntask: lost\n")
     named = {"one": ("--include_path", tmp_path, "--tasks", "one"), "two": ("--tasks", "two.yaml")}
     for name, arguments in named.items():
-        told = harness("lm_eval", "--model", "halu-oracle", *arguments, folder=tmp_path)
+        told = program("lm_eval", "--model", "halu-oracle", *arguments, folder=tmp_path)
         assert told.returncode != 0 and "Traceback" not in told.stderr
         assert told.stderr.splitlines()[-1].startswith(f"halu-tasks: {paths[name]}:4: {IN_HARNESSES[texts[name]]}")
         if name == "one":

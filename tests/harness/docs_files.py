@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docs_commands import ROOT, Command, as_run, shown_files
+from programs import LM_EVAL_OF_FEW
 from scripted_builders import HaluModel, document
 from test_build_factchd import FACTS, TRIPLES
 from test_build_factchd import model as factchd_model
@@ -133,18 +134,19 @@ def _halluverse(asked: str) -> str:
 class Reader:
     """Runs the commands of a page in a folder, with a server in the place of all models."""
 
-    def __init__(self, page: str, folder: Path, server: str, programs: Path) -> None:
+    def __init__(self, page: str, folder: Path, server: str) -> None:
         self.page, self.folder, self.server = page, folder / "here", server
         self.folder.mkdir()
         own = folder / "bin"
         own.mkdir()
-        for name, script in (("sbatch", SBATCH), ("squeue", SQUEUE), ("module", "#!/bin/sh\n")):
-            script = script.replace("--time=TIME", "--time=TIME --cpus-per-task=N --mem=SIZE")
+        lm_eval = f"#!{{python}}\n{LM_EVAL_OF_FEW}"
+        scripts = {"sbatch": SBATCH, "squeue": SQUEUE, "module": "#!/bin/sh\n", "lm_eval": lm_eval}
+        for name, script in scripts.items():
             (own / name).write_text(script.format(python=sys.executable, folder=str(own)), encoding="utf-8")
             (own / name).chmod(0o755)
         keys = ("OPENAI", "LOCAL", "VLLM")
         self.environment = os.environ | {
-            "PATH": f"{own}:{programs}:{os.environ['PATH']}",
+            "PATH": f"{own}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HALU_TASKS_DATA": "sample",
             "HALU_TASKS_CACHE": str(folder / "cache"),
             "INSPECT_CACHE_DIR": str(folder / "replies"),

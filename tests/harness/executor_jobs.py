@@ -22,6 +22,7 @@ class Writing:
         fails: A task that raises an error.
         waits: Seconds that each task takes.
         held: Whether each task waits until the folder contains `go`.
+        prints: What each task prints on its standard output.
     """
 
     folder: Path
@@ -29,6 +30,7 @@ class Writing:
     fails: int = -1
     waits: float = 0
     held: bool = False
+    prints: str = ""
 
     name = "writing"
 
@@ -43,6 +45,8 @@ class Writing:
             os.kill(os.getpid(), signal.SIGKILL)
         if rank == self.fails:
             raise DataError(f"task {rank} has no data")
+        if self.prints:
+            print(self.prints, flush=True)
         time.sleep(self.waits)
         while self.held and not (self.folder / "go").exists():
             time.sleep(0.05)

@@ -15,7 +15,7 @@ from lm_eval.tasks import TaskManager
 
 from halu_tasks import task_configs
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.models import ReplayLM  # registers the models
 from halu_tasks.tasks import build, registry
 
 TASKS = registry()[0]
@@ -53,6 +53,36 @@ class ChatReplayLM(ReplayLM):
         return f"{turns}\n{chat_history[-1]['content']}"
 
 
+def asked_lm_eval(
+    folder: Path, tasks: list[str], model: Any, metadata: dict[str, Any] | None = None, **arguments: Any
+) -> Path:
+    """The results file of a run in lm-eval, written by what its command writes it with."""
+    tracker = EvaluationTracker(output_path=str(folder))
+    manager = TaskManager(
+        include_path=next(iter(task_configs.__path__)),
+        include_defaults=False,
+        metadata={"halu_data": "sample", **(metadata or {})},
+    )
+    results: Any = lm_eval.simple_evaluate(
+        model=model, tasks=tasks, task_manager=manager, log_samples=True, evaluation_tracker=tracker, **arguments
+    )
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results=results, samples=samples)
+    for name in results["configs"]:
+        tracker.save_results_samples(task_name=name, samples=samples[name])
+    (found,) = (folder.parent if folder.suffix else folder).rglob(f"*{tracker.date_id}.json")
+    return found
+
+
+def asked(folder: Path, task: str, model: Any = "halu/baseline", **others: Any) -> Path:
+    """The log of a run in Inspect; what is no argument of the run is an option of the task."""
+    names = ("epochs", "fail_on_error", "limit", "log_format", "model_args", "score", "solver", "temperature")
+    own = {name: others.pop(name) for name in names if name in others}
+    where = {"log_dir": str(folder), "display": "log", "log_realtime": False}
+    (log,) = inspect_eval(f"halu_tasks/{task}", model=model, task_args={"data": "sample"} | others, **where, **own)
+    return Path(log.location)
+
+
 class SharedRuns:
     """The predictions, and the logs of both harnesses, of all tasks on the sample."""
 
@@ -64,18 +94,10 @@ class SharedRuns:
         for task in TASKS:
             text = "".join(json.dumps(row) + "\n" for row in mixed_replies(task))
             (self.predictions / f"{task}.jsonl").write_text(text, encoding="utf-8")
-        manager = TaskManager(
-            include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
-        )
-        tracker = EvaluationTracker(output_path=str(self.lm_eval))
-        results: Any = lm_eval.simple_evaluate(
-            model=ChatReplayLM(str(self.predictions)), tasks=[*TASKS], task_manager=manager, evaluation_tracker=tracker,
-            apply_chat_template=True, fewshot_as_multiturn=True, bootstrap_iters=0,
+        asked_lm_eval(
+            self.lm_eval, [*TASKS], ChatReplayLM(str(self.predictions)), apply_chat_template=True,
+            fewshot_as_multiturn=True, bootstrap_iters=0,
         )  # fmt: skip
-        samples = results.pop("samples")
-        tracker.save_results_aggregated(results=results, samples=samples)
-        for task in TASKS:
-            tracker.save_results_samples(task_name=task, samples=samples[task])
         inspect_eval(
             [f"halu_tasks/{task}" for task in TASKS], model="halu/replay", task_args={"data": "sample"},
             model_args={"predictions": str(self.predictions)}, log_dir=str(self.inspect), display="log",

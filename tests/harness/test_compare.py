@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai import eval as inspect_eval
+import shared_runs
 from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.util import registry_create
@@ -32,19 +32,9 @@ ITEMS = build(TASK, Options(data="sample")).items
 Run = Callable[..., str]
 
 
-def asked(folder: Path, task: str = TASK, model: Any = "halu/baseline", solver: Any = None, **others: Any) -> str:
-    """The path of the log of a run of `task`; `limit` and `epochs` are the run's, all else are options."""
-    own = {name: others.pop(name) for name in ("limit", "epochs", "fail_on_error", "temperature") if name in others}
-    (log,) = inspect_eval(
-        f"halu_tasks/{task}",
-        model=model,
-        solver=solver,
-        task_args={"data": "sample"} | others,
-        log_dir=str(folder),
-        display="log",
-        **own,
-    )
-    return str(log.location)
+def asked(folder: Path, task: str = TASK, **others: Any) -> str:
+    """The path of the log of a run."""
+    return str(shared_runs.asked(folder, task, **others))
 
 
 def said(text: str) -> ModelOutput:
@@ -263,11 +253,7 @@ def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, basel
 
 
 def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str, refused: Run) -> None:
-    (log,) = inspect_eval(
-        f"halu_tasks/{TASK}", model="halu/oracle", task_args={"data": "sample"}, log_dir=str(tmp_path), score=False,
-        display="log",
-    )  # fmt: skip
-    told = refused(baseline, log.location)
+    told = refused(baseline, asked(tmp_path, model="halu/oracle", score=False))
     assert "has no score of this package; score it with: inspect score" in told
 
 

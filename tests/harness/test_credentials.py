@@ -7,9 +7,7 @@ and Inspect logs -M (but `api_key`) and --model-base-url. Of those it is tried t
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,8 @@ from zipfile import ZipFile
 
 import pytest
 from inspect_ai.log import read_eval_log  # with it, zipfile knows the compression of logs
+from programs import LM_EVAL_OF_FEW, run
 from scripted_builders import HaluModel, Learning, document
-from test_lm_eval import lm_eval_of_few
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
@@ -70,11 +68,8 @@ def verdict(request: dict[str, Any]) -> str:
 
 
 def inspect(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "eval", f"halu_tasks/{TASK}", "--model", "halu/baseline", "-T",
-         "data=sample", "--display", "plain", "--log-dir", str(cwd / "logs"), *arguments],
-        capture_output=True, text=True, cwd=cwd, timeout=300, env=os.environ | environment,
-    )  # fmt: skip
+    command = ("inspect_ai", "eval", f"halu_tasks/{TASK}", "--model", "halu/baseline", "-T", "data=sample")
+    return run(*command, "--log-dir", cwd / "logs", *arguments, folder=cwd, **environment)
 
 
 def replies_of(folder: Path) -> Path:
@@ -90,15 +85,16 @@ def test_lm_eval_and_what_is_made_of_its_results(
     """The judge's address as metadata; a token and a key in the address as arguments of the model."""
     server, judge = serve(lambda request: "A"), serve(verdict)
     url = f"{server.url}/chat/completions?api_key={SECRET}"
-    run = lm_eval_of_few(
+    done = run(
         "--model", "local-chat-completions",
         "--model_args", f"model=m,base_url={url},auth_token={SECRET},num_concurrent=8",
         "--apply_chat_template", "--tasks", TASK, "--output_path", str(tmp_path / "results"), "--log_samples",
         "--metadata",
         f"halu_data=sample,halu_judge=openai-api/local/m,halu_judge_base_url={with_secret(judge.url)}",
+        code=LM_EVAL_OF_FEW,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr[-2000:]
-    assert "halu" not in "".join(line for line in run.stderr.splitlines() if SECRET in line)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "halu" not in "".join(line for line in done.stderr.splitlines() if SECRET in line)
     assert len(judge.asked) > len(ITEMS) // 2
     (file,) = tmp_path.rglob("results_*.json")
     found = json.loads(file.read_text())
@@ -119,18 +115,18 @@ def test_inspect_refuses_an_address_that_it_would_log_and_takes_it_from_the_envi
 ) -> None:
     judge = serve(verdict)
     named = ("-T", "judge=openai-api/local/m")
-    run = inspect(*named, "-T", f"judge_base_url={with_secret(judge.url)}", cwd=tmp_path)
-    assert run.returncode != 0 and not judge.asked
-    assert "set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment" in " ".join(run.stderr.split())
-    clean(run.stdout, run.stderr)
+    refused = inspect(*named, "-T", f"judge_base_url={with_secret(judge.url)}", cwd=tmp_path)
+    assert refused.returncode != 0 and not judge.asked
+    assert "set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment" in " ".join(refused.stderr.split())
+    clean(refused.stdout, refused.stderr)
 
-    run = inspect(*named, cwd=tmp_path, LOCAL_BASE_URL=with_secret(judge.url))
-    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    ran = inspect(*named, cwd=tmp_path, LOCAL_BASE_URL=with_secret(judge.url))
+    assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
     (path,) = tmp_path.rglob("*.eval")
     assert read_eval_log(str(path), header_only=True).status == "success" and len(judge.asked) > len(ITEMS) // 2
     done = here("report", tmp_path / "logs", "-o", tmp_path / "report")
     assert done.returncode == 0
-    clean(run.stdout, run.stderr, done.stdout, done.stderr)
+    clean(ran.stdout, ran.stderr, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("failure", [401, *(pytest.param(slow, marks=pytest.mark.slow) for slow in (None, 500))])

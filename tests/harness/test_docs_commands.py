@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,22 +133,12 @@ def _parse_click(command: Any, name: str, arguments: Sequence[str], parent: Any 
 # --- running ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the programs, which start at once."""
-    from preloaded import Preloaded
-
-    preloaded = Preloaded(tmp_path_factory.mktemp("programs"))
-    yield preloaded.path
-    preloaded.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in COMMANDS if not all(map(reason_not_to_run, COMMANDS[page]))])
-def test_the_commands_of_a_page_run(page: str, serve: Callable[..., Any], programs: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run(page: str, serve: Callable[..., Any], tmp_path: Path) -> None:
     from docs_files import AFTER, BEFORE, Model, Reader, take
 
-    reader = Reader(page, tmp_path, serve(Model()).url, programs)
+    reader = Reader(page, tmp_path, serve(Model()).url)
     faults = []
     seen: set[tuple[str, ...]] = set()
     for command in COMMANDS[page]:

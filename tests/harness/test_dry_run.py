@@ -109,23 +109,13 @@ def test_a_model_that_would_be_loaded_is_not_asked(
     assert ("lm_eval run --model hf " if installed else 'pip install "halu-tasks[hf]"') in told
 
 
-def test_data_key_judge_and_provider_are_one_error_each(
-    tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_missing_key_and_a_judge_that_does_not_answer_are_one_error_each(
+    tried: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     judge = ("--judge", "openai-api/local/JUDGE", "--judge-base-url", DEAD)
-    sample = ("--data", "sample")
-    for arguments, message in (
-        (("openai/x", "--tasks", "refact_judgement"), "did you mean 'refact_judgment'?"),
-        (("anthropic/x", "--tasks", "fave", *sample, "--harness", "lm_eval"), "lm-eval has no counterpart"),
-        (("halu/oracle", "--tasks", "fave", *sample, "--chat-template"), "use it with --harness lm_eval"),
-        (("opnai/x", "--tasks", "cfaith_tf", *sample), "model opnai/x: Model API opnai"),
-        (("openai/gpt-4o", "--tasks", "cfaith_tf", *sample), "No OPENAI_API_KEY"),
-        (("halu/oracle", "--tasks", "refact", "--data", tmp_path / "nowhere"), f"{tmp_path}/nowhere"),
-        (("halu/oracle", "--tasks", "halluverse_m3_en"), "download it manually"),
-        (("halu/oracle", "--tasks", "fave", *sample, *judge), "JUDGE"),
-    ):
-        assert message in tried(*arguments, status=2)
+    assert "No OPENAI_API_KEY" in tried("openai/gpt-4o", "--tasks", "cfaith_tf", "--data", "sample", status=2)
+    assert "JUDGE" in tried("halu/oracle", "--tasks", "fave", "--data", "sample", *judge, status=2)
 
 
 def test_a_judged_task_without_a_judge_is_warned_of(here: Any, tmp_path: Path) -> None:

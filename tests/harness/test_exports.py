@@ -120,7 +120,7 @@ KINDS: dict[str, tuple[Callable[[Evaluation, Item], str], Callable[[Evaluation, 
 def score(here: Here, file: Path, task: str, rows: Sequence[dict[str, Any]], *arguments: str) -> dict[str, Any]:
     """Score replies of a model named after a file; write what is printed to the file, and return it."""
     predictions = file.with_suffix(".jsonl")
-    predictions.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     about = ("--data", "sample", "--model", f"acme/{file.stem}", "--json")
     done = here("score", task, predictions, *about, *arguments)
     assert done.returncode == 0, done.stderr
@@ -470,12 +470,10 @@ def test_a_reply_can_have_any_characters(here: Here, tmp_path: Path, check_publi
     evaluation = build("cfaith_choice", Options(data="sample"))
     odd = "A\u2028\x85\x00“;\ud800”"
     rows = [{"id": item.id, "output": odd} for item in evaluation.items]
-    predictions, file = tmp_path / "odd.jsonl", tmp_path / "odd.json"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = here("score", "cfaith_choice", predictions, "--data", "sample", "--model", MODEL, "--json")
-    file.write_text(done.stdout, encoding="utf-8")
-    done = here("export", "eee", file, "-o", tmp_path)
+    score(here, tmp_path / "odd.json", "cfaith_choice", rows)
+    done = here("export", "eee", tmp_path / "odd.json", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
+    check_published(tmp_path)
     (path,) = tmp_path.glob("data/*/*/*/*.jsonl")
     lines = path.read_bytes().split(b"\n")[:-1]
     assert len(lines) == len(rows)

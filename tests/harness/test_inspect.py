@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai import eval as inspect_eval
-from inspect_ai import eval_retry
 from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from judges import figures
+from programs import run
 
 from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.options import Options
@@ -25,18 +23,6 @@ from halu_tasks.tasks import build, registry
 
 TASKS, GROUPS = registry()
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def inspect(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "inspect_ai", *arguments], capture_output=True, text=True, cwd=cwd, timeout=300,
-        env=os.environ | {"INSPECT_DISPLAY": "plain", "INSPECT_EVAL_LOG_REALTIME": "false"},
-    )  # fmt: skip
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 @pytest.mark.parametrize(
@@ -85,12 +71,12 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
 def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
     language: tuple[str, ...], name: str, tmp_path: Path
 ) -> None:
-    run = inspect(
-        "eval", "halu_tasks/halluverse.py", *language, "--model", "halu/oracle", "-T", "data=sample",
-        "--log-dir", str(tmp_path), cwd=ROOT,
+    done = run(
+        "inspect_ai", "eval", "halu_tasks/halluverse.py", *language, "--model", "halu/oracle", "-T", "data=sample",
+        "--log-dir", tmp_path, folder=ROOT,
     )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
-    assert "WARNING" not in run.stdout + run.stderr
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "WARNING" not in done.stdout + done.stderr
     (log,) = (read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval"))
     assert (log.eval.task.split("/")[-1], log.eval.task_version) == (name, "1-A-sample")
     assert figures(log)["acc"] == 1.0 and len(log.samples) == (23 if language else 69)
@@ -111,31 +97,6 @@ def test_a_log_can_be_scored_again_without_the_data(
     monkeypatch.setenv("HALU_TASKS_DATA", "/nowhere")
     again = inspect_score(log, halu_score(scoring="strict"), action="overwrite")
     assert figures(again) == figures(log)
-
-
-@pytest.mark.slow
-def test_a_run_that_failed_half_way_resumes_and_asks_nothing_twice(
-    tmp_path: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    answered: list[str] = []
-    broken = True
-
-    def reply(request: dict[str, Any]) -> str | int:
-        if broken and len(answered) >= 20:
-            return 400
-        answered.append(request["messages"][-1]["content"])
-        return "Final Verdict: A"
-
-    (log,) = inspect_eval(
-        "halu_tasks/refact_judgment_comparative", model="openai/gpt-4o", model_base_url=serve(reply).url,
-        task_args={"data": "sample"}, log_dir=str(tmp_path), display="log", max_connections=1, max_samples=1,
-    )  # fmt: skip
-    assert log.status == "error" and len(answered) == 20
-    broken = False
-    (log,) = eval_retry(log.location, log_dir=str(tmp_path), display="log", max_connections=1, max_samples=1)
-    assert figures(log)["unparsed"] == 0.0 and len(log.samples) == 32
-    assert len(answered) == len(set(answered)) == 32
 
 
 def test_probabilities_come_from_the_log_probabilities_of_a_server(
@@ -178,8 +139,16 @@ def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -
 
 @pytest.mark.slow
 def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_path: Path) -> None:
-    arguments = ("eval", "halu_tasks/halueval_summarization", "-T", "data=sample", "--model", "halu/baseline")
-    ended = inspect(*arguments, "--solver", "halu_tasks/selfcheck_prompt", "-S", "sample=5", cwd=tmp_path)
+    command = (
+        "inspect_ai",
+        "eval",
+        "halu_tasks/halueval_summarization",
+        "-T",
+        "data=sample",
+        "--model",
+        "halu/baseline",
+    )
+    ended = run(*command, "--solver", "halu_tasks/selfcheck_prompt", "-S", "sample=5", folder=tmp_path)
     assert ended.returncode != 0 and "Traceback" not in ended.stderr
     told = "halu-tasks: selfcheck_prompt has no argument 'sample' (did you mean 'samples'?); arguments: samples, "
     assert any(line.startswith(told) for line in ended.stderr.splitlines())

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import LM_EVAL_OF_FEW
+from programs import run as program
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -23,34 +22,12 @@ from halu_tasks.tasks import build, registry
 TASKS, GROUPS = registry()
 
 
-FEW = """
-import sys
-from pathlib import Path
-from lm_eval.tasks import _index
-all_of = _index.TaskIndex._iter_yaml_files
-own = Path(sys.modules["lm_eval.tasks.manager"].__file__).parent
-_index.TaskIndex._iter_yaml_files = staticmethod(lambda root: all_of(root / "arc" if Path(root) == own else root))
-from lm_eval.__main__ import cli_evaluate
-cli_evaluate()
-"""
-
-
-def lm_eval(*arguments: str, program: Sequence[str] = ("-m", "lm_eval"), **environment: str) -> Any:
-    command = [sys.executable, *program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, timeout=300)
-
-
-lm_eval_of_few = partial(lm_eval, program=("-c", FEW))
-"""The same, with one benchmark in place of the thousands of files in lm-eval's own folder, which it reads anew in each
-process for many seconds. `literal_run` is among all of them, as is test_autoload's list."""
-
-
 @pytest.fixture(scope="module")
 def literal_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
     """The command of the README, with the oracle and the sample, once for all tests that read its output."""
     output = tmp_path_factory.mktemp("lm_eval")
-    run = lm_eval(
-        "--model", "halu-oracle", "--tasks", "refact_judgment,cfaith_gen", "--log_samples",
+    run = program(
+        "lm_eval", "--model", "halu-oracle", "--tasks", "refact_judgment,cfaith_gen", "--log_samples",
         "--output_path", str(output), "--metadata", "halu_data=sample",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
@@ -91,22 +68,11 @@ def test_results_hold_figures_errors_provenance_and_samples(literal_run: Any) ->
 @pytest.mark.slow
 def test_ls_lists_every_task_and_group_and_validate_passes() -> None:
     names = [*TASKS, *GROUPS]
-    listed = lm_eval_of_few("ls", "tasks").stdout
+    listed = program("ls", "tasks", code=LM_EVAL_OF_FEW).stdout
     for name in names:
         assert f"|{name} " in listed or f"|{name}|" in listed, name
     assert "|arc_easy" in listed
-    assert lm_eval_of_few("validate", "--tasks", ",".join(names)).returncode == 0
-
-
-@pytest.mark.slow
-def test_include_path_alone_does_the_same() -> None:
-    from halu_tasks import task_configs
-
-    folder = next(iter(task_configs.__path__))
-    names = ",".join([*TASKS, *GROUPS])
-    off = {"HALU_TASKS_NO_AUTOLOAD": "1"}
-    assert lm_eval_of_few("validate", "--tasks", names, **off).returncode != 0
-    assert lm_eval_of_few("validate", "--tasks", names, "--include_path", folder, **off).returncode == 0
+    assert program("validate", "--tasks", ",".join(names), code=LM_EVAL_OF_FEW).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import read_eval_log
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -103,40 +102,3 @@ def test_a_method_that_fails_leaves_the_others(methods: Call, serve: Any) -> Non
     broken = False
     assert methods(server, *again)[0] == 0
     assert sum(kind(request) == "plain" for request in server.asked) == 8
-
-
-def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, tmp_path: Path) -> None:
-    server = serve(reply)
-    arguments = ("--limit", "2", "--scoring", "paper", "--fewshot", "2", "--", "--max-connections", "1")
-    assert methods(server, *arguments)[0] == 0
-    (log,) = (tmp_path / "out").glob("**/*.eval")
-    header = read_eval_log(str(log), header_only=True)
-    assert header.eval.model_generate_config.max_connections == 1 or header.plan.config.max_connections == 1
-    assert header.eval.task_args["scoring"] == "paper" and len(server.asked[0]["messages"]) >= 5
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--method", "selfcheck_nothing"], "unknown method 'selfcheck_nothing' (did you mean 'selfcheck_"),
-        (["--method", "asking"], "unknown method 'asking'"),
-        (["--method", "plain:a=1"], "the plain prompt has no arguments"),
-        (
-            ["--method", "factored_verification:howe=x"],
-            "has no argument 'howe' (did you mean 'how'?); arguments: how, samples",
-        ),
-        (["--method", "selfcheck_prompt:samples=many"], "selfcheck_prompt: argument samples='many' is not an integer"),
-        (["--method", "factored_verification:how=x"], "option how='x' is unknown; choose auto or logprobs"),
-        (["--method", "factored_verification:samples"], "expected KEY=VALUE, got 'samples'"),
-        (both(REASONED, REASONED), "is named twice"),
-        (["--subset", "single_error"], "none of the tasks has the option --subset"),
-        (["--harness", "lm_eval", "--method", REASONED], "runs in lm-eval, which has no methods"),
-    ],
-)
-def test_what_is_wrong_is_told_before_anything_is_asked(
-    arguments: list[str], message: str, methods: Call, serve: Any, tmp_path: Path
-) -> None:
-    server = serve(reply)
-    status, out, err = methods(server, *arguments)
-    assert (status, out, err.count("\n")) == (2, "", 1) and message in err
-    assert not server.asked and not (tmp_path / "out").exists()

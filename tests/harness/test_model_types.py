@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 from inspect_ai.model import get_model
-from test_report import asked_lm_eval
+from shared_runs import asked_lm_eval
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options

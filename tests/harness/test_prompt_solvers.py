@@ -307,27 +307,16 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
     assert message in error and len(error.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("independent", {"template": "missing.txt"}, "argument template='missing.txt': no such file in "),
-        ("independent", {"template": "Is it?"}, "argument template has no field such as {question} or {answer}"),
-        ("independent", {"template": "{{ answer }}"}, "argument template: write {answer} instead of {{ answer }}"),
-        ("independent", {"examples": "none.jsonl"}, "none.jsonl: No such file or directory"),
-        ("independent", {"examples": [{"answer": "A"}]}, "example 1: output: expected a string, got None"),
-        ("independent", {"examples": 3}, "argument examples: expected a file or a list, got 3"),
-        ("independent", {"anser": "x"}, "independent has no argument 'anser' (did you mean 'answer'?)"),
-        ("localization", {"returns": "words"}, "argument returns='words': expected entities or sentence"),
-        ("few_shot", {}, "few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N"),
-        ("few_shot", {"examples": [{"output": "o"}]}, "example 1 lacks 'input', which few_shot needs; it has: output"),
-        ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not an integer"),
-    ],
-)
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused_arguments.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), REFUSED)
 def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments: dict[str, Any], message: str) -> None:
     from inspect_ai.util import registry_create
 
     from halu_tasks.core.errors import HaluTasksError
 
+    kind, _, own = name.partition("/")
     with pytest.raises(HaluTasksError) as raised:
-        registry_create("solver", f"halu_tasks/{name}", **arguments)
+        registry_create(kind, f"halu_tasks/{own}", **arguments)
     assert message in str(raised.value) and len(str(raised.value).splitlines()) == 1

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_report import asked_lm_eval
+from judges import figures
+from shared_runs import asked_lm_eval
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -81,8 +82,8 @@ def test_inspect_prints_both_figures_with_a_reader_in_its_role(
     server = serve(reads)
     model = get_model("halu/replay", predictions=str(predictions))
     log = run_inspect(TASK, model, model_roles={"reader": openai(server)})
-    found = log.results.scores[0].metrics
-    assert {name: found[name].value for name in EXPECTED} == pytest.approx(EXPECTED)
+    found = figures(log)
+    assert {name: found[name] for name in EXPECTED} == pytest.approx(EXPECTED)
 
 
 def test_score_asks_the_reader(serve: Any, tmp_path: Path, predictions: Path, capsys: Any) -> None:

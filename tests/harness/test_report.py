@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from inspect_ai import eval as inspect_eval
 from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
+from shared_runs import asked, asked_lm_eval, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -33,56 +33,6 @@ LOCALIZATION, CORRECTION, INDEPENDENT = (
 
 def no_constant(name: str) -> None:
     raise AssertionError(f"{name} is no JSON")
-
-
-def replies(task: str) -> list[dict[str, str]]:
-    """Right, wrong, worded, unreadable, empty and missing replies in turn."""
-    evaluation = build(task, Options(data="sample"))
-    rows = []
-    for number, item in enumerate(evaluation.items):
-        right, floor = evaluation.task.prompts.oracle(item), evaluation.task.prompts.baseline(item)
-        outputs = [right, f"**Final Verdict: {right}**", floor, right.upper(), "<think>never ends", ""]
-        if number % 7 < len(outputs):
-            rows.append({"id": item.id, "output": outputs[number % 7]})
-    return rows
-
-
-def asked(folder: Path, task: str, model: str = "halu/baseline", **others: Any) -> Path:
-    """The log of a run in Inspect; `limit`, `epochs`, `log_format` and `model_args` are the run's, others options."""
-    own = {name: others.pop(name) for name in ("limit", "epochs", "log_format", "model_args") if name in others}
-    task_args = {"data": "sample"} | others
-    where = {"log_dir": str(folder), "display": "log", "log_realtime": False}
-    (log,) = inspect_eval(f"halu_tasks/{task}", model=model, task_args=task_args, **where, **own)
-    assert log.status == "success"
-    return Path(log.location)
-
-
-def asked_lm_eval(
-    folder: Path, tasks: list[str], model: str, metadata: dict[str, Any] | None = None, **arguments: Any
-) -> Path:
-    """The results file of a run in lm-eval, written by what its command writes it with."""
-    import lm_eval
-    from lm_eval.loggers import EvaluationTracker
-    from lm_eval.tasks import TaskManager
-
-    from halu_tasks import task_configs
-    from halu_tasks.lm_eval_adapter import models as lm_eval_models  # noqa: F401  (registers the models)
-
-    tracker = EvaluationTracker(output_path=str(folder))
-    manager = TaskManager(
-        include_path=next(iter(task_configs.__path__)),
-        include_defaults=False,
-        metadata={"halu_data": "sample", **(metadata or {})},
-    )
-    results: Any = lm_eval.simple_evaluate(
-        model=model, tasks=tasks, task_manager=manager, log_samples=True, evaluation_tracker=tracker, **arguments
-    )
-    samples = results.pop("samples")
-    tracker.save_results_aggregated(results=results, samples=samples)
-    for name in results["configs"]:
-        tracker.save_results_samples(task_name=name, samples=samples[name])
-    (found,) = (folder.parent if folder.suffix else folder).rglob(f"*{tracker.date_id}.json")
-    return found
 
 
 def report(folder: Path, *results: Path, status: int = 0) -> dict[str, Any]:
@@ -111,7 +61,7 @@ def predictions(folder: Path) -> Path:
     made = folder / "predictions"
     made.mkdir()
     for task in MEMBERS:
-        (made / f"{task}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies(task)))
+        (made / f"{task}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in mixed_replies(task)))
     return made
 
 
@@ -193,7 +143,7 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     assert len(rows) == sum(own["n"] for own in told["results"]) == 2 * 144
     labels = {own["label"] for own in told["entries"]}
     assert {row["entry"] for row in rows} == labels and {row["task"] for row in rows} == set(MEMBERS)
-    given = {row["id"]: row["output"] for row in replies(CORRECTION)}
+    given = {row["id"]: row["output"] for row in mixed_replies(CORRECTION)}
     of_task = [row for row in rows if row["task"] == CORRECTION]
     assert all(row["reply"] == given.get(row["id"], "") and row["other_scoring"] == "paper" for row in of_task)
     cell = cells(told)[CORRECTION, "Inspect"]

@@ -69,38 +69,6 @@ def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: P
     assert written.startswith("LOCAL_API_KEY=none inspect eval-set ") and f"--model-base-url {server.url}" in written
 
 
-@pytest.mark.slow
-def test_an_interrupted_run_says_what_is_kept_and_continues(serve: Any, tmp_path: Path) -> None:
-    waiting, released = threading.Event(), threading.Event()
-
-    def reply(request: dict[str, Any]) -> Any:
-        if len(server.asked) > len(FIRST) + 12:
-            waiting.set()
-            released.wait(600)
-        return "No"
-
-    server = serve(reply)
-    options = {"max-connections": 1, "max-tasks": 1}
-    models_file(tmp_path, api={"model": "openai-api/local/x", "base_url": server.url, "options": options})
-    command, environment = several(tmp_path / "out"), environment_for(tmp_path)
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as begun:
-        assert waiting.wait(600)
-        begun.send_signal(signal.SIGINT)
-        _, errors = begun.communicate(timeout=600)
-    released.set()
-    assert begun.returncode == 130
-    last = errors.splitlines()[-1]
-    assert last.startswith(f"halu-tasks: interrupted; {tmp_path}/out keeps what is finished (api: 1 of 2 tasks")
-    assert last.endswith("), and the same command continues from there")
-
-    asked = len(server.asked)
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert "not read" not in done.stderr and "eval-retry" not in done.stderr
-    again = {request["messages"][-1]["content"] for request in server.asked[asked:]}
-    assert not again & {request["messages"][-1]["content"] for request in server.asked[: asked - 1]}
-
-
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """A key, and caches of its own."""
@@ -161,17 +129,6 @@ def test_a_killed_run_continues_and_ends_in_one_report(
     assert models["broken"]["message"]
     report = json.loads((tmp_path / "out" / "report" / "report.json").read_text())
     assert len(report["entries"]) == 2 and len(report["results"]) == 4
-
-
-@pytest.mark.slow
-def test_a_judge_that_does_not_answer_is_one_error_before_the_run(tmp_path: Path, environment: dict[str, str]) -> None:
-    models_file(tmp_path, a={"harness": "lm_eval", "model": "halu-oracle"}, b={"model": "halu/oracle"})
-    command = several(
-        tmp_path / "out", "cfaith_gen,cfaith_choice", "--judge", "openai/gpt-4o", "--judge-base-url", DEAD
-    )
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 2 and "judge openai/gpt-4o cannot be reached" in done.stderr.splitlines()[-1]
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

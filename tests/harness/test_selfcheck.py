@@ -254,19 +254,3 @@ def test_a_task_that_it_cannot_serve_is_told(
 ) -> None:
     log = run_method(task, method, Knower(), limit=1, task_args=options)
     assert log.status == "error" and all(part in log.error.message for part in (method, message, task))
-
-
-@pytest.mark.parametrize(
-    ("method", "arguments", "message"),
-    [
-        ("self_consistency", {"samples": 0}, "option samples=0 is less than 1"),
-        ("factored_verification", {"how": "token"}, "choose auto or logprobs or reasoned or samples"),
-        ("selfcheck_prompt", {"samples": 0}, "option samples=0 is less than 1"),
-        ("selfcheck_ngram", {"samples": -1}, "option samples=-1 is less than 1"),
-        ("selfcheck_ngram", {"n": 0}, "option n=0 is less than 1"),
-        ("selfcheck_ngram", {"statistic": "median"}, "'median' is unknown; choose average or maximum"),
-    ],
-)
-def test_an_option_out_of_range_is_told(method: str, arguments: dict[str, Any], message: str, run_method: Run) -> None:
-    with pytest.raises(Exception, match=re.escape(message)):
-        run_method(TASK, method, Knower(), **arguments)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
@@ -57,7 +58,7 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     results = run_lm_eval([TASK], "halu-replay", {"halu_prompts": files}, model_args=f"predictions={replies}")
     in_lm_eval = results["results"][TASK]
     log = run_inspect(TASK, "halu/replay", {"prompts": files}, model_args={"predictions": str(replies)})
-    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    in_inspect = figures(log)
     assert {name: in_lm_eval[f"{name},none"] for name in expected} == pytest.approx(expected)
     assert {name: in_inspect[name] for name in expected} == pytest.approx(expected)
     assert "wording_sd_stderr" not in in_inspect and in_lm_eval["wording_sd_stderr,none"] == "N/A"

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_report import asked_lm_eval, report
+from shared_runs import asked_lm_eval
+from test_report import report
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply

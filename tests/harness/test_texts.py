@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import figures
 
 Run = Callable[..., Any]
 
@@ -45,11 +46,6 @@ def check(serve: Run, openai: Run, tmp_path: Path) -> Run:
         return log
 
     return run
-
-
-def figures(log: Any) -> dict[str, float]:
-    assert log.status == "success", log.error
-    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
 def test_texts_without_labels_are_checked_and_nothing_is_said_of_accuracy(check: Run) -> None:

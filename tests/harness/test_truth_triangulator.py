@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from inspect_ai.model import GenerateConfig
-from test_with_knowledge import ITEMS, TASK, Run, figures, last
+from judges import figures
+from test_with_knowledge import ITEMS, TASK, Run, last
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import run as program
 
 from halu_tasks.cli import main
 from halu_tasks.data.locate import SAMPLE
@@ -81,15 +82,8 @@ def served(model: Path) -> Iterator[str]:
             process.terminate()
 
 
-def run(module: str, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=Path(__file__).resolve().parents[2],
-        env=os.environ | {"OPENAI_API_KEY": "none", "INSPECT_DISPLAY": "plain"} | environment,
-    )
+def run(*words: str, **environment: str) -> str:
+    done = program(*words, OPENAI_API_KEY="none", **environment)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -215,10 +209,8 @@ def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model:
 
 def test_one_command_runs_weights_with_their_chat_template_and_ends_in_a_report(model: Path, tmp_path: Path) -> None:
     arguments = ["--tasks", "refact_correction", "--data", "sample", "--limit", "4", "-o", tmp_path / "runs"]
-    command = [sys.executable, "-m", "halu_tasks", "run", f"hf/{model}", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr[-2000:]
-    (shown,) = [line for line in done.stdout.splitlines() if line.startswith("$ lm_eval run --model hf ")]
+    printed = run("halu_tasks", "run", f"hf/{model}", *map(str, arguments))
+    (shown,) = [line for line in printed.splitlines() if line.startswith("$ lm_eval run --model hf ")]
     assert "--apply_chat_template" in shown and "--log_samples" in shown
     report = json.loads((tmp_path / "runs" / "report" / "report.json").read_text())
     assert len(report["results"]) == 1 and report["entries"][0]["model"].endswith(model.name) and not report["skipped"]
