@@ -13,6 +13,7 @@ from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output, RunO
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, table, warn
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
+from halu_tasks.core.files import create_folder
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
 
@@ -81,9 +82,7 @@ def run(
     selected = _tasks(tasks)
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
-    folder = output.expanduser()
-    if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
-        raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
+    folder = _folder(output)
     named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
     planned = _planned(folder, named, _methods(method), selected, options, limit, further)
     runs = list(in_folders(planned, progress))
@@ -105,6 +104,14 @@ def run(
         return _finish(runs, left_out, folder, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
+
+
+def _folder(output: Path) -> Path:
+    """Return the folder of results, in which nothing but a report may be written again."""
+    folder = output.expanduser()
+    if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
+        raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
+    return folder
 
 
 def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> int:
@@ -269,7 +276,8 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     from halu_tasks.runs.demo import MODELS, TASKS, run_demo
     from halu_tasks.tasks import tasks_selected
 
-    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), output.expanduser()
+    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), _folder(output)
+    create_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
     print(f"Running {number} in lm-eval and Inspect at the same time …\n", flush=True)
     figures_of = run_demo([task.name for task in selected], folder)
