@@ -23,11 +23,11 @@ from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import Row, json_lines, require_fields, require_text, text_lines
 from halu_tasks.text.folding import SPACELESS, tokens
 
+# version of how files are split and tokenized and how the index is stored; part of the index's key
 _VERSION = "4"
-"""Version of how files are split and tokenized and how the index is stored; part of the index's key."""
 _PASSAGES = "passages.parquet"
+# characters of a query that are used; no real query is longer, but a model caught in a loop may produce one
 _LONGEST_QUERY = 10_000
-"""Characters of a query that are used; no real query is longer, but a model caught in a loop may produce one."""
 
 _ROWS = (".jsonl", ".jsonl.gz")
 _ENDINGS = (*_ROWS, ".txt", ".md")
@@ -35,8 +35,8 @@ _SUPPORTED = f"supported are files ending in {', '.join(_ENDINGS)}"
 _TEXT_FIELDS = ("text", "contents")
 _ID_FIELDS = ("id", "_id")
 
+# maximum number of words of a passage that a text is split into
 _LONGEST = 200
-"""Maximum number of words of a passage that a text is split into."""
 # two characters of a script without spaces count as a word, and a long string as several
 _WORD = re.compile(rf"[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}}")
 _PIECE = re.compile(rf"(?>(?>{_WORD.pattern})\s*){{1,{_LONGEST}}}")

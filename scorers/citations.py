@@ -35,12 +35,12 @@ from halu_tasks.text.folding import fold
 YEARS = range(1500, 2100)
 """Valid years; any other number means that the year is missing (0 in the released data)."""
 
+# characters of a sentence that are read; no real sentence is longer
 _LONGEST = 20_000
-"""Characters of a sentence that are read; no real sentence is longer."""
+# the maximum distance, in characters, of names from the year
 _REACH = 300
-"""The maximum distance, in characters, of names from the year."""
+# the maximum number of words of a title in a name
 _TITLE_WORDS = 5
-"""The maximum number of words of a title in a name."""
 
 
 class Paper(TypedDict):
@@ -291,8 +291,8 @@ def cited(sentence: str, references: Sequence[Reference]) -> Cited:
     )
 
 
+# where a citation is in the text, the indexes of the papers that match, and the citation as written
 _Citation = tuple[int, list[int], str]
-"""Where a citation is in the text, the indexes of the papers that match, and the citation as written."""
 
 
 def _by_number(text: str, count: int) -> Iterator[_Citation]:

@@ -166,8 +166,8 @@ def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
 
 # --- n-grams ----------------------------------------------------------------------------------------------
 
+# the mark that pads the start of a sentence, which differs from all tokens since these are not empty
 _BEGIN = ""
-"""The mark that pads the start of a sentence, which differs from all tokens since these are not empty."""
 
 _END = re.compile(r"[.!?…।۔؟][\"'”’)\]»]*(?=\s)|[。！？]+[」』”’）]*")
 

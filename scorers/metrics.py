@@ -38,7 +38,7 @@ import numpy.typing as npt
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, by_cluster
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
+from halu_tasks.scorers.statistics.intervals import Interval, default_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, exact_sum, leave_out, leave_out_items
 
 __all__ = ["Array", "Columns", "by_cluster"]
@@ -46,8 +46,8 @@ __all__ = ["Array", "Columns", "by_cluster"]
 _T = TypeVar("_T")
 Terms = Any
 """What the function of a metric returns: a number for each item, several of these as a tuple, or the metric itself."""
+# a bias up to this is a rounding error
 _ROUNDING = 1e-9
-"""A bias up to this is a rounding error."""
 
 
 class Estimate(NamedTuple):
@@ -109,7 +109,7 @@ class Metric:
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
     averaged: bool = False
     supported: Callable[[Array], bool] = lambda total: True
-    interval: Interval | None = exact_interval
+    interval: Interval | None = default_interval
     members: tuple[Metric, ...] = ()
 
     def only(self, tag: str, value: str, name: str) -> Metric:

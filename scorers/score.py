@@ -73,8 +73,8 @@ class Score:
         return cls(**values)
 
 
+# the key of each field in JSON. Logs of all versions call the measurements `facts`.
 _JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name != "verdicts"} | {"measurements": "facts"}
-"""The key of each field in JSON. Logs of all versions call the measurements `facts`."""
 
 
 def mark_empty(score: Score, reply: str) -> Score:

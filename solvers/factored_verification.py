@@ -51,8 +51,8 @@ How = Literal["auto", "logprobs", "reasoned", "samples"]
 METHOD = "factored_verification"
 _YES, _NO = "Yes", "No"
 _PROBE = "Reply with the single word: Yes"
+# the maximum number of tokens of a check or a critique
 _LENGTH = 1024
-"""The maximum number of tokens of a check or a critique."""
 _CUE = re.compile(
     r"(?im)^\W{0,4}(?:(?:the|here are (?:all )?the|all|key|main|extracted) )?claims\b[^:\n]{0,60}:[\s*_]*"
 )

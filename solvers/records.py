@@ -134,5 +134,5 @@ class MethodRecord:
         return {key: value for key, value in values.items() if value is not None}
 
 
+# the key of each field in the metadata, where other packages may have entries too
 _KEYS = {name: f"halu_{name}" for name in ("method", "probability", "reason", "counts", "draft", "steps", "opinions")}
-"""The key of each field in the metadata, where other packages may have entries too."""

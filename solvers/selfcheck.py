@@ -33,8 +33,8 @@ from halu_tasks.solvers.asking import (
 from halu_tasks.solvers.records import MethodRecord
 from halu_tasks.text.sentences import sentences
 
+# the score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)
 _SCORES = {True: 0.0, False: 1.0, None: 0.5}
-"""The score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)."""
 
 Compare = Callable[[list[str], list[str]], Awaitable[MethodRecord]]
 """Compares sentences with passages; the record has a probability, or the reason why there is none."""

@@ -30,10 +30,10 @@ WIKIDATA = "https://query.wikidata.org/sparql"
 WIKIPEDIA = "https://{language}.wikipedia.org/w/api.php"
 ATTEMPTS = 6
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
+# errors of the MediaWiki API, which answers with status 200, after which a request can be repeated
 _BUSY_ERRORS = ("maxlag", "ratelimited", "readonly")
-"""Errors of the MediaWiki API, which answers with status 200, after which a request can be repeated."""
+# maximum number of seconds to wait although a service asks for more
 _MOST_PATIENCE = 300.0
-"""Maximum number of seconds to wait although a service asks for more."""
 _PEOPLE, _LEFT_OUT = "people.json", "left_out.jsonl"
 _ITEM = re.compile(r"Q[1-9][0-9]*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*")

@@ -25,8 +25,8 @@ from halu_tasks.core.files import json_line
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
+# the folder in which a dataset is made; only the holder of the build's lock works in it
 _UNFINISHED = ".unfinished"
-"""The folder in which a dataset is made; only the holder of the build's lock works in it."""
 
 
 def collect(

@@ -17,8 +17,8 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
 
+# maximum length of an id in bytes; ids become file names inside logs, which are archives
 _LONGEST_ID = 10_000
-"""Maximum length of an id in bytes; ids become file names inside logs, which are archives."""
 NO_LICENCE = "unknown"
 """The licence of a document that does not state one."""
 

@@ -49,8 +49,8 @@ BUILD = "halu_build"
 OVERALL, KEPT = "overall", "kept"
 """Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
 _RATE = micro("rate", "passed", "drafts")
+# characters of a refused document that a log keeps
 _REFUSED_SHOWN = 500
-"""Characters of a refused document that a log keeps."""
 
 
 # --- outcomes and rates ---------------------------------------------------------------------------

@@ -50,8 +50,8 @@ UNREAD = "no candidate could be read"
 """The reason a round ends if no reply of the optimizer contains a usable prompt."""
 MOST_REJECTS = 12
 """Maximum number of rejected drafts shown to the optimizer for a prompt."""
+# maximum number of characters of each
 _SHOWN = 1_500
-"""Maximum number of characters of each."""
 _OPENS, _CLOSES = "<prompt>", "</prompt>"
 _MAX_TOKENS = 8192
 _PLAN = "optimize.json"

@@ -36,8 +36,8 @@ MAX_TOKENS = 4096
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+# minimum number of letters for the language of a text to be detected reliably
 _SURE = 200
-"""Minimum number of letters for the language of a text to be detected reliably."""
 
 
 class Fault(NamedTuple):

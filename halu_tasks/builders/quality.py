@@ -195,8 +195,8 @@ def _classify(pairs: Sequence[TextPair]) -> Separation:
 
 LABELS = ("halu_type", "correct_option", "label", "category", "final_label", "error_type")
 """The label fields of the benchmarks' files."""
+# fields that say whether a text is true, and their values for a true text
 _TRUTHS = {"label": {"FACTUAL", "True"}}
-"""Fields that say whether a text is true, and their values for a true text."""
 
 
 def distribution(counts: Mapping[str, int], field: str = "") -> dict[str, Any]:
@@ -233,8 +233,8 @@ DuplicateOf = Callable[[str, str, str], str | None]
 If there is none, it returns None and keeps the text to find others by. Texts of the same group, if it is not empty, are
 similar on purpose, and duplicates only if they are equal.
 """
+# returns the number of the first earlier text that is similar and allowed; if there is none, keeps the text
 _Similar = Callable[[str, Callable[[int], bool]], int | None]
-"""Returns the number of the first earlier text that is similar and allowed; if there is none, keeps the text."""
 
 _BANDS, _ROWS = 40, 5
 """Two texts whose shingles have a Jaccard similarity s are compared with a probability of 1 - (1 - s^_ROWS)^_BANDS:

@@ -26,8 +26,8 @@ PLAIN = "plain"
 """The method that sends the tasks' own prompts."""
 REPORT = "report"
 """The folder of the report, in that of the runs."""
+# separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
-"""Separates the arguments of a method, whose values can contain commas."""
 
 TaskNames = Annotated[str, "A,B"]
 Methods = Sequence[tuple[str, Mapping[str, Any]]]

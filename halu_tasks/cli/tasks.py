@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from halu_tasks.data.sources import Source
 
 Names = Annotated[Sequence[str], "SOURCE"]
+# the columns of published figures
 _PUBLISHED = ("task", "model", "method", "critic", "judge", "metric", "value", "scoring", "source", "notes")
-"""The columns of published figures."""
 
 
 def list_tasks(*, json: bool = False) -> None:

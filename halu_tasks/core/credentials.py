@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+# names of settings that hold credentials: `api_key`, `auth_token`, `Authorization`, `default_headers` …
 _NAME = re.compile(
     r"(?:\A|[_\W])(?:keys?|token|secrets?|passwords?|passwd|pwd|auth|authorization|bearer|credentials?|headers?"
     r"|cookies?)\Z|api[_-]?keys?\Z",
     re.IGNORECASE,
 )
-"""Names of settings that hold credentials: `api_key`, `auth_token`, `Authorization`, `default_headers` …"""
 
 _HIDDEN = "***"
 _IN_TEXT = (
@@ -26,8 +26,8 @@ _IN_TEXT = (
     (re.compile(r"(\bauthorization['\"]?\s*[:=]\s*['\"]?(?:\w+\s+)?)[^\s'\",}]+", re.I), rf"\1{_HIDDEN}"),
     (re.compile(r"(\bBearer\s+)[\w.~+/=-]{8,}"), rf"\1{_HIDDEN}"),
 )
+# minimum length of an environment variable's value to redact; shorter ones, such as `none`, are not secrets
 _SHORTEST = 8
-"""Minimum length of an environment variable's value to redact; shorter ones, such as `none`, are not secrets."""
 
 
 def is_secret(name: str) -> bool:

@@ -25,6 +25,7 @@ PREFIX = "halu_"
 
 # --- types ----------------------------------------------------------------------------------------
 
+# the types of values that can be checked: how error messages call them, and their placeholder in the help
 _KINDS = {
     str: ("a string", "TEXT"),
     int: ("an integer", "N"),
@@ -32,7 +33,6 @@ _KINDS = {
     bool: ("true or false", "true|false"),
     tuple: ("a list of strings", "A,B"),
 }
-"""The types of values that can be checked: how error messages call them, and their placeholder in the help."""
 
 
 def _kind(annotation: Any) -> tuple[type | None, bool]:
@@ -326,8 +326,8 @@ JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
 JUDGING_OPTIONS = tuple({*JUDGE_OPTIONS} - {"judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS})
 """The options that change verdicts, other than who gives them: versions of judged tasks and logs show them."""
+# the options of all tasks that versions show by their names
 _TAGGED = ("cot", "structured")
-"""The options of all tasks that versions show by their names."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from multiprocessing.context import SpawnProcess
 from halu_tasks.core.errors import RunInterrupted
 from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
+# seconds that a task has to write what is finished, after its run was interrupted or killed
 _GRACE = 10
-"""Seconds that a task has to write what is finished, after its run was interrupted or killed."""
 
 Processes = dict[int, tuple[SpawnProcess, Connection]]
 """The process of each task that runs, and where it sends the error that it raised, or None."""

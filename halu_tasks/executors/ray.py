@@ -12,8 +12,8 @@ from typing import Any
 from halu_tasks.core.errors import RunInterrupted, UsageError, require_extra
 from halu_tasks.executors.jobs import Failure, Job, Report, attempt, raise_first, unfinished
 
+# options of `ray.init` that users can set; all others are options of a task
 _CONNECTION = ("address", "namespace", "runtime_env")
-"""Options of `ray.init` that users can set; all others are options of a task."""
 
 
 def check_options(options: Mapping[str, Any], where: str) -> None:

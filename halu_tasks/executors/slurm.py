@@ -30,8 +30,8 @@ from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _JOB, _ARRAYS = "job.json", "slurm.json"
+# seconds within which other machines see a file that a task has written
 _PATIENCE = 20
-"""Seconds within which other machines see a file that a task has written."""
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,16 @@ Warn = Callable[[str], None]
 NO_ORGANIZATION = "unknown"
 """The folder of models whose organization is not known."""
 
+# Inspect's names for programs that serve a model of the Hub; the model's own name follows
 _LOCAL_PROVIDERS = ("hf", "vllm", "sglang")
-"""Inspect's names for programs that serve a model of the Hub; the model's own name follows."""
+# Inspect's name for any server that speaks the OpenAI protocol
 _COMPATIBLE = "openai-api"
-"""Inspect's name for any server that speaks the OpenAI protocol."""
+# how the names of this package's embedded models begin
 _EMBEDDED = "halu-"
-"""How the names of this package's embedded models begin."""
+# how names of predictions end, of which it is not known which model gave them
 _FILES = (".jsonl", ".json", ".csv", ".parquet", ".xlsx", "/")
-"""How names of predictions end, of which it is not known which model gave them."""
+# a part of an id, which can be the name of a folder on every system
 _PART = re.compile(r"\w([\w.-]*\w)?")
-"""A part of an id, which can be the name of a folder on every system."""
 
 
 def own_name(name: str) -> str:

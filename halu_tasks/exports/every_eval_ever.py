@@ -33,10 +33,10 @@ from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.score import Score
 
 SCHEMA_VERSION = "0.3.0"
+# the schema's names for the programs that make results
 _LIBRARIES = {"Inspect": "inspect_ai", "lm-eval": "lm_eval", "halu-tasks score": "halu_tasks"}
-"""The schema's names for the programs that make results."""
+# the settings of a model that the schema has a place for
 _ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")
-"""The settings of a model that the schema has a place for."""
 
 
 def export_eee(

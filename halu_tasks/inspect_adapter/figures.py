@@ -39,8 +39,8 @@ _OF_LABELLED_TEXTS = (
     *probability_metrics(YES),
 )
 
+# the fields of a score's record that are logged as they are
 _PLAIN = ("cost", "scoring", "method", "counts", "opinions", "group")
-"""The fields of a score's record that are logged as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)

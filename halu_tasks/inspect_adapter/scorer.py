@@ -44,8 +44,8 @@ from halu_tasks.tasks.reference import read_reference
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
 
+# the better labels by which replies to a task were last scored, for the warnings at its end
 _labels: dict[str, ReferenceLabels] = {}
-"""The better labels by which replies to a task were last scored, for the warnings at its end."""
 
 
 @scorer(metrics=[figures()])

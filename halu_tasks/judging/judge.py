@@ -35,10 +35,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CONNECTIONS = 64
+# how often a question is asked before a reply without a verdict counts as a failure
 _TRIES = 2
-"""How often a question is asked before a reply without a verdict counts as a failure."""
+# failures needed before their share is checked, if the total number of replies is not known
 _MIN_FAILURES = 10
-"""Failures needed before their share is checked, if the total number of replies is not known."""
 _PROBE = "Reply with the single word: ready"
 
 SETTINGS = GenerateConfig(

@@ -29,17 +29,17 @@ PATIENCE = 60
 REJECTED = (400, 422)
 """The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
 _TOKENS = 64
+# maximum number of characters of the description of an error
 _LONGEST = 300
-"""Maximum number of characters of the description of an error."""
 _MARKUP = re.compile(r"\[/?[a-z]+\]")
 
+# providers whose models run in this process
 _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
-"""Providers whose models run in this process."""
+# providers that start a server, which takes minutes, unless an address is named
 _STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
-"""Providers that start a server, which takes minutes, unless an address is named."""
 
+# models that have answered in this process, by name and address
 _reached: set[tuple[str, str]] = set()
-"""Models that have answered in this process, by name and address."""
 
 
 def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -219,16 +219,16 @@ def _correction(model: str, address: str, error: BaseException) -> str:
 
 # --- retries ----------------------------------------------------------------------------------------
 
+# whether the current call only checks that a model answers; its retries are not reported
 _probing = ContextVar("probing", default=False)
-"""Whether the current call only checks that a model answers; its retries are not reported."""
 
 unanswered: ContextVar[list[ModelRetry] | None] = ContextVar("unanswered", default=None)
 """Collects the attempts of the current call that failed without an HTTP status: a provider may charge for these."""
 
+# seconds between two lines
 _INTERVAL = 30.0
-"""Seconds between two lines."""
+# Inspect displays that show retries themselves, and that printed lines would break
 _SHOWS_RETRIES = ("full", "rich")
-"""Inspect displays that show retries themselves, and that printed lines would break."""
 
 
 @cache

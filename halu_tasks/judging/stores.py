@@ -32,15 +32,15 @@ logger = logging.getLogger(__name__)
 
 COSTS = "judge_costs.sqlite3"
 """The file in the folder of a command's results, in which costs are recorded."""
+# the environment variable that names the file
 _COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
-"""The environment variable that names the file."""
 _MILLION = 1_000_000
+# input tokens that a provider may add to the bytes of a prompt and its schema
 _OVERHEAD = 64
-"""Input tokens that a provider may add to the bytes of a prompt and its schema."""
+# seconds between two looks at whether calls on their way have made room
 _POLL = 0.05
-"""Seconds between two looks at whether calls on their way have made room."""
+# seconds without any change of the file after which the processes of other reservations are taken to have ended
 _PATIENCE = 60.0
-"""Seconds without any change of the file after which the processes of other reservations are taken to have ended."""
 
 
 class VerdictStore:

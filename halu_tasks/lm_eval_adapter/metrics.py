@@ -30,7 +30,7 @@ from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
 from halu_tasks.replies.scoring import logger, reply_warnings
-from halu_tasks.scorers.answer import NO_ANSWER, Answer
+from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
@@ -44,8 +44,8 @@ Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
 Docs = Sequence[Mapping[str, Any]]
 
+# what the filters `halu_verdict` and `halu_strings` replace a reply without an answer by
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
-"""What the filters `halu_verdict` and `halu_strings` replace a reply without an answer by."""
 
 LONGEST_LABEL = 20
 Part = Literal["value", "stderr"]
@@ -263,7 +263,7 @@ def _reading_filter(read: Callable[[str], Answer[Any]]) -> Filter:
     def reduced(reply: str) -> str:
         answer = read(reply)
         if answer.value is None:
-            return f"[{answer.outcome if reply.strip() else 'empty'}]"
+            return f"[{answer.outcome if reply.strip() else EMPTY}]"
         # an empty list says that there are no strings
         return "\n".join(answer.value) or "None" if isinstance(answer.value, list) else str(answer.value)
 

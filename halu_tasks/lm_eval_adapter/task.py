@@ -45,8 +45,8 @@ from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
 install_excepthook(*LM_EVAL)
 
+# the keys of a task file that lm-eval sees; the others are read by `halu_tasks.tasks`
 _PASSED_ON = ("task", "task_alias", "num_fewshot", "metadata")
-"""The keys of a task file that lm-eval sees; the others are read by `halu_tasks.tasks`."""
 
 Weight = tuple[float, str | None]
 """The log-likelihood of a choice, and the reply that is replayed; None for any other model."""

@@ -35,8 +35,8 @@ def provenance_of(kind: str, provenance: Provenance) -> Provenance:
     return provenance.without_prompt() if kind == "replay" else provenance
 
 
+# each task with its items by id, as it was loaded last in this process
 _loaded: dict[str, tuple[Evaluation, dict[str, Item]]] = {}
-"""Each task with its items by id, as it was loaded last in this process."""
 
 
 def remember(evaluation: Evaluation) -> None:

@@ -34,10 +34,10 @@ from halu_tasks.tasks import Evaluation, build
 
 BUCKETS = 128
 """The number of groups into which clusters are divided by their hashes."""
+# the number of replies that are scored at a time
 _BATCH = 1_000
-"""The number of replies that are scored at a time."""
+# the number of items that are kept after they were read, for further replies to them
 _CACHED = 5_000
-"""The number of items that are kept after they were read, for further replies to them."""
 _KEPT, _GROUP = 20_000, 5_000
 """The number of records that are kept before they are written, ordered by bucket, and of a row group, which is read
 alone."""

@@ -14,14 +14,14 @@ from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_
 from halu_tasks.tasks import Evaluation
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
+# further columns, with the types that the cells of a table are converted to
 _OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": int, "claim": str}
-"""Further columns, with the types that the cells of a table are converted to."""
 _LAST_EPOCH = 1_000_000
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
 
+# the files that are read from a folder; a file that is named may have any name
 _SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
-"""The files that are read from a folder; a file that is named may have any name."""
 
 
 def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:

@@ -54,10 +54,10 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
 
+# the number of parts that files are divided into, at most
 _MOST_PARTS = 64
-"""The number of parts that files are divided into, at most."""
+# the number of replies that are summed up at a time
 _TABLE = 100_000
-"""The number of replies that are summed up at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)

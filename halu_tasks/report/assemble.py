@@ -31,8 +31,8 @@ from halu_tasks.scorers.methods import total
 from halu_tasks.scorers.metrics import Estimate, estimates
 
 TABLE = "items.parquet"
+# maximum number of entries that are named together
 _NAMED = 3
-"""Maximum number of entries that are named together."""
 
 
 def assemble(

@@ -22,8 +22,8 @@ from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Group, Task, registry
 
+# kinds of data, beginning with those that best represent the benchmark
 _DATA = ("pinned", "extract", "local", "sample")
-"""Kinds of data, beginning with those that best represent the benchmark."""
 
 
 @dataclass(eq=False)

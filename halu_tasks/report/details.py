@@ -36,10 +36,10 @@ JUDGED_ONCE = (
     "The judge's verdicts are not logged, so the other mode cannot be computed; score the replies in that mode."
 )
 NO_COMMON_METRIC = "The two modes have no metric in common."
+# maximum number of values of a tag for a breakdown; more would not be readable
 _VALUES = 24
-"""Maximum number of values of a tag for a breakdown; more would not be readable."""
+# maximum number of targets, and of other answers, in a confusion matrix
 _LABELS = 12
-"""Maximum number of targets, and of other answers, in a confusion matrix."""
 
 PER_KIND = 10
 """Maximum number of items of each kind in a column."""
@@ -47,12 +47,12 @@ BUDGET = 2_500_000
 """Maximum total size in bytes of the strings of all items shown."""
 _MIN_BYTES, _MAX_BYTES = 100, 6_000
 """Bounds of the limit for one string, in bytes."""
+# maximum number of verdicts shown for one reply
 _MAX_VERDICTS = 100
-"""Maximum number of verdicts shown for one reply."""
+# maximum length in characters of a text in which spans are marked, once for each entry
 _MAX_MARKED = 20_000
-"""Maximum length in characters of a text in which spans are marked, once for each entry."""
+# maximum length of an item's title in characters
 _TITLE = 140
-"""Maximum length of an item's title in characters."""
 
 _TEXTS = (
     *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),

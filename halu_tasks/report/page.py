@@ -199,6 +199,7 @@ def _file(name: str) -> str:
     return (_HERE / name).read_text("utf-8").replace("\r\n", "\n")
 
 
+# what the templates of the page and of Markdown call
 _SHARED: dict[str, Any] = {
     "ranked": ranked,
     "notes_on": notes_on,
@@ -206,7 +207,6 @@ _SHARED: dict[str, Any] = {
     "summary": summary,
     "outcomes": NO_ANSWER,
 }
-"""What the templates of the page and of Markdown call."""
 
 
 @cache

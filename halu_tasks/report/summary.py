@@ -11,12 +11,12 @@ from halu_tasks.report.records import Cell, Json, Place, Report, ReportColumn, R
 from halu_tasks.scorers.answer import EMPTY, UNPARSED
 from halu_tasks.scorers.metrics import Estimate
 
+# maximum number of models that are named together
 _NAMED = 3
-"""Maximum number of models that are named together."""
+# maximum number of results that are listed in a sentence about floors or unparsed replies
 _LISTED = 5
-"""Maximum number of results that are listed in a sentence about floors or unparsed replies."""
+# share of unparsed and empty replies above which a figure says little about what a model knows
 _MOST = 0.5
-"""Share of unparsed and empty replies above which a figure says little about what a model knows."""
 
 
 def summary(report: Report) -> list[str]:

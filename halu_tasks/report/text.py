@@ -30,10 +30,10 @@ _CONTROLS = (
 )
 _IN_TEXT = re.compile(f"[{_CONTROLS}]+")
 _IN_LINE = re.compile(f"[{_CONTROLS}\t\n]+")
+# where a name may break; not inside the tag of a control picture
 _BREAK = re.compile(r"[_/](?![^<]*>)(?=\w)")
-"""Where a name may break; not inside the tag of a control picture."""
+# maximum number of combining marks per character of a name; scripts in use need fewer
 _MAX_MARKS = 6
-"""Maximum number of combining marks per character of a name; scripts in use need fewer."""
 
 
 # --- strings ----------------------------------------------------------------------------------------
@@ -107,12 +107,12 @@ def block(text: str, table: str, left: int = 0) -> Markup:
 
 # --- spans ------------------------------------------------------------------------------------------
 
+# CSS class and description for screen readers of a segment, by whether it is gold and whether it is predicted
 _SPAN_KINDS = {
     (True, True): ("both", "found"),
     (True, False): ("gold", "missed"),
     (False, True): ("predicted", "marked wrongly"),
 }
-"""CSS class and description for screen readers of a segment, by whether it is gold and whether it is predicted."""
 
 
 def segments(

@@ -13,9 +13,10 @@ from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.differences import same_items
 from halu_tasks.tasks import Task
 
+# a hash, such as that of a chat template, of which labels have eight digits
 _HASH = re.compile(r"\b[0-9a-f]{40,}\b")
-"""A hash, such as that of a chat template, of which labels have eight digits."""
 
+# settings of how replies are generated, rather than of the model, its server or its chat template
 _GENERATION = {
     "best_of",
     "do_sample",
@@ -34,7 +35,6 @@ _GENERATION = {
     "top_p",
     "until",
 }
-"""Settings of how replies are generated, rather than of the model, its server or its chat template."""
 
 Differences = dict[str, str]
 """How a run differs from another, as predicates ("uses other data"), each with what to do about it, if anything."""

@@ -24,6 +24,7 @@ from halu_tasks.tasks.prompts import Decoding
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
 
+# settings that do not affect what a model answers, or that are part of its name
 _TRANSPORT_SETTINGS = {
     "adaptive_connections",
     "attempt_timeout",
@@ -42,7 +43,6 @@ _TRANSPORT_SETTINGS = {
     "tokenizer_backend",
     "verify_certificate",
 }
-"""Settings that do not affect what a model answers, or that are part of its name."""
 
 
 class ScoredReply(NamedTuple):

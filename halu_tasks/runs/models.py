@@ -25,9 +25,10 @@ LOADED = ("hf", "vllm")
 """Providers that load weights; lm-eval's models that do have the same names."""
 
 _EMBEDDED = ("oracle", "baseline", "replay")
+# the number of items of which replies are generated at a time
 _BATCH = 8
-"""The number of items of which replies are generated at a time."""
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# the options of the harnesses' commands that a run sets itself
 _SET_BY_RUN = {
     "inspect": ["display", "limit", "log_dir", "log_dir_allow_dirty", "log_format", "model", "retry_attempts"],
     "lm_eval": [
@@ -35,7 +36,6 @@ _SET_BY_RUN = {
         *("model_args", "output_path", "tasks", "use_cache"),
     ],
 }
-"""The options of the harnesses' commands that a run sets itself."""
 _ELSEWHERE = "contains a credential; set it in the environment instead"
 
 _TOKENIZER = "tokenizer_config.json"

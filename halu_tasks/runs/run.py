@@ -34,18 +34,17 @@ if TYPE_CHECKING:
 LOGS, RESULTS, CACHE = "logs", "results", "replies"
 """In a folder: Inspect's logs, lm-eval's results, and lm-eval's cache of replies."""
 _SETTINGS, _COMMAND, _OUTPUT = "settings.json", "command.txt", "output.txt"
+# how often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up
 _RETRIES = 7
-"""How often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up."""
+# what a traceback has between two errors, the second of which says that calls were retried
 _CAUSED = "The above exception was the direct cause of the following exception:"
-"""What a traceback has between two errors, the second of which says that calls were retried."""
+# options and arguments that change where and how fast a model is asked, and what happens on errors, not its replies
 _SAME_REPLIES = {
     *("model_base_url", "max_connections", "adaptive_connections", "max_tasks", "max_samples", "batch", "max_retries"),
     *("timeout", "attempt_timeout", "retry_on_error", "fail_on_error", "no_fail_on_error", "continue_on_fail"),
     *("score_on_error", "log_level", "log_level_transcript", "log_buffer", "log_shared", "no_log_realtime", "tags"),
     *("metadata", "base_url", "num_concurrent", "verify_certificate", "ca_cert_path"),
 }
-"""Options and arguments that change where and how fast a model is asked, and what happens on errors, not its replies.
-"""
 
 
 @dataclass(frozen=True)

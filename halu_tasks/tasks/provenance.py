@@ -166,5 +166,5 @@ class Provenance:
 
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))
+# the entries of a record that are not those of options
 _OWN = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
-"""The entries of a record that are not those of options."""

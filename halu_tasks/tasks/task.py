@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from halu_tasks.tasks.prompts import Prompts
     from halu_tasks.tasks.scoring import Scoring
 
+# keys of lm-eval that a task file may have and that do not change how the task is asked or scored
 _LM_EVAL_KEYS = ("tag", "task_alias", "class", "output_type", "include", "group", "task_list")
-"""Keys of lm-eval that a task file may have and that do not change how the task is asked or scored."""
 
+# keys of lm-eval that would have no effect, and the keys that do the same here
 _REPLACED_KEYS = {
     "dataset_path": "source",
     "dataset_name": "file",
@@ -35,7 +36,6 @@ _REPLACED_KEYS = {
     "fewshot_split": "training_file",
     "test_split": "file",
 }
-"""Keys of lm-eval that would have no effect, and the keys that do the same here."""
 
 PROMPT_KEYS = ("description", "doc_to_text", "chain_of_thought", "wordings")
 NAMING_KEYS = ("task", "about", "items", "metadata")

@@ -204,8 +204,8 @@ _LABEL_FIRST = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEHIND = " .,;:'\"\n*_`)]}>-–—#\t\r"
+# no reply to the paper's models was so long; it bounds the time that a model caught in a loop costs
 _LONGEST = 1_000_000
-"""No reply to the paper's models was so long; it bounds the time that a model caught in a loop costs."""
 
 
 def explanation_of(reason: str) -> str:

@@ -22,8 +22,8 @@ from halu_tasks.scorers.score import Score, mark_empty
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
 """The headline metric of each scorer, whose value is that of the sample."""
+# the scorers that read a label, which can be inferred
 _OF_LABELS = ("error_type", "verdict")
-"""The scorers that read a label, which can be inferred."""
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,8 @@ _METRICS = (
     micro("unplaced", "unplaced", "strings", _NOWHERE, higher_is_better=False),
     share_unparsed(),
 )
+# what trivial replies score on the same items. `marking all` lists every part of the text, so its recall, which is
+# `acc`, is 1; `marking nothing` lists none.
 _FIXED_REPLIES = {
     "marking all": (
         Metric("acc", lambda columns: np.ones(len(columns))),
@@ -131,10 +133,6 @@ _FIXED_REPLIES = {
     ),
     "marking nothing": tuple(Metric(name, lambda columns: np.zeros(len(columns))) for name in ("acc", "iou")),
 }
-"""What trivial replies score on the same items.
-
-`marking all` lists every part of the text, so its recall, which is `acc`, is 1; `marking nothing` lists none.
-"""
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
 _PUBLISHED_METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned, as raw strings"),
@@ -172,8 +170,8 @@ def iou_scorer(returns: Returns, published: bool = False) -> TaskScorer:
 
 # --- replacements of masked words (section 4.1.3) ---------------------------------------------------------
 
+# the rapidfuzz ratio, 0 to 100, from which strings count as equal in `em_fuzzy`
 _FUZZY = 90.0
-"""The rapidfuzz ratio, 0 to 100, from which strings count as equal in `em_fuzzy`."""
 
 
 def score_replacements(item: Item, reply: str, verdicts: object = None) -> Score:

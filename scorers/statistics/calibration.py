@@ -102,8 +102,8 @@ BINS = 10
 """The number of bins of equal width in the calibration error."""
 PART, TRAIN, TEST = "part", "train", "test"
 """The tag that says whether an item is a training or a test item, and its values."""
+# probabilities this close to the threshold are equal to it, since averages are subject to rounding errors
 _ROUNDING = 1e-12
-"""Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
 
 def _of_label(**properties: Any) -> Callable[[Callable[..., Terms]], Callable[[str], Metric]]:

@@ -264,10 +264,10 @@ def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
 LEVEL = 0.05
 """The probability of any false claim in a family of differences."""
 
+# the probability that any difference exceeds the truth by more than what counts as plausible
 _PLAUSIBLE = LEVEL / 100
-"""The probability that any difference exceeds the truth by more than what counts as plausible."""
+# the maximum number of weights, or of differences, in memory
 _CELLS = 2**21
-"""The maximum number of weights, or of differences, in memory."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ Value = Callable[[Array], Array]
 """Computes a metric, shape (…), from sums of shape (…, K); NaN where it is undefined."""
 Flags = npt.NDArray[np.bool_]
 
+# the number of items, times that of groups of clusters, from which on fewer groups are left out
 _WORK = 2_000_000
-"""The number of items, times that of groups of clusters, from which on fewer groups are left out."""
 _FEWEST_GROUPS = 20
 
 

@@ -40,25 +40,25 @@ TWIN = "twin"
 """Key in an item's row, not written to files: the response with the other label, if both were kept."""
 
 _OTHER = {FACTUAL: NON_FACTUAL, NON_FACTUAL: FACTUAL}
+# the prompts that describe a response of each label
 _DEMANDS = {FACTUAL: "label_factual", NON_FACTUAL: "label_non_factual"}
-"""The prompts that describe a response of each label."""
+# the prompts that are only needed if there are demonstrations
 _OF_DEMONSTRATIONS = ("demonstrations", "check_style")
-"""The prompts that are only needed if there are demonstrations."""
 _CONFIRMS = {FACTUAL: YES, NON_FACTUAL: NO}
 _BLAMED = {QUERY: "query", PATTERN: "query", STYLE: "demonstrations", EXPLANATION: "explanation"}
 _CATEGORIES = {pattern: category for category, pattern in PATTERNS.items()}
 _MOST_HOPS = 10
+# maximum number of demonstrations in a prompt
 _MOST_DEMONSTRATIONS = 5
-"""Maximum number of demonstrations in a prompt."""
 
 Evidence = list[list[str] | str]
 """Pieces of evidence: each a triple, a pair of title and sentence, or a sentence."""
 
+# minimum number of sentences of an explanation: a statement about the response, facts, and a conclusion, which are
+# scored as its head, body and tail
 _SENTENCES = 3
-"""Minimum number of sentences of an explanation: a statement about the response, facts, and a conclusion, which are
-scored as its head, body and tail."""
+# maximum number of characters of a query, response or explanation; models caught in a loop write longer ones
 _LONGEST = 8_000
-"""Maximum number of characters of a query, response or explanation; models caught in a loop write longer ones."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _STATED = re.compile(r"\b(?:non|not|un)?[\s\-‐‑–]*factual\b", re.IGNORECASE)
 

@@ -27,8 +27,8 @@ VANILLA = "vanilla"
 MULTI_HOP, COMPARISON, SET_OPERATION = PATTERNS = "multi_hop", "comparison", "set_operation"
 INTERSECTION, UNION, DIFFERENCE, COUNTING = OPERATIONS = "intersection", "union", "difference", "counting"
 
+# number of times each entity or group can be the start of a subgraph
 _ROUNDS = 20
-"""Number of times each entity or group can be the start of a subgraph."""
 
 logger = logging.getLogger(__name__)
 
@@ -120,10 +120,10 @@ def drawn(names: Iterable[str], draw: Draw, *of: str) -> list[str]:
 MOST_COMPARED = 5
 """Maximum number of entities in a comparison."""
 
+# maximum number of steps in the search for one walk
 _TRIES = 200
-"""Maximum number of steps in the search for one walk."""
+# number of entities drawn for one comparison, including those that cannot be compared with the others
 _DRAWN = 20
-"""Number of entities drawn for one comparison, including those that cannot be compared with the others."""
 
 
 # --- walks ----------------------------------------------------------------------------------------
@@ -175,8 +175,8 @@ def multi_hops(graph: Graph, draw: Draw, most: int, hops: int, *, one_answer: bo
 # --- comparisons ----------------------------------------------------------------------------------
 
 
+# an entity's triple with a quantity, the triple of its class, and the quantity
 _Comparable = tuple[Triple, Triple | None, "Quantity"]
-"""An entity's triple with a quantity, the triple of its class, and the quantity."""
 
 
 def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> list[Subgraph]:
@@ -232,8 +232,8 @@ MOST_MEMBERS = 8
 """Maximum number of entities shown. The two sets of an intersection may be larger, as only common members are shown."""
 MOST_TRIPLES = 20
 
+# maximum size of the smaller of two sets to look for their intersection
 _WIDEST = 10_000
-"""Maximum size of the smaller of two sets to look for their intersection."""
 
 
 def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:

@@ -27,8 +27,8 @@ RESPONSES = 3
 
 FORMAT, ANSWER, HALLUCINATION, LABEL = "format", "answer", "hallucination", "label"
 _BLAMED = {ANSWER: "question", HALLUCINATION: "hallucinate", LABEL: "label"}
+# how reasons of format faults begin, and the prompt whose reply had the wrong format
 _BLAMED_FORMATS = {"question": "question", "hallucinated answers": "hallucinate", "labels": "label"}
-"""How reasons of format faults begin, and the prompt whose reply had the wrong format."""
 _RELEASED = {name: label for label, name in TYPES.items()}
 _DEFINITION = re.compile(r"(?m)^(\w+) ([^:：\n]+)[:：]\s*(.+)$")
 _LETTERS = "ABCD"
@@ -217,8 +217,8 @@ class HaluAgent(Pipeline):
         return str(item.row["question"])
 
 
+# fields of a row by the names under which models and annotators see them
 _FACTS = {"knowledge": "support", "question": "question", "answer": "answer"}
-"""Fields of a row by the names under which models and annotators see them."""
 
 
 def _most_frequent(types: Sequence[str], asked_for: str) -> str:

@@ -29,8 +29,8 @@ PACKAGE = "halu_tasks/"
 
 _SCORER = "halu_score"
 
+# settings of a task that asks for probabilities, which its options already record
 _TASK_SETTINGS = {"logprobs", "top_logprobs"}
-"""Settings of a task that asks for probabilities, which its options already record."""
 
 _ATTACHED = "attachment://"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')

@@ -19,11 +19,11 @@ from halu_tasks.tasks import Provenance, Task
 
 RECORD = "halu_tasks"
 
+# model arguments from which lm-eval takes the model's name
 _NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
-"""Model arguments from which lm-eval takes the model's name."""
 
+# settings that have another name in Inspect, by their name in lm-eval
 _INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
-"""Settings that have another name in Inspect, by their name in lm-eval."""
 
 
 def is_results(content: Any) -> bool:
