@@ -77,7 +77,8 @@ def escaped(value: object) -> str:
         else char
         for char in str(value)
     )
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(visible.split()))
+    # an underscore inside a word is one
+    return re.sub(r"([\\`*\[\]<>#+|&~]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(visible.split()))
 
 
 def code_block(text: str, language: str = "") -> str:

@@ -599,7 +599,7 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     won = {(own["first"], own["second"]): (own["better"], own["worse"], own["open"]) for own in told["wins"]}
     assert won["e1", "e2"] == (1, 0, 0) and won["e3", "e1"] == (0, 1, 0)
     text = markdown(report)
-    assert "| halueval\\_summarization | acc | a | b | 0.500 [" in text and "| 52 (26) |" in text
+    assert "| halueval_summarization | acc | a | b | 0.500 [" in text and "| 52 (26) |" in text
 
 
 def test_a_note_says_which_compared_entries_have_different_generation_settings(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -307,16 +306,14 @@ def _german(reader: Reader, command: str) -> None:
 
 def _annotated(reader: Reader, command: str) -> None:
     """What three people label in doccano."""
-    _label(reader.folder, reader.folder / "tasks.jsonl", "export.zip")
+    _label(reader.folder, reader.folder / "tasks.jsonl")
 
 
-def _label(folder: Path, path: Path, archive: str) -> None:
+def _label(folder: Path, path: Path) -> None:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    with zipfile.ZipFile(folder / archive, "w") as export:
-        for name in ("ana", "bo", "cy"):
-            labelled = (json.dumps(row | {"label": ["valid"]}, ensure_ascii=False) for row in rows)
-            (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in labelled), encoding="utf-8")
-            export.write(folder / f"{name}.jsonl", f"{name}.jsonl")
+    for name in ("ana", "bo", "cy"):
+        labelled = (json.dumps(row | {"label": ["valid"]}, ensure_ascii=False) for row in rows)
+        (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in labelled), encoding="utf-8")
 
 
 def _column(file: str, column: str) -> Callable[[Reader, str], None]:
@@ -379,7 +376,6 @@ BUILD = "halu-tasks build haluagent documents.jsonl -o out --model openai/gpt-4o
 BEFORE = (
     Step(None, r"halu-tasks build (collect )?.*-o out\b|export eee .*-o out\b", _removed("out")),
     Step(None, r"-o shared/out", _removed("shared/out")),
-    Step("docs/exports.md", r"export hub out/", _removed("out")),
     Step(None, r"build halluverse25_pipeline biographies", _documents, "biographies/en.jsonl"),
     Step(None, r"documents\.jsonl", _documents, "documents.jsonl"),
     Step(None, r"answers\.jsonl", _answers, "answers.jsonl"),
@@ -398,8 +394,6 @@ BEFORE = (
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-baseline --output_path y", "y"),
     Step("docs/leaderboards.md", r"nightly\.sh", _first_night),
     Step("docs/pipelines.md", r"de_final_data\.csv", _german),
-    Step("docs/exports.md", r"export hub out/", _documents, "documents.jsonl"),
-    Step("docs/exports.md", r"export hub out/", BUILD, "out"),
     # a leaderboard accepts no result on the packaged sample
     Step("docs/exports.md", r" results ", _data, "path/to/data"),
     Step("docs/exports.md", r" results ", f"{ORACLE} --metadata halu_data=path/to/data", "results"),

@@ -143,14 +143,14 @@ def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(
 
     found, card = temperatures("default")
     assert found == {"generator": {1.0}, "verifier": {0.0}}
-    assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=1.0 |" in card
-    assert "| verifier | openai/gpt-4o | max\\_tokens=4096, temperature=0.0 |" in card
+    assert "| generator | openai/gpt-4o | max_tokens=4096, temperature=1.0 |" in card
+    assert "| verifier | openai/gpt-4o | max_tokens=4096, temperature=0.0 |" in card
     found, card = temperatures("run", "--temperature", "0.3", "-T", "verifier_temperature=0.5")
     assert found == {"generator": {0.3}, "verifier": {0.3}}
-    assert "| verifier | openai/gpt-4o | max\\_tokens=4096, temperature=0.3 |" in card
+    assert "| verifier | openai/gpt-4o | max_tokens=4096, temperature=0.3 |" in card
     found, card = temperatures("options", "-T", "generator_temperature=0.7", "-T", "verifier_temperature=0.1")
     assert found == {"generator": {0.7}, "verifier": {0.1}}
-    assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.7 |" in card
+    assert "| generator | openai/gpt-4o | max_tokens=4096, temperature=0.7 |" in card
 
 
 @pytest.mark.slow

@@ -101,8 +101,8 @@ def test_what_is_not_known_of_licences_is_said(info: Info) -> None:
 def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
     told = sections(card_text(**info()))
     assert "ab" * 32 in told["Documents"] and "| refused: too long | 2 |" in told["Documents"]
-    assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.5 |" in told["Models"]
-    assert "| verifier | vllm/q | max\\_tokens=4096, temperature=0.0 |" in told["Models"]
+    assert "| generator | openai/gpt-4o | max_tokens=4096, temperature=0.5 |" in told["Models"]
+    assert "| verifier | vllm/q | max_tokens=4096, temperature=0.0 |" in told["Models"]
     assert '"seed": 0' in told["Prompts, seeds and options"]
     assert "Ask {document}" in told["Prompts, seeds and options"]
     assert "| right | 40 | 30 | 0.750 [0.612, 0.851] |" in told["Pass rates"]
