@@ -134,11 +134,11 @@ def test_a_server_that_dies_ends_the_build_and_nothing_is_lost(
     serve: Any, here: Cli, documents: Path, tmp_path: Path
 ) -> None:
     class Dying(HaluModel):
-        asked = 0
+        calls = 0
 
         def __call__(self, request: dict[str, Any]) -> Any:
-            self.asked += 1
-            if self.asked > 20:
+            self.calls += 1
+            if self.calls > 20:
                 server.ready = 503
                 return 503
             return super().__call__(request)
@@ -168,11 +168,11 @@ def test_calls_that_are_tried_again_are_told_of_and_go_on(
     serve: Any, here: Cli, documents: Path, tmp_path: Path
 ) -> None:
     class Absent(HaluModel):
-        asked = 0
+        calls = 0
 
         def __call__(self, request: dict[str, Any]) -> Any:
-            self.asked += 1
-            return 503 if self.asked == 1 else super().__call__(request)
+            self.calls += 1
+            return 503 if self.calls == 1 else super().__call__(request)
 
     server = serve(Absent())
     done = here(*commands(documents, tmp_path / "out")["build"], *model(server.url), "--json")
