@@ -76,7 +76,7 @@ def test_each_extra_is_declared_and_in_all() -> None:
 def without(code: str, *modules: str) -> subprocess.CompletedProcess[str]:
     """Run code where modules cannot be imported."""
     block = f"import sys\nsys.modules.update(dict.fromkeys({modules!r}))\n"
-    return subprocess.run([sys.executable, "-c", block + code], capture_output=True, text=True, cwd=ROOT.parent)
+    return subprocess.run([sys.executable, "-P", "-c", block + code], capture_output=True, text=True, cwd=ROOT.parent)
 
 
 MAIN = "from halu_tasks.cli import main\nsys.exit(main({!r}))"
