@@ -324,7 +324,9 @@ DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_s
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
-JUDGING_OPTIONS = tuple({*JUDGE_OPTIONS} - {"judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS})
+JUDGING_OPTIONS = tuple(
+    name for name in JUDGE_OPTIONS if name not in ("judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS)
+)
 """The options that change verdicts, other than who gives them: versions of judged tasks and logs show them."""
 # the options of all tasks that versions show by their names
 _TAGGED = ("cot", "structured")

@@ -17,14 +17,14 @@ _CONNECTION = ("address", "namespace", "runtime_env")
 
 
 def check_options(options: Mapping[str, Any], where: str) -> None:
-    """Check that Ray is installed, and has the options.
+    """Check that Ray is installed and accepts the options.
 
     Args:
         options: Options as of `run_on_ray`.
         where: What contains them, for the error.
 
     Raises:
-        UsageError: It is not, or it has not.
+        UsageError: Ray is not installed, or an option is unknown or invalid.
     """
     require_extra("cluster", "--executor ray")
     try:
@@ -46,8 +46,7 @@ def run_on_ray(job: Job, report: Report, *, tasks: int, options: Mapping[str, An
             `num_cpus`.
 
     Raises:
-        HaluTasksError: What a task has raised, after the others have ended.
-        HaluTasksError: Ray has given up a task.
+        HaluTasksError: What a task has raised, after the others have ended; or Ray has given up a task.
         RunInterrupted: The run was interrupted from the keyboard.
         UsageError: There is no cluster.
     """
