@@ -12,12 +12,9 @@ from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.differences import (
     LEVEL,
-    Contrast,
     Difference,
-    adjusted_p_values,
     difference_of,
     holm,
-    influence,
     items_of,
     rank_ranges,
     without_clusters,
@@ -46,10 +43,11 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
         places: list[Column | Mean] = [mean for mean in board.means if mean.main == main]
         places += [column for column in board.columns if column.main == main]
         alone = [(place, *one) for place in places for one in _pairs(place, margin)]
-        equal = holm([difference.p_equal for *_, difference, _ in alone])
-        adjusted = adjusted_p_values([contrast for *_, contrast in alone])
+        equal = holm([difference.p_equal for *_, difference in alone])
+        adjusted = holm([difference.p for *_, difference in alone])
+        comparisons = sum(p is not None for p in adjusted)
         tested = []
-        for (place, metric, first, second, difference, _), p, p_equal in zip(alone, adjusted, equal, strict=True):
+        for (place, metric, first, second, difference), p, p_equal in zip(alone, adjusted, equal, strict=True):
             decided = metric.higher_is_better is not None and p is not None and p < LEVEL
             better = first if (difference.value > 0) == metric.higher_is_better else second
             pair = EntryPair(
@@ -63,7 +61,7 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
                 better=better.id if decided else None,
                 p_equal_adjusted=p_equal,
                 equal=p_equal is not None and p_equal < LEVEL,
-                items_needed=items_needed(difference),
+                items_needed=items_needed(difference, comparisons),
                 not_estimated=not_estimated(difference),
             )
             tested.append(pair)
@@ -74,27 +72,23 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
     return pairs, ranks
 
 
-def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric, Entry, Entry, Difference, Contrast]]:
-    """Compare each two entries alone, with the contrast of their figures in the family of tests."""
+def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric, Entry, Entry, Difference]]:
+    """Compare each two entries alone."""
     entries = place.entries
-    # the items of all entries are the same
-    scores = place.scores(entries[0])
-    clusters = sorted({score.cluster for score in scores})
     columns = [place] if isinstance(place, Column) else place.columns
     for metric in place.compared_by:
         # items of two tasks may have the same ids
         metrics = [metric] if isinstance(place, Column) else [column.headline for column in columns]
         pairs = zip(metrics, columns, strict=True)
+        # the items of all entries are the same
         items = sum(items_of(of_column, column.scores(entries[0])) for of_column, column in pairs)
         all_sums = {entry: without_clusters(metric, place.scores(entry)) for entry in entries}
         sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
         if len(sums) < 2:
             continue
-        influences = {entry: influence(own, clusters, columns[0].task.benchmark) for entry, own in sums.items()}
         for first, second in combinations(sums, 2):
             if difference := difference_of(metric, sums[first], sums[second], items, margin):
-                contrast = Contrast(difference.value, difference.p, influences[first], influences[second])
-                yield metric, first, second, difference, contrast
+                yield metric, first, second, difference
 
 
 def _ranks(place: Column | Mean, pairs: Sequence[EntryPair]) -> Ranks:
