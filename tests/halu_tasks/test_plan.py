@@ -89,9 +89,18 @@ def test_a_pilot_gives_the_error_of_its_difference(printed: Printed, pilots: lis
     found = printed("plan", *pilots, "--difference", "0.1")
     assert found["pilot"]["stderr"] == pytest.approx(compared["stderr"]) and found["pilot"]["within"] is None
     assert found["pilot"]["value"] == pytest.approx(compared["value"]) and len(found["plan"]["needed"]) == 1
-    # the observed difference needs what `compare` says
-    own = printed("plan", *pilots, "--difference", str(compared["value"]))["plan"]["needed"][0]
-    assert own["items"] == pytest.approx(compared["items_needed"]["items"], abs=3)
+
+
+def test_items_needed_in_a_report_are_those_of_a_plan_for_as_many_models(printed: Printed, pilots: list[str]) -> None:
+    third = Path(pilots[1]).with_name("third.json")
+    third.write_text(Path(pilots[1]).read_text().replace('"other"', '"third"'))
+    needed = []
+    for models, paths in ((2, pilots), (3, [*pilots, str(third)])):
+        pair = next(pair for pair in printed("report", "--pairs", *paths)["pairs"] if pair["value"])
+        given = ("plan", *pilots, "--difference", str(pair["value"]), "--models", str(models))
+        needed.append(pair["items_needed"]["items"])
+        assert needed[-1] == pytest.approx(printed(*given)["plan"]["needed"][0]["items"], abs=3)
+    assert needed[1] > 1.2 * needed[0]
 
 
 def test_a_margin_calls_runs_equal_only_if_the_items_show_it(printed: Printed, pilots: list[str]) -> None:
