@@ -21,3 +21,10 @@ def test_intervals_of_every_shape_cover_about_as_often_as_they_say() -> None:
     assert len(rows) == 17
     for shape, _, lowest, median, *_ in rows:
         assert float(lowest) > 0.85 and float(median) > 0.93, shape
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["error_rates_of_reports.py", "power_of_plans.py"])
+def test_simulated_reports_and_plans_have_the_p_values_of_the_package(script: str) -> None:
+    done = subprocess.run([sys.executable, str(FOLDER / script), "--runs", "2"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-1000:]
