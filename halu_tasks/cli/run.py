@@ -75,7 +75,7 @@ def run(
         json: print what is done as one JSON object instead of a table
         further: further arguments of the harness's command
     """
-    from halu_tasks.replies.scoring import no_judge
+    from halu_tasks.replies.scoring import judge_warnings
     from halu_tasks.runs.models import models_named
     from halu_tasks.runs.run import Runs, in_folders
 
@@ -93,10 +93,10 @@ def run(
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
-    if not options.judge and (dry_run or not alone):
+    if dry_run or not alone:
         # otherwise the harness says so on the terminal
-        for judged in (task for task, _ in selected if task.judged):
-            warn(no_judge(judged))
+        for line in (line for task, _ in selected for line in judge_warnings(task, options)):
+            warn(line)
     if dry_run:
         return _show(job.runs, left_out)
     try:
