@@ -279,7 +279,8 @@ def _given(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     frame = inspect.currentframe()
     while frame:
         if isinstance(factory := frame.f_locals.get("self"), TaskFactory):
-            return factory._meta
+            given: Mapping[str, Any] = factory._meta
+            return given
         frame = frame.f_back
     return metadata
 

@@ -11,13 +11,15 @@ import pytest
 from judges import by_rule, figures
 
 from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.runs.demo import HARNESSES
+from halu_tasks.runs.models import named_model, require_model
 from halu_tasks.tasks.yaml_files import task_configs
 
 Serve = Callable[..., Any]
 KEY = "sk-of-the-user-42"
 BASE = task_configs() / "cfaith" / "cfaith_gen.yaml"
-METADATA = "metadata: {{halu_judge: openai/gpt-4o, halu_judge_base_url: '{url}', halu_judge_max_cost: 1000}}\n"
-SUGGESTION = "suggests judge openai/gpt-4o, judge_base_url {url}, judge_max_cost 1000; pass --judge openai/gpt-4o "
+METADATA = "metadata: {{halu_judge: openai/gpt-4o, halu_judge_base_url: '{url}'}}\n"
+SUGGESTION = "suggests judge openai/gpt-4o, judge_base_url {url}; pass --judge openai/gpt-4o "
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +48,7 @@ def file(tmp_path: Path, server: Any) -> Path:
     return folder / "mine.yaml"
 
 
-@pytest.mark.parametrize(
-    ("task", "within"), [("mine", "."), ("theirs", "."), ("{file}", "."), ("cfaith_gen", "again")]
-)
+@pytest.mark.parametrize(("task", "within"), [("mine", "."), ("theirs", "."), ("{file}", "."), ("cfaith_gen", "again")])
 def test_lm_eval_asks_only_whom_the_user_names(
     task: str, within: str, file: Path, server: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -64,7 +64,9 @@ def test_lm_eval_asks_only_whom_the_user_names(
 
     (found,) = (value for name, value in run()["results"].items() if name in ("mine", "cfaith_gen"))
     assert not server.asked and not server.headers.keys()
-    assert "hallucination_rate,none" not in found or found["hallucination_rate,none"] != found["hallucination_rate,none"]
+    assert (
+        "hallucination_rate,none" not in found or found["hallucination_rate,none"] != found["hallucination_rate,none"]
+    )
     assert SUGGESTION.format(url=server.url) in caplog.text and "no judge was named" in caplog.text
 
     run(halu_judge="openai/gpt-4o", halu_judge_base_url=server.url)
@@ -98,20 +100,32 @@ def test_commands_ask_only_whom_the_user_names(
 
 
 def test_a_key_goes_only_to_its_provider(
-    serve: Serve, here: Callable[..., Any], judged_replies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, here: Callable[..., Any], judged_replies: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As judge and as model; a server that needs no key gets a placeholder."""
+    """As judge and as model in either harness; a server that needs no key gets a placeholder."""
     server = serve(by_rule)
-    reached = ("--data", "sample", "--judge", "openai-api/local-two/m", "--judge-base-url", server.url, "--partial")
+    reached = ("--data", "sample", "--judge", "openai-api/local-two/m", "--judge-base-url", server.url)
     for key in ("none", "sk-of-the-server"):
         if key != "none":
             monkeypatch.setenv("LOCAL_TWO_API_KEY", key)
         assert here("score", "cfaith_gen", judged_replies, *reached).returncode == 0
         assert server.headers["Authorization"] == f"Bearer {key}"
-        for harness in ("inspect", "lm_eval"):
-            ran = here(
-                "run", "openai-api/local-two/m", "--harness", harness, "--base-url", server.url, "--tasks",
-                "cfaith_choice", "--data", "sample", "--limit", "1", "-o", tmp_path / key / harness, "--json",
-            )  # fmt: skip
-            assert ran.returncode == 0, ran.stderr
+        for harness in HARNESSES:
+            require_model(named_model("openai-api/local-two/m", harness, server.url))
             assert server.headers["Authorization"] == f"Bearer {key}", harness
+
+
+@pytest.mark.slow
+def test_lm_eval_asks_a_model_with_its_key_and_a_judge_with_its_own(
+    serve: Serve, here: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_API_KEY", "sk-of-the-server")
+    model, judge = serve(by_rule), serve(by_rule)
+    ran = here(
+        "run", "openai-api/local/m", "--harness", "lm_eval", "--base-url", model.url, "--tasks", "cfaith_gen",
+        "--data", "sample", "--limit", "1", "-o", tmp_path, "--judge", "openai/gpt-4o", "--judge-base-url", judge.url,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert model.headers["Authorization"] == "Bearer sk-of-the-server"
+    assert judge.headers["Authorization"] == f"Bearer {KEY}" and judge.asked
+    assert "OPENAI_API_KEY='***'" in ran.stdout and KEY not in (tmp_path / "openai-api_local_m/command.txt").read_text()
