@@ -65,12 +65,12 @@ def key_variables(model: str, address: str | None, *, in_lm_eval: bool) -> dict[
 
     Args:
         model: As in `key_of`.
-        address: As in `key_of`; None if the environment may name one.
+        address: As in `key_of`; for Inspect, the environment may name one instead.
         in_lm_eval: Whether the harness is lm-eval, whose client asks any server with the key of OpenAI. That of Inspect
             asks none without a key.
     """
     variable, _ = key_of(model, None)
-    address = address or os.environ.get(variable.removesuffix("API_KEY") + "BASE_URL")
+    address = address or (None if in_lm_eval else os.environ.get(variable.removesuffix("API_KEY") + "BASE_URL"))
     key, users = key_of(model, address)[1], os.environ.get(_OPENAI)
     if key is None or (variable == _OPENAI if in_lm_eval else os.environ.get(variable)):
         return {}

@@ -104,11 +104,7 @@ def create_model(
     Raises:
         UsageError: Inspect cannot create the model, or `base_url` contains credentials, which Inspect would log.
     """
-    if secret_in(base_url) is not None:
-        raise UsageError(
-            f"model {name}: the address {base_url} contained credentials, which Inspect would log; name the model "
-            "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
-        )
+    check_address(f"model {name}", base_url)
     try:
         return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
     except HaluTasksError:
@@ -117,6 +113,19 @@ def create_model(
         # an unknown provider, a package that is not installed, a missing key: each raises another error
         message = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
         raise UsageError(f"model {name}: {' '.join(message.split())}") from None
+
+
+def check_address(what: str, address: Any) -> None:
+    """Check that the address of a model can be logged.
+
+    Raises:
+        UsageError: It contains credentials.
+    """
+    if secret_in(address) is not None:
+        raise UsageError(
+            f"{what}: the address {address} contained credentials, which Inspect would write into its log; name the "
+            "model openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+        )
 
 
 def recorded(value: Any) -> Any:

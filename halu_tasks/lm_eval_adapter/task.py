@@ -5,7 +5,6 @@ All that depends on how lm-eval's tasks work is in this module.
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from collections import Counter
@@ -13,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -276,13 +276,8 @@ def _given(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     lm-eval merges it with that of the files of the task and of groups. Its factory, which is making the task, still has
     it alone. What a program gives to a task that it makes itself is the user's.
     """
-    frame = inspect.currentframe()
-    while frame:
-        if isinstance(factory := frame.f_locals.get("self"), TaskFactory):
-            given: Mapping[str, Any] = factory._meta
-            return given
-        frame = frame.f_back
-    return metadata
+    makers = (frame.f_locals.get("self") for frame, _ in walk_stack(None))
+    return next((maker._meta for maker in makers if isinstance(maker, TaskFactory)), metadata)
 
 
 def _task_path(config: Mapping[str, Any]) -> Path:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
@@ -279,7 +278,7 @@ def score_command(evaluation: Evaluation, predictions: Path) -> str:
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
         if option in known:
-            text = ",".join(value) if isinstance(value, tuple) else redacted(str(value))
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
             words += [Options.specs()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])

@@ -35,7 +35,6 @@ _SET_BY_RUN = {
         *("model_args", "output_path", "tasks", "use_cache"),
     ],
 }
-_ELSEWHERE = "contains a credential; set it in the environment instead"
 
 _TOKENIZER = "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
@@ -71,7 +70,7 @@ class HarnessModel:
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ("model", "base_url", "arguments", "options")}
         if (place := secret_in(given)) is not None:
-            raise UsageError(f"{place}: {_ELSEWHERE}")
+            raise UsageError(f"{place}: contains a credential; set it in the environment instead")
 
     @property
     def is_loaded_here(self) -> bool:
@@ -81,10 +80,8 @@ class HarnessModel:
     @property
     def key_variables(self) -> dict[str, str]:
         """The environment variables that give its client the key of its provider; empty if it finds it."""
-        in_lm_eval = self.harness == "lm_eval"
-        if in_lm_eval and not self.base_url:
-            return {}
-        return key_variables(f"{self.provider}/{self.at_provider}", self.base_url, in_lm_eval=in_lm_eval)
+        name = f"{self.provider}/{self.at_provider}"
+        return key_variables(name, self.base_url, in_lm_eval=self.harness == "lm_eval")
 
 
 def models_named(names: Sequence[str], **reached: Any) -> list[HarnessModel]:
