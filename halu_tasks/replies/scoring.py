@@ -68,15 +68,18 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
+    check_reference(evaluation)
+    judged = evaluation.task.judged
+    for warning in judge_warnings(evaluation.task, evaluation.options):
+        logger.warning(warning)
+    if not asks_models(evaluation):
+        return  # without the import, which takes as long as scoring some thousand replies
     from halu_tasks.judging.judge import Judge, with_judge
 
     if evaluation.reader:
         with_judge(evaluation.options.for_reader, evaluation.reader, Judge.reach, costs)
-    check_reference(evaluation)
-    if evaluation.task.judged and evaluation.options.judge:
-        with_judge(evaluation.options, evaluation.task.judged, Judge.reach, costs)
-    for warning in judge_warnings(evaluation.task, evaluation.options):
-        logger.warning(warning)
+    if judged and evaluation.options.judge:
+        with_judge(evaluation.options, judged, Judge.reach, costs)
 
 
 def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:

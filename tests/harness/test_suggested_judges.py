@@ -128,4 +128,4 @@ def test_lm_eval_asks_a_model_with_its_key_and_a_judge_with_its_own(
     assert ran.returncode == 0, ran.stderr
     assert model.headers["Authorization"] == "Bearer sk-of-the-server"
     assert judge.headers["Authorization"] == f"Bearer {KEY}" and judge.asked
-    assert "OPENAI_API_KEY='***'" in ran.stdout and KEY not in (tmp_path / "openai-api_local_m/command.txt").read_text()
+    assert "OPENAI_API_KEY=***" in ran.stdout and KEY not in (tmp_path / "openai-api_local_m/command.txt").read_text()
