@@ -203,7 +203,9 @@ def test_what_is_not_installed_is_a_line(here: Any, tmp_path: Path, monkeypatch:
     assert done.returncode == 2 and "sbatch is not installed here" in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["build haluagent {source} --model mockllm/x", "run halu/oracle --tasks cfaith_tf"])
+@pytest.mark.parametrize(
+    "command", ["build haluagent {source} --model mockllm/x", "run halu/oracle --tasks cfaith_tf --data sample"]
+)
 def test_a_cluster_keeps_no_credential(command: str, here: Any, cluster: Path, tmp_path: Path) -> None:
     (source := tmp_path / "documents.jsonl").write_text('{"id": "1", "text": "Some words of a document."}\n')
     secret = ("-M", "api_key=very-secret") if "build" in command else ("--", "-M", "api_key=very-secret")
