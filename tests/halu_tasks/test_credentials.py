@@ -62,20 +62,11 @@ def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch
     assert redacted(f"401: no such key {SECRET}, none") == "401: no such key ***, none"
 
 
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [
-        ("http://user:x@host/v1", ""),
-        ("http://host/v1?api_key=x", ""),
-        ({"client_args": {"headers": {"Authorization": "x"}}}, "client_args: headers"),
-        ({"tags": ["a", "token=s3cr3t"], "n": 1}, "tags: 1"),
-        ("http://host:8000/v1", None),
-        (None, None),
-        ({"extra_body": [{"top_k": 5}]}, None),
-    ],
-)
-def test_where_credentials_are(value: object, place: str | None) -> None:
-    assert secret_in(value) == place
+def test_where_credentials_are() -> None:
+    assert secret_in("http://user:x@host/v1") == secret_in("http://host/v1?api_key=x") == ""
+    assert secret_in({"client_args": {"headers": {"Authorization": "x"}}}) == "client_args: headers"
+    assert secret_in({"tags": ["a", "token=s3cr3t"], "n": 1}) == "tags: 1"
+    assert secret_in(["http://host:8000/v1", None, {"extra_body": [{"top_k": 5}]}]) is None
 
 
 def test_a_message_moves_no_cursor() -> None:

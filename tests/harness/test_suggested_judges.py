@@ -86,13 +86,12 @@ def test_inspect_asks_only_whom_the_user_names(
 
 
 def test_commands_ask_only_whom_the_user_names(
-    file: Path, server: Any, here: Callable[..., Any], judged_replies: Path, tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+    file: Path, server: Any, here: Callable[..., Any], judged_replies: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     told = SUGGESTION.format(url=server.url)
     given = ("score", file, judged_replies, "--data", "sample")
     assert here(*given).returncode == 0 and told in caplog.text
-    planned = here("run", "halu/oracle", "--tasks", file, "--data", "sample", "-o", tmp_path / "out", "--dry-run")
+    planned = here("run", "halu/oracle", "--tasks", file, "--data", "sample", "-o", file.parent, "--dry-run")
     assert planned.returncode == 0 and told in planned.stderr and "judge" not in planned.stdout
     assert not server.asked
     assert here(*given, "--judge", "openai/gpt-4o", "--judge-base-url", server.url).returncode == 0
