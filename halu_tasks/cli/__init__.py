@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from halu_tasks import __version__
 from halu_tasks.cli.command import CommandGroup
 from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.processes import interrupt_on_signals
 
 ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and scores for replies from anywhere.
 
@@ -84,8 +84,7 @@ def main(argv: list[str] | None = None) -> int:
         # items are JSON Lines in any script, whatever the encoding of the terminal
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     with suppress(ValueError):  # not the main thread
-        # who ends a command, ends what it has started, and keeps what is finished, as with Ctrl-C
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        interrupt_on_signals()
     try:
         try:
             arguments = list(sys.argv[1:] if argv is None else argv)
