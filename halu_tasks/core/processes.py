@@ -24,6 +24,8 @@ LOCK = ".lock"
 """The lock of a whole folder."""
 GRACE = 10
 """Seconds that a process has to write what is finished, after it was interrupted."""
+received: set[int] = set()
+"""The signals, besides Ctrl-C, that have asked this process to end."""
 # what file systems reply that have no locks; processes on these do not see each other
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -111,6 +113,7 @@ def interrupt_on_signals() -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
+    received.add(number)
     # a shell lets what it starts in the background ignore Ctrl-C, but this was meant for it
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,8 +1,8 @@
 """One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
-prompt, so no question is asked twice: one that comes again before it is answered waits for the same verdict. A question
-without a verdict counts as a failure; it is never cached and never becomes a score.
+prompt, so no question is asked twice: one that comes again before it is answered, in any process, waits for the same
+verdict. A question without a verdict counts as a failure; it is never cached and never becomes a score.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Judge:
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
-            async with self._locks.setdefault(key, anyio.Lock()):
+            async with self._locks.setdefault(key, anyio.Lock()), self._store.asking(key):
                 verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict

@@ -11,7 +11,6 @@ import json
 import os
 import runpy
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from halu_tasks.core.errors import DataError, RunInterrupted
-from halu_tasks.core.processes import end_when, interrupt_on_signals
+from halu_tasks.core.processes import end_when, interrupt_on_signals, received
 
 _NOTICE, _PATIENCE = 2, 60
 """Seconds within which a harness must end by itself, and after it was interrupted."""
@@ -104,10 +103,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     Ctrl-C in a terminal interrupts both; another interrupt, which may be of this process alone, is passed on.
     """
     try:
-        process.wait(_PATIENCE if _in_foreground() else _NOTICE)
+        process.wait(_PATIENCE if _in_foreground() and not received else _NOTICE)
         return
     except (KeyboardInterrupt, subprocess.TimeoutExpired):
-        process.send_signal(signal.SIGINT)
+        process.terminate()
     try:
         process.wait(_PATIENCE)
     except (KeyboardInterrupt, subprocess.TimeoutExpired):
