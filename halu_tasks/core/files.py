@@ -33,17 +33,16 @@ def create_folder(path: Path, what: str = "") -> None:
 
 @contextmanager
 def _workplace(path: Path) -> Iterator[Path]:
-    """Yield a new folder beside a path, for this process alone; those of processes that were killed are removed."""
+    """Yield a new folder beside a path, for this process alone: the first that is free, also of one that was killed."""
     with ExitStack() as claim:
         for number in count():
             place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
             place.mkdir(exist_ok=True)
             with suppress(BlockingIOError, FileNotFoundError):
                 claim.enter_context(lock(place, wait=False))
-                if not any(place.iterdir()):
-                    break
-                shutil.rmtree(place)
-                claim.close()
+                break
+        for left in place.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         try:
             yield place
         finally:
