@@ -6,7 +6,6 @@ killed. They belong to an open file, so that processes to which it is passed on 
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import signal
@@ -26,8 +25,6 @@ GRACE = 10
 """Seconds that a process has to write what is finished, after it was interrupted."""
 received: set[int] = set()
 """The signals, besides Ctrl-C, that have asked this process to end."""
-# what file systems reply that have no locks; processes on these do not see each other
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 # --- locks ----------------------------------------------------------------------------------------
@@ -43,25 +40,24 @@ def lock(path: Path, *, wait: bool = True) -> Iterator[int]:
 
     Raises:
         BlockingIOError: Another process holds it, and is not waited for.
-        OSError: It cannot be opened.
+        OSError: It cannot be opened, or its holder has removed it.
     """
     # not on Windows
     import fcntl
 
-    while True:
-        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except OSError as error:
-                if error.errno not in _NO_LOCKS:
-                    raise
-            # not one that its holder has removed or renamed
-            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
-                yield descriptor
-                return
-        finally:
-            os.close(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # on a file system that has no locks, processes do not see each other
+        if not os.path.samestat(os.fstat(descriptor), path.stat()):
+            raise BlockingIOError(f"{path} was made anew by another process")
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     """
     # what a shell has started in the background ignores SIGINT
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # a cluster that wants its machine back sends SIGTERM
+    # a cluster that wants its machine back sends SIGTERM, and so does the process that has started this one
     interrupt_on_signals()
     try:
         job.work(rank, tasks, lambda line: print(line, file=sys.stderr, flush=True))

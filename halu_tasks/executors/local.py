@@ -86,9 +86,7 @@ def _start(job: Job, rank: int, tasks: int) -> tuple[SpawnProcess, Connection]:
 def _interrupt(running: Processes) -> None:
     """Interrupt tasks as Ctrl-C does, and wait a while for them to write what is finished."""
     for process, _ in running.values():
-        if process.pid:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGINT)
+        process.terminate()
     until = time.monotonic() + GRACE
     for process, _ in running.values():
         process.join(max(0.0, until - time.monotonic()))

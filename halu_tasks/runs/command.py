@@ -79,7 +79,7 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
         held: The descriptor of a lock, which it holds, too.
     """
     pipe, ours = os.pipe()
-    try:
+    with os.fdopen(pipe), os.fdopen(ours, "w"):
         process = subprocess.Popen(
             [sys.executable, "-m", __name__, str(pipe), _MODULES[command[0]], *command[1:]],
             stdout=output,
@@ -92,9 +92,6 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
         except BaseException:
             _end(process)
             raise
-    finally:
-        os.close(pipe)
-        os.close(ours)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
