@@ -306,8 +306,8 @@ def test_a_harness_that_is_interrupted_or_left_alone_prints_no_traceback(tmp_pat
     process = subprocess.Popen(
         [sys.executable, "-m", "halu_tasks.runs.command", "0", "harness_module"],
         cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # what runs in the background of a shell ignores Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ending != signal.SIGINT else signal.SIG_DFL),
+        # what runs in the background of a shell ignores Ctrl-C, and the tests may ignore another signal
+        preexec_fn=lambda: signal.signal(ending or signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdin and process.stdout and process.stderr
     process.stdout.readline()

@@ -29,6 +29,12 @@ def run_of(server: Any, harness: str, *more: str) -> list[str]:
     return [sys.executable, "-m", "halu_tasks", "run", *served, *tasks, "-o", "out", *more]
 
 
+def in_background() -> None:
+    """A shell lets what it starts in the background ignore Ctrl-C; the tests may ignore SIGHUP."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "INSPECT_DISPLAY": "plain", "LOCAL_API_KEY": "", "INSPECT_CACHE_DIR": str(tmp_path / "kept")}
@@ -49,8 +55,7 @@ def test_a_harness_ends_with_its_command_and_meets_no_second_one(
     command = run_of(server, harness, *(["--", "--max-connections", "2"] if harness == "inspect" else []))
     started = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        # as a shell starts what runs in the background
-        start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        start_new_session=True, preexec_fn=in_background,
     )  # fmt: skip
     while len(server.asked) < 5:
         assert started.poll() is None
