@@ -7,6 +7,7 @@ many parts, or after how many interruptions.
 from __future__ import annotations
 
 import csv
+import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +59,7 @@ def collect(
     collection = Collection(near=near or pipeline.near, licence=licence)
     duplicate_of = duplicate_filter(collection.near, embeddings)
     work = path / _UNFINISHED
-    with guard(path, wait=True):
+    with guard(path, wait=math.inf):
         folder.check_documents()
         if not partial:
             _check_finished(folder)

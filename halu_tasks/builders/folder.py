@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -168,7 +169,7 @@ class Folder:
 
     def lock(self, part: int) -> AbstractContextManager[int]:
         """Hold the lock of a part while working on it; other processes wait for it."""
-        return guard(self.path / LOGS, f"{part:05}{LOCK}", wait=True)
+        return guard(self.path / LOGS, f"{part:05}{LOCK}", wait=math.inf)
 
     def ids(self, part: int) -> list[str]:
         """Return the ids of a part's documents.

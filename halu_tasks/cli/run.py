@@ -112,7 +112,8 @@ def run(
 def _folder(output: Path) -> Path:
     """Return the folder of results, in which nothing but a report may be written again."""
     folder = output.expanduser()
-    if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
+    names = {path.name for path in (folder / REPORT).glob("[!.]*")}
+    if names and "report.json" not in names:
         raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
     return folder
 

@@ -39,7 +39,7 @@ def _workplace(path: Path) -> Iterator[Path]:
             place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
             place.mkdir(exist_ok=True)
             with suppress(BlockingIOError, FileNotFoundError):
-                claim.enter_context(lock(place, wait=False))
+                claim.enter_context(lock(place, wait=0))
                 break
         for left in place.iterdir():
             shutil.rmtree(left) if left.is_dir() else left.unlink()

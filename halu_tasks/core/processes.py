@@ -6,7 +6,7 @@ killed. They belong to an open file, so that processes to which it is passed on 
 
 from __future__ import annotations
 
-import logging
+import math
 import os
 import signal
 import threading
@@ -17,12 +17,12 @@ from pathlib import Path
 
 from halu_tasks.core.errors import DataError
 
-logger = logging.getLogger(__name__)
-
 LOCK = ".lock"
 """The lock of a whole folder."""
 GRACE = 10
 """Seconds that a process has to write what is finished, after it was interrupted."""
+# seconds between two looks at whether a lock is free
+_POLL = 0.1
 received: set[int] = set()
 """The signals, besides Ctrl-C, that have asked this process to end."""
 
@@ -31,37 +31,46 @@ received: set[int] = set()
 
 
 @contextmanager
-def lock(path: Path, *, wait: bool = True) -> Iterator[int]:
+def lock(path: Path, *, wait: float = math.inf) -> Iterator[int]:
     """Hold the lock of a folder or file that exists; yield its descriptor.
 
     Args:
         path: The folder or file.
-        wait: Wait for another process that holds it.
+        wait: Seconds to wait for another process that holds it.
 
     Raises:
-        BlockingIOError: Another process holds it, and is not waited for.
+        BlockingIOError: Another process still holds it.
         OSError: It cannot be opened, or its holder has removed it.
     """
-    # not on Windows
-    import fcntl
-
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    descriptor, until = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR), time.monotonic() + wait
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # on a file system that has no locks, processes do not see each other
+        while not _lock(descriptor):
+            if time.monotonic() >= until:
+                raise BlockingIOError
+            time.sleep(_POLL)
         if not os.path.samestat(os.fstat(descriptor), path.stat()):
-            raise BlockingIOError(f"{path} was made anew by another process")
+            raise FileNotFoundError
         yield descriptor
     finally:
         os.close(descriptor)
 
 
+def _lock(descriptor: int) -> bool:
+    """Lock an open file; return whether no other process has locked it."""
+    # not on Windows
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # on a file system that has no locks, processes do not see each other
+    return True
+
+
 @contextmanager
-def guard(folder: Path, name: str = LOCK, *, wait: bool = False) -> Iterator[int]:
+def guard(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[int]:
     """Hold a lock in a folder, which is created, so that no two processes work on the same; yield its descriptor.
 
     The file names the holder.
@@ -69,27 +78,23 @@ def guard(folder: Path, name: str = LOCK, *, wait: bool = False) -> Iterator[int
     Args:
         folder: The folder.
         name: The name of the lock; the default is that of the whole folder.
-        wait: Wait for another process that holds it.
+        wait: Seconds to wait for another process that holds it.
 
     Raises:
-        DataError: Another process holds it and is not waited for, or the folder cannot be written.
+        DataError: Another process still holds it, or the folder cannot be written.
     """
     file = folder / name
     with ExitStack() as held:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             file.touch()
-            try:
-                descriptor = held.enter_context(lock(file, wait=False))
-            except BlockingIOError:
-                busy = f"{folder}: another process is working on it ({file.read_text(encoding='utf-8').strip()})"
-                if not wait:
-                    raise DataError(f"{busy}; wait until it has ended, or end it") from None
-                logger.warning("%s, and is waited for", busy)
-                descriptor = held.enter_context(lock(file))
+            descriptor = held.enter_context(lock(file, wait=wait))
             os.truncate(descriptor, 0)
-            holder = f"process {os.getpid()} on {os.uname().nodename}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
+            holder = f"process {os.getpid()} on {os.uname().nodename}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
             os.pwrite(descriptor, holder.encode(), 0)
+        except BlockingIOError:
+            busy = f"another process is working on it ({file.read_text(encoding='utf-8')})"
+            raise DataError(f"{folder}: {busy}; wait until it has ended, or end it") from None
         except OSError as error:
             raise DataError(f"{folder}: is not writable ({error.strerror or error}); choose another folder") from None
         yield descriptor

@@ -10,6 +10,7 @@ calls, and the harnesses read it from the environment.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
@@ -20,7 +21,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write, create_folder
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.core.processes import LOCK, guard
+from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import read_json_object
@@ -141,7 +142,7 @@ class ModelRun:
         """Run the tasks without a result, unless another process that works in the folder is running them."""
         if not self.missing():
             return
-        with guard(self.folder, wait=True) as held:
+        with guard(self.folder, wait=math.inf) as held:
             if missing := self.missing():
                 self.prepare()
                 (self.folder / _COMMAND).unlink(missing_ok=True)
@@ -178,9 +179,9 @@ class ModelRun:
                 run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output, held)
 
     def require_free(self) -> None:
-        """Raise DataError if another process is working in the folder."""
+        """Raise DataError if another process is working in the folder, and not only because it has to end."""
         if (self.folder / LOCK).exists():
-            with guard(self.folder):
+            with guard(self.folder, wait=GRACE + 5):
                 pass
 
     def missing(self) -> list[str]:

@@ -43,7 +43,7 @@ def start(folder: Path, program: str) -> subprocess.Popen[str]:
     """Start a program in the folder, which is killed by itself or by the test."""
     return subprocess.Popen(
         [sys.executable, "-c", IMPORTS + program, str(folder)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 

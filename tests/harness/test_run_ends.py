@@ -69,7 +69,7 @@ def test_a_harness_ends_with_its_command_and_meets_no_second_one(
     go_on.set()
     started.wait(600)
     # its harness holds the lock, too, and can ask nothing after its end
-    with guard(tmp_path / "out" / "openai-api_local_x", wait=True):
+    with guard(tmp_path / "out" / "openai-api_local_x", wait=600):
         assert len(server.asked) < ITEMS
 
 
