@@ -96,7 +96,7 @@ class VerdictStore:
 
     @asynccontextmanager
     async def asking(self, key: str) -> AsyncIterator[None]:
-        """Hold a question while it is asked: wait as long as another process, or thread, asks the same."""
+        """Hold a question while it is asked: wait as long as another judge or process asks the same."""
         pause, place = _POLL, int(key[:15], 16)
         while not self._take(place):
             await anyio.sleep(pause)
