@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from halu_tasks import __version__
 from halu_tasks.cli.command import CommandGroup
 from halu_tasks.cli.output import LogLine, warn
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.processes import interrupt_on_signals
 
 ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and scores for replies from anywhere.
 
@@ -87,8 +87,7 @@ def main(argv: list[str] | None = None) -> int:
     if logging.lastResort:
         logging.lastResort.setFormatter(LogLine())
     with suppress(ValueError):  # not the main thread
-        # who ends a command, ends what it has started, and keeps what is finished, as with Ctrl-C
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        interrupt_on_signals()
     try:
         try:
             arguments = list(sys.argv[1:] if argv is None else argv)

@@ -89,6 +89,9 @@ def run(
     alone = len(runs) == 1 and not json and executor == ExecutorOptions()
     runs = [replace(run, shown=alone) for run in runs]
     pending = [run for run in runs if run.missing()]
+    for run in pending if executor.executor == "local" and not dry_run else ():
+        # tasks on a cluster go on without their command, and the same command waits for them
+        run.require_free()
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
@@ -109,7 +112,8 @@ def run(
 def _folder(output: Path) -> Path:
     """Return the folder of results, in which nothing but a report may be written again."""
     folder = output.expanduser()
-    if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
+    names = {path.name for path in (folder / REPORT).glob("[!.]*")}
+    if names and "report.json" not in names:
         raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
     return folder
 

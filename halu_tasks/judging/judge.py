@@ -1,8 +1,8 @@
 """One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
-prompt, so no question is asked twice: one that comes again before it is answered waits for the same verdict. A question
-without a verdict counts as a failure; it is never cached and never becomes a score.
+prompt, so no question is asked twice: one that comes again before it is answered, in any process, waits for the same
+verdict. A question without a verdict counts as a failure; it is never cached and never becomes a score.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
@@ -84,7 +84,6 @@ class Judge:
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
-        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
         self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
@@ -173,7 +172,7 @@ class Judge:
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
-            async with self._locks.setdefault(key, anyio.Lock()):
+            async with self._store.asking(key):
                 verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict
