@@ -130,8 +130,8 @@ def test_every_table_of_results_has_a_run_configuration(paper: str) -> None:
     sources = {
         yaml.safe_load(file.read_text())["metadata"]["published"]["source"] for file in PROTOCOLS.glob("*/*.yaml")
     }
-    short = paper.removesuffix(" and HaluAgent")
-    tables = {n for source in sources if source.startswith(f"{short},") for n in numbers_of("Table", source)}
+    of_paper = (source for source in sources if source.startswith(paper.removesuffix(" and HaluAgent")))
+    tables = {n for source in of_paper for n in numbers_of("Table", source)}
     assert tables == set(PARTS[paper]["results"])
 
 

@@ -131,11 +131,10 @@ def test_a_method_that_looks_things_up_needs_neither_source_nor_label(
     (tmp_path / "wiki.txt").write_text(PASSAGE)
     (tmp_path / "my.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LOOKED_UP))
     server = serve(triangle)
-    words = f"-T input=my.jsonl --solver halu_tasks/{method} -S knowledge=wiki.txt --log-dir logs"
-    words += " --model openai-api/local/m --model-role guardian=openai-api/local/other"
+    words = f"inspect_ai eval halu_tasks/factored_verification -T input=my.jsonl --solver halu_tasks/{method}"
+    words += " -S knowledge=wiki.txt --log-dir logs --model openai-api/local/m --model-role guardian=openai-api/local/g"
     local = {"LOCAL_API_KEY": "none", "LOCAL_BASE_URL": server.url, "INSPECT_CACHE_DIR": str(tmp_path / "replies")}
-    run = ("inspect_ai", "eval", "halu_tasks/factored_verification", *words.split())
-    done = programs.run(*run, folder=tmp_path, **local)
+    done = programs.run(*words.split(), folder=tmp_path, **local)
     assert done.returncode == 0, done.stdout + done.stderr
     from inspect_ai.log import read_eval_log
 
