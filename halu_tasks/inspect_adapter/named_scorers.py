@@ -242,9 +242,8 @@ def text_score() -> Scorer:
         method = MethodRecord.from_metadata(state.output.metadata)
         scored = with_probability(with_method_output(scored, method), method.probability)
         acc, cost = scored.measurements.get("correct"), cost_of(transcript().events)
-        said = {"method": method.method, "counts": sorted(method.counts or ()), "opinions": method.opinions}
-        record = ScoreRecord(score=scored, acc=acc, cost=cost, **said)
-        return inspect_score(scored, graded(acc), record.as_metadata())
+        record = ScoreRecord(score=scored, acc=acc, cost=cost, method=method.method, counts=sorted(method.counts or ()))
+        return inspect_score(scored, graded(acc), replace(record, opinions=method.opinions).as_metadata())
 
     return score
 
