@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from halu_tasks.core import errors
+from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 
 ATTEMPTS = 4
@@ -108,5 +109,5 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
         raise SystemExit(RunInterrupted.exit_status) from None
     except Exception as error:
         known = isinstance(error, HaluTasksError)
-        return type(error).__name__, str(error) if known else "".join(traceback.format_exception(error))
+        return type(error).__name__, str(error) if known else redacted("".join(traceback.format_exception(error)))
     return None

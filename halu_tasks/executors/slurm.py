@@ -24,6 +24,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from halu_tasks.core.credentials import secret_in
 from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
@@ -179,6 +180,11 @@ def _ended(folder: Path, rank: int) -> Path:
 def _as_json(job: Job, tasks: int) -> str:
     kind = type(job)
     fields = TypeAdapter(kind).dump_python(job, mode="json")
+    if (place := secret_in(fields)) is not None:
+        raise UsageError(
+            f"--executor slurm: keeps settings in a file, and {place} contains a credential; set credentials in the "
+            "environment, such as OPENAI_API_KEY, instead of naming them on the command line"
+        )
     return json.dumps({"job": f"{kind.__module__}:{kind.__qualname__}", "tasks": tasks, "fields": fields}) + "\n"
 
 

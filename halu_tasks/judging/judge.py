@@ -8,7 +8,6 @@ without a verdict counts as a failure; it is never cached and never becomes a sc
 from __future__ import annotations
 
 import logging
-import os
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
@@ -21,6 +20,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema,
 from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.concurrency import gather
+from halu_tasks.core.credentials import key_of
 from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
@@ -240,7 +240,7 @@ class Judge:
         cost = attempt
         try:
             output = await self.model.generate(text, config=config)
-            cost = self.budget.cost(output.usage) if output.usage else attempt
+            cost = self.budget.cost(output.usage, attempt)
             return output
         except Exception as error:
             # an attempt may be charged unless it failed with an HTTP status
@@ -270,14 +270,10 @@ class Judge:
 
 
 def _open_model(name: str, address: str | None) -> Model:
-    # clients insist on a key, which self-hosted servers often do not need; no provider's key goes to another's address
-    provider, _, rest = name.partition("/")
-    provider = rest.partition("/")[0] if provider == "openai-api" else provider
-    key = os.environ.get(f"{provider.replace('-', '_').upper()}_API_KEY", "none") if address else None
     # compatible servers have chat completions, but rarely the newer responses API
     settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:
-        return get_model(name, base_url=address, api_key=key, memoize=False, **settings)
+        return get_model(name, base_url=address, api_key=key_of(name, address)[1], memoize=False, **settings)
     except Exception as error:
         raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
 

@@ -135,11 +135,18 @@ class Budget:
         tokens = len(prompt.encode("utf-8", "replace")) + _OVERHEAD
         return tokens * self._input + max_tokens * self._output
 
-    def cost(self, usage: ModelUsage) -> float:
-        """Return what a call cost; cached input counts in full."""
+    def cost(self, usage: ModelUsage | None, most: float) -> float:
+        """Return what a call cost; cached input counts in full.
+
+        Args:
+            usage: The usage that its server reports.
+            most: The most that it can have cost, which counts if the usage is missing or below zero.
+        """
+        if usage is None:
+            return most
         counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
-        read, written = sum(max(count or 0, 0) for count in counts), max(usage.output_tokens, 0)
-        return read * self._input + written * self._output
+        read, written = [count or 0 for count in counts], usage.output_tokens
+        return most if min(*read, written) < 0 else sum(read) * self._input + written * self._output
 
     async def reserve(self, most: float) -> None:
         """Reserve an amount for a call once there is room for it.

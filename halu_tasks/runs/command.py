@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from halu_tasks.core.credentials import printable
 from halu_tasks.core.errors import RunInterrupted
 
 _NOTICE, _PATIENCE = 2, 60
@@ -26,14 +27,14 @@ _MODULES = {"inspect": "inspect_ai", "lm_eval": "lm_eval"}
 
 
 def shown(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """Return a command as a shell takes it.
+    """Return a command as a shell takes it, without credentials.
 
     Args:
         command: The words of the command.
         environment: The variables that are set for it.
     """
     variables = [f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()]
-    return " ".join([*variables, shlex.join(command)])
+    return printable(" ".join([*variables, shlex.join(command)]))
 
 
 def flags(options: Mapping[str, Any], *, dashes: bool) -> Iterator[str]:

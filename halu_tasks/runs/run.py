@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halu_tasks.core.credentials import public, redacted
 from halu_tasks.core.files import atomic_write, create_folder
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
@@ -85,7 +86,7 @@ class ModelRun:
     @property
     def variables(self) -> dict[str, str]:
         """The environment variables that are set for the harness's command."""
-        return {**self.model.placeholder_key, **self.environment}
+        return {**self.model.key_variables, **self.environment}
 
     @property
     def output(self) -> Path:
@@ -169,6 +170,8 @@ class ModelRun:
                 output.write(f"$ {line}\n".encode())
                 output.flush()
                 run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output)
+            printed = self.output.read_text("utf-8", "surrogateescape")
+            self.output.write_text(redacted(printed), "utf-8", "surrogateescape")
 
     def missing(self) -> list[str]:
         """Return the names of the tasks without a complete result."""
@@ -201,7 +204,7 @@ class ModelRun:
             "limit": self.limit,
             "further": self.further,
         }
-        return dict(json.loads(json.dumps(ways)))
+        return dict(json.loads(json.dumps(public(ways))))
 
     def has_replies_in(self, folder: Path) -> bool:
         """Return whether a folder is of a model that is run in the same way, and so has the replies of this run."""

@@ -184,11 +184,14 @@ def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPat
         options={"model_base_url": URL, "max_connections": 9},
     )
     assert lm_eval == replace(named_model("openai-api/local/qwen", "lm_eval", URL), name="b")
-    assert inspect.placeholder_key == {"LOCAL_API_KEY": "none"}
-    # neither without an address, nor if there is a key, nor for lm-eval, which needs none
-    assert not named_model("openai-api/local/qwen").placeholder_key and not lm_eval.placeholder_key
+    assert inspect.key_variables == {"LOCAL_API_KEY": "none"} and lm_eval.key_variables == {"OPENAI_API_KEY": "none"}
+    # neither without an address nor, in Inspect, if there is a key
+    assert not named_model("openai-api/local/qwen").key_variables
     monkeypatch.setenv("LOCAL_API_KEY", "s")
-    assert not inspect.placeholder_key
+    monkeypatch.setenv("OPENAI_API_KEY", "o")
+    # lm-eval asks any server with the key of OpenAI; a judge in the same process finds the user's own
+    assert not inspect.key_variables and not named_model("openai/gpt-4o", "lm_eval", URL).key_variables
+    assert lm_eval.key_variables == {"OPENAI_API_KEY": "s", "HALU_TASKS_OPENAI_API_KEY": "o"}
 
 
 # --- folders and what is done ---------------------------------------------------------------------
