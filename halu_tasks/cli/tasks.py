@@ -85,8 +85,8 @@ def show(
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
         path: print the path of the task's or group's file; without TASK, the folder of all, for --include_path
-        protocols: print the folder of the run configurations, one for each published table and harness
-        published: print the figures that papers report for the task or group; without TASK, for all
+        protocols: print the folder of the run configurations, one for each table of results and harness
+        published: print the figures that papers report for the task, group or builder; without TASK, for all
         json: print JSON instead of YAML or a table
     """
     if path or protocols:
