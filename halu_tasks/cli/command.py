@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.files import yaml_loader
 from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def key_values(arguments: Sequence[str], flag: str) -> dict[str, Any]:
         if not (key and equals):
             raise UsageError(f"{flag}: expected KEY=VALUE, got {text!r}")
         try:
-            value = yaml.safe_load(raw)
+            value = yaml_loader(raw, flag).get_single_data()
         except yaml.YAMLError:
             value = raw
         parts = value.split(",") if isinstance(value, str) else []

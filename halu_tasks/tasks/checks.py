@@ -10,9 +10,10 @@ from pathlib import Path
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import render
+from halu_tasks.core.prompting import fill, render
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.tasks.keys import GroupKeys, validated
+from halu_tasks.tasks.prompts import PARTS
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
@@ -103,10 +104,25 @@ def check_sample(task: Task, file: TaskFile) -> None:
             raise file.fault("tags", reason)
         if undeclared := sorted({item.tags[tag] for item in items if tag in item.tags} - set(values)):
             raise file.fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
-    for item in (render(item, task.prompts.wording(Options()).prompt) for item in items):
-        if (value := _oracle_value(task, item)) is not None and value != 1.0:
-            reason = f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1"
-            raise file.fault("doc_to_target", reason)
+    prompt = task.prompts.wording(Options()).prompt
+    for item in items:
+        for key, part in PARTS.items():
+            with _naming(file, key):
+                fill(prompt.get(part, ""), item.fields)
+        with _naming(file, "baseline"):
+            task.prompts.baseline(item)
+        with _naming(file, "doc_to_target"):
+            if (value := _oracle_value(task, render(item, prompt))) is not None and value != 1.0:
+                raise UsageError(f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1")
+
+
+@contextmanager
+def _naming(file: TaskFile, key: str) -> Iterator[None]:
+    """Name the file and a key in what is wrong with an item."""
+    try:
+        yield
+    except UsageError as error:
+        raise file.fault(key, error) from None
 
 
 def _oracle_value(task: Task, item: Item) -> float | None:
