@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import HaluTasksError, UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Example, Item
@@ -153,12 +153,12 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
             parts.append(part)
             left -= len(part)
             if left < 0:
-                raise exceeded("max_prompt", "prompt")
-    except HaluTasksError:
-        raise
+                break
     except Exception as error:  # a template may raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UsageError(f"prompt: {reason}; fields: {', '.join(values)}") from None
+    if left < 0:
+        raise exceeded("max_prompt", "prompt")
     return "".join(parts)
 
 

@@ -93,7 +93,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     lines = text_lines(path)
     begin, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     if first.lstrip().startswith("["):
-        for number, row in enumerate(_parse(_joined(path, chain([(begin, first)], lines)), path, begin), 1):
+        for number, row in enumerate(_parse(read_text(path, chain([(begin, first)], lines)), path, begin), 1):
             yield number, _object(f"{path}:{number}", row)
         return
     for number, text in chain([(begin, first)], lines):
@@ -142,22 +142,22 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: the compressed file is truncated or damaged") from None
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, lines: Iterable[tuple[int, str]] | None = None) -> str:
     """Read a whole file, as `text_lines` reads its lines.
+
+    Args:
+        path: The file.
+        lines: Its lines, if reading them has begun.
 
     Raises:
         DataError: It cannot be read, is not UTF-8, or exceeds a limit.
     """
-    return _joined(path, text_lines(path))
-
-
-def _joined(path: Path, lines: Iterable[tuple[int, str]]) -> str:
-    size, parts = 0, []
-    for _, line in lines:
-        size += len(line)
-        if size > limit("max_text"):
-            raise exceeded("max_text", path)
+    left, parts = limit("max_text"), []
+    for _, line in lines or text_lines(path):
         parts.append(line)
+        left -= len(line)
+        if left < 0:
+            raise exceeded("max_text", path)
     return "".join(parts)
 
 

@@ -19,7 +19,7 @@ from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile t
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError, ForeignError
 from halu_tasks.core.items import Item
-from halu_tasks.core.limits import LimitError, check_archive, read_member
+from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, own_settings
@@ -67,8 +67,6 @@ def read_runs(log: str) -> list[Run]:
         if log.endswith(".eval"):
             check_archive(log, log, unread=_SAMPLES)
         header = read_eval_log(log, header_only=True)
-    except LimitError:
-        raise
     except Exception as error:
         raise _unreadable(log, error) from None
     provenances = _provenances(log, header)
@@ -251,8 +249,6 @@ def samples_of(log: str) -> Iterator[dict[str, Any]]:
         if Path(log).suffix == ".json":
             return iter(json.loads(Path(log).read_text(encoding="utf-8")).get("samples") or ())
         return _samples_of_archive(log)
-    except LimitError:
-        raise
     except (BadZipFile, KeyError, NotImplementedError, TypeError, ValueError):
         # the layout of the archive is not documented; Inspect's own reader knows each layout, or says what is wrong
         return _samples_by_inspect(log)
