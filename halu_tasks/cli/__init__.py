@@ -82,8 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     status: int | None = None
     if argv is None and sys.getfilesystemencoding() == "ascii" and os.environ.get("PYTHONUTF8") != "1":
         # in the C locale, names with other letters are read as strings that cannot be written to a file
-        environment = {**os.environ, "PYTHONUTF8": "1"}
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines in any script, whatever the encoding of the terminal
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")

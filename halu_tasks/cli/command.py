@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.files import yaml_loader
 from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def key_values(arguments: Sequence[str], flag: str) -> dict[str, Any]:
         if not (key and equals):
             raise UsageError(f"{flag}: expected KEY=VALUE, got {text!r}")
         try:
-            value = yaml_loader(raw, flag).get_single_data()
+            value = yaml.safe_load(raw)
         except yaml.YAMLError:
             value = raw
         parts = value.split(",") if isinstance(value, str) else []

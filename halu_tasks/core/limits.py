@@ -27,7 +27,7 @@ class Limits:
 
     max_line: int = _limit(1 << 26, "bytes in a line of a text file")
     max_text: int = _limit(1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked")
-    max_cells: int = _limit(5_000_000, "cells in a workbook, with empty ones in between")
+    max_cells: int = _limit(2_000_000, "cells in a workbook, with empty ones in between")
     max_values: int = _limit(100_000, "values in a YAML file, with what its aliases repeat")
     max_depth: int = _limit(100, "levels of nesting in a YAML file")
     max_prompt: int = _limit(1 << 24, "characters in a filled template")
@@ -44,7 +44,7 @@ def limit(name: str) -> int:
         UsageError: The environment has a value that is not a positive integer.
     """
     spec = option_specs(Limits)[name]
-    return int(spec.parse(os.environ.get(_variable(name)) or str(spec.default)))
+    return int(spec.parse(os.environ.get(f"HALU_TASKS_{name.upper()}") or str(spec.default)))
 
 
 def exceeded(name: str, place: object) -> LimitError:
@@ -54,12 +54,8 @@ def exceeded(name: str, place: object) -> LimitError:
         name: The limit.
         place: Where that is, such as `file:line`.
     """
-    how = f"if that is meant, allow more with {_variable(name)}=N"
+    how = f"if that is meant, allow more with HALU_TASKS_{name.upper()}=N"
     return LimitError(f"{place}: more than {limit(name):,} {option_specs(Limits)[name].about}; {how}")
-
-
-def _variable(name: str) -> str:
-    return f"HALU_TASKS_{name.upper()}"
 
 
 def read_member(archive: ZipFile, name: str, place: object) -> bytes:

@@ -125,11 +125,9 @@ def _names_in(source: str) -> frozenset[str]:
 
     try:
         tree = _jinja().parse(source)
-        loaded = next(tree.find_all((nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)), None)
-        if loaded is None:
-            return frozenset(meta.find_undeclared_variables(tree))
-        reason = f"a template loads no other file, got {type(loaded).__name__.lower()}"
-        raise TemplateSyntaxError(reason, loaded.lineno)
+        for load in tree.find_all((nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)):
+            raise ValueError(f"line {load.lineno} loads another file ({type(load).__name__}), which no template may")
+        return frozenset(meta.find_undeclared_variables(tree))
     except TemplateSyntaxError as error:
         raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
     except RecursionError:

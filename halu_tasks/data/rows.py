@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from halu_tasks.core.errors import DataError, HaluTasksError, require_extra
 from halu_tasks.core.hashing import short_hash
@@ -307,11 +307,25 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Read (number from 1, cells as text) of each row of the first sheet that is not empty."""
     require_extra("xlsx", f"{path}: reading Excel workbooks (instead of CSV)")
+    from openpyxl import load_workbook
+
+    rows, left = [], limit("max_cells")
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             # openpyxl warns of features that it drops (styles, validation), which do not matter here
             warnings.simplefilter("ignore")
-            rows = list(_sheet_rows(file, path))
+            check_archive(file, path)
+            sheet: Any = load_workbook(file, read_only=True, data_only=True, keep_links=False).worksheets[0]
+            sheet.reset_dimensions()  # a file may state any
+            for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+                left -= len(values) or 1
+                if left < 0:
+                    raise exceeded("max_cells", f"{path}:{number}")
+                cells = [_cell_text(value) for value in values]
+                while cells and not cells[-1].strip():
+                    cells.pop()
+                if cells:
+                    rows.append((number, cells))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
     except HaluTasksError:
@@ -319,25 +333,7 @@ def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     except Exception as error:
         # openpyxl passes on any error of the zip and XML readers
         raise DataError(f"{path}: not an Excel workbook ({' '.join(str(error).split())})") from None
-    yield from rows
-
-
-def _sheet_rows(file: IO[bytes], path: Path) -> Iterator[tuple[int, list[str]]]:
-    from openpyxl import load_workbook
-
-    check_archive(file, path)
-    sheet: Any = load_workbook(file, read_only=True, data_only=True, keep_links=False).worksheets[0]
-    sheet.reset_dimensions()  # a file may state any
-    count, most = 0, limit("max_cells")
-    for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
-        count += len(values) or 1
-        if count > most:
-            raise exceeded("max_cells", f"{path}:{number}")
-        cells = [_cell_text(value) for value in values]
-        while cells and not cells[-1].strip():
-            cells.pop()
-        if cells:
-            yield number, cells
+    return iter(rows)
 
 
 def _cell_text(value: Any) -> str:
@@ -368,8 +364,8 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
             rows = (row for batch in table.iter_batches(_ROWS, columns=known) for row in batch.to_pylist())
             for number, row in enumerate(rows, 1):
                 yield number, {name: value for name, value in row.items() if value is not None}
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not UTF-8 ({error.reason})") from None
-    except (OSError, ArrowException) as error:
-        reason = getattr(error, "strerror", None) or f"not a Parquet file ({' '.join(str(error).split())})"
+    except (OSError, ArrowException, UnicodeDecodeError) as error:
+        reason = (
+            getattr(error, "strerror", None) or f"not a Parquet file of UTF-8 ({' '.join(str(error).split())})"
+        )
         raise DataError(f"{file}: {reason}") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
@@ -78,10 +78,8 @@ def check_sample(task: Task, file: TaskFile) -> None:
     path = SAMPLE / task.benchmark / task.data.file(Options())
     if not path.is_file():
         return
-    try:
+    with _naming(file, "rows"):
         rows = list(task.data.rows(path))
-    except DataError as error:
-        raise file.fault("rows", error) from None
     try:
         items = list(task.data.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
@@ -93,10 +91,8 @@ def check_sample(task: Task, file: TaskFile) -> None:
     for item in items:
         if missing := [name for name in task.prompts.fields if name not in item.fields]:
             raise file.fault("fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
-        try:
+        with _naming(file, "answer", f"item {item.id!r} of the sample: "):
             task.rules.answer.check(item)
-        except ValueError as error:
-            raise file.fault("answer", f"item {item.id!r} of the sample: {error}") from None
     known = {tag for item in items for tag in item.tags}
     for tag, values in (file.values.get("tags") or {}).items():
         if tag not in known:
@@ -117,12 +113,12 @@ def check_sample(task: Task, file: TaskFile) -> None:
 
 
 @contextmanager
-def _naming(file: TaskFile, key: str) -> Iterator[None]:
-    """Name the file and a key in what is wrong with an item."""
+def _naming(file: TaskFile, key: str, about: str = "") -> Iterator[None]:
+    """Name the file, a key and what it is about in an error."""
     try:
         yield
-    except UsageError as error:
-        raise file.fault(key, error) from None
+    except ValueError as error:
+        raise file.fault(key, f"{about}{error}") from None
 
 
 def _oracle_value(task: Task, item: Item) -> float | None:
