@@ -64,13 +64,15 @@ def read_member(archive: ZipFile, name: str, place: object) -> bytes:
     Raises:
         LimitError: It is larger than `max_text`.
     """
-    most, member = limit("max_text"), copy(archive.getinfo(name))
-    if member.file_size <= most:
-        member.file_size = most + 1  # so much is read at most
+    left, parts, member = limit("max_text"), [], copy(archive.getinfo(name))
+    if member.file_size <= left:
+        member.file_size = left + 2 * _STEP
         with archive.open(member) as file:
-            content = b"".join(iter(partial(file.read, _STEP), b""))
-        if len(content) <= most:
-            return content
+            while left >= 0 and (part := file.read(_STEP)):
+                parts.append(part)
+                left -= len(part)
+        if left >= 0:
+            return b"".join(parts)
     raise exceeded("max_text", f"{place}: {name}")
 
 

@@ -365,7 +365,5 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
             for number, row in enumerate(rows, 1):
                 yield number, {name: value for name, value in row.items() if value is not None}
     except (OSError, ArrowException, UnicodeDecodeError) as error:
-        reason = (
-            getattr(error, "strerror", None) or f"not a Parquet file of UTF-8 ({' '.join(str(error).split())})"
-        )
+        reason = getattr(error, "strerror", None) or f"not a Parquet file of UTF-8 ({' '.join(str(error).split())})"
         raise DataError(f"{file}: {reason}") from None

@@ -39,7 +39,7 @@ UNSAFE, LOADS = "is unsafe", "line 1 loads another file ({}), which no template 
 TEMPLATES = {
     "{{ cycler.__init__.__globals__.os.system('touch ran') }}": UNSAFE,
     "{{ question.__class__.__mro__[1].__subclasses__() }}": UNSAFE,
-    "{{ ''['format']('{0.__class__}') and '{0.__class__}'.format(question) }}": UNSAFE,
+    "{{ '{0.__class__}'['format'](question) }}": UNSAFE,
     "{% include '/etc/hostname' %}": LOADS.format("Include"),
     "{% import 'a' as b %}": LOADS.format("Import"),
     "{% from 'a' import b %}": LOADS.format("FromImport"),
@@ -62,10 +62,8 @@ def test_a_template_runs_nothing_loads_nothing_and_has_an_end(
     assert checked.returncode == 2 and not checked.stderr
     (line,) = checked.stdout.splitlines()
     assert line.startswith("mine.yaml:3: doc_to_text: ") and TEMPLATES[template] in line
-    for command in ("items", "show"):
-        assert TEMPLATES[template] in one_line(
-            here(command, "mine.yaml", *["--data", "sample"][: 2 * (command == "items")])
-        )
+    for command in ("items", "mine.yaml", "--data", "sample"), ("show", "mine.yaml"):
+        assert TEMPLATES[template] in one_line(here(*command))
     assert not Path("ran").exists()
 
 
@@ -132,12 +130,12 @@ def test_a_line_without_end_takes_little_memory(tmp_path: Path) -> None:
     assert status == 2 and most < 700
 
 
-@pytest.mark.parametrize(("limit", "value"), [("LINE", "9"), ("TEXT", "60"), ("LINE", "none")])
+@pytest.mark.parametrize(("limit", "value"), [("LINE", "9999"), ("TEXT", "60"), ("LINE", "none")])
 def test_a_limit_can_be_set_and_is_named(
     limit: str, value: str, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "replies.json"
-    path.write_text(json.dumps([{"id": f"{n}", "output": "x"} for n in range(9)], indent=1))
+    path.write_text(json.dumps([{"id": f"{n}", "output": "x" * 10_000} for n in range(9)], indent=1))
     monkeypatch.setenv(f"HALU_TASKS_MAX_{limit}", value)
     told = one_line(here("score", TASK, path, "--data", "sample"))
     if value == "none":
@@ -221,7 +219,9 @@ def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Here, tmp_path: 
     (folder / "scored.json").write_text(scored.stdout)
     reported = cli("report", folder, "-o", folder / "report", env=c_locale)
     assert (reported.returncode, reported.stderr) == (0, "") and reported.stdout.startswith(f"{folder}/report/index")
-    assert cli("score", TASK, folder / "ü", env=c_locale).stderr.startswith(f"halu-tasks: {folder}/ü: ")
+    assert cli("score", TASK, folder / "ü", "--data", "sample", env=c_locale).stderr.startswith(
+        f"halu-tasks: {folder}/ü: "
+    )
 
 
 def test_the_page_on_security_has_every_limit() -> None:
