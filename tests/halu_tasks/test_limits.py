@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from halu_tasks.core.limits import Limits
-from halu_tasks.core.options import option_specs
+from halu_tasks.core.options import Options, option_specs
 from halu_tasks.results.readers.read import read_results
+from halu_tasks.tasks import build
 from halu_tasks.tasks.yaml_files import task_configs
 
 Here = Callable[..., subprocess.CompletedProcess[str]]
@@ -212,16 +213,15 @@ def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Here, tmp_path: 
     folder = tmp_path / "é"
     folder.mkdir()
     c_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    items = [json.loads(line) for line in cli("items", TASK, "--data", "sample", "--json").stdout.splitlines()]
-    lines = (json.dumps({"id": item["id"], "output": item["target"]}) + "\n" for item in items)
+    items = build(TASK, Options(data="sample")).items
+    lines = (json.dumps({"id": item.id, "output": item.target}) + "\n" for item in items)
     (folder / "répliques.jsonl").write_text("".join(lines))
     scored = cli("score", TASK, folder / "répliques.jsonl", "--data", "sample", "--json", env=c_locale)
     (folder / "scored.json").write_text(scored.stdout)
     reported = cli("report", folder, "-o", folder / "report", env=c_locale)
     assert (reported.returncode, reported.stderr) == (0, "") and reported.stdout.startswith(f"{folder}/report/index")
-    assert cli("score", TASK, folder / "ü", "--data", "sample", env=c_locale).stderr.startswith(
-        f"halu-tasks: {folder}/ü: "
-    )
+    missing = cli("score", TASK, folder / "ü", "--data", "sample", env=c_locale)
+    assert missing.stderr.startswith(f"halu-tasks: {folder}/ü: ")
 
 
 def test_the_page_on_security_has_every_limit() -> None:
