@@ -75,7 +75,7 @@ def test_a_fault_of_any_template_names_its_key(key: str, here: Here, tmp_path: P
     assert here("check", path).stdout.startswith(f"{path}:3: {key}: prompt: Range too big")
 
 
-# --- YAML and JSON --------------------------------------------------------------------------------
+# --- YAML -----------------------------------------------------------------------------------------
 
 LAUGHS = "a0: &a0 [1, 2]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 YAML = {
@@ -106,12 +106,6 @@ def test_aliases_that_repeat_little_are_read(here: Here, tmp_path: Path) -> None
     path = tmp_path / "file.yaml"
     path.write_text(f"{TASK}: &same {{user: &text 'Mine: {{question}}'}}\nrefact_localization_entity: *same\n")
     assert "\nMine: " in here("items", TASK, "--data", "sample", "--prompts", path, "--limit", "1").stdout
-
-
-def test_json_in_brackets_without_end_is_one_line(here: Here, tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
-    path.write_text('{"id": "a", "output": ' + "[" * 100_000)
-    assert one_line(here("score", TASK, path, "--data", "sample")).startswith(f"{path}:1: not JSON")
 
 
 # --- compressed files -----------------------------------------------------------------------------
