@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 import pytest
@@ -353,6 +355,50 @@ def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> Non
     options = whole["run"]["options"] | {"data": "hf://acme/refact"}
     path.write_text(json.dumps(whole | {"run": whole["run"] | {"options": options}}))
     assert "the data are at hf://acme/refact, and no address in a result is followed" in why(path)
+
+
+class _Counting(BaseHTTPRequestHandler):
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_error(404)
+
+    do_HEAD = do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: Score, tmp_path: Path) -> None:
+    path = score(tmp_path / "scored", CORRECTION, "oracle")
+    whole = json.loads(path.read_text())
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with HTTPServer(("127.0.0.1", 0), _Counting) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        card = f"configs:\n- config_name: default\n  data_files: {address}/rows.jsonl\n"
+        source = {"name": "own", "title": "Own", "address": f"{address}/", "files": {"refact_multi_error.jsonl": {}}}
+        own = {"task": "own", "reference_task": CORRECTION, "overrides": {"source": source}}
+        told = []
+        for name, text, options, task in (
+            ("x", "", {"data": None}, own),
+            ("x", "", {"data": f"simplecache::{address}/rows.jsonl"}, {}),
+            ("README.md", f"---\n{card}---\n", {"data": str(folder), "data_split": "train"}, {}),
+            (".huggingface.yaml", card, {"data": str(folder), "data_split": "train"}, {}),
+        ):
+            for file in folder.iterdir():
+                file.unlink()
+            (folder / name).write_text(text)
+            run = whole["run"]
+            run = run | {"options": run["options"] | options, "halu_tasks": run["halu_tasks"] | task}
+            path.write_text(json.dumps(whole | {"run": run}))
+            told.append(why(path))
+        server.shutdown()
+    assert all("no address in a result is followed" in reason for reason in told[:2])
+    assert all("configs: name only files of the folder" in reason for reason in told[2:])
+    assert _Counting.asked == []
 
 
 def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path) -> None:
