@@ -26,7 +26,7 @@ RATES = {"raw": RATIO, "labels": RATIO, **CLASSED}
 
 
 class Design(NamedTuple):
-    """A design: replies, labels, the true share of hallucinations, if clusters have 2 to 5 replies or 1, and the judge."""
+    """Replies, labels, the true share of hallucinations, whether clusters have 2 to 5 replies or 1, and the judge."""
 
     replies: int
     labels: int

@@ -29,7 +29,7 @@ from halu_tasks.scorers.classification import (
     score_label,
 )
 from halu_tasks.scorers.columns import Column
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, of_columns, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.question import partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
@@ -217,9 +217,12 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         answer = read(item, reply)
         return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold["types"]})
 
+    f1 = macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False)
+    # only some questions offer `none`
+    classes = of_columns(lambda target: [target == each for each in TYPES if each != NONE])
     metrics = (
         mean("acc", "correct", "share of items whose type is named"),
-        macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False),
+        replace(f1, classes=classes),
         *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
         share_unparsed(),
     )
