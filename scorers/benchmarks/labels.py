@@ -36,6 +36,7 @@ from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_typ
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
+from halu_tasks.scorers.statistics.intervals import FEWEST
 
 # --- a label out of a set ---------------------------------------------------------------------------------
 
@@ -218,11 +219,12 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold["types"]})
 
     f1 = macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False)
-    # only some questions offer `none`
+    # `none`, whose number of items is the last sum, is needed only if questions offer it
     classes = of_columns(lambda target: [target == each for each in TYPES if each != NONE])
+    f1 = replace(f1, classes=classes, bounds=lambda total: None if 0 < total[-1] < FEWEST else f1.range)
     metrics = (
         mean("acc", "correct", "share of items whose type is named"),
-        replace(f1, classes=classes),
+        f1,
         *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
         share_unparsed(),
     )
