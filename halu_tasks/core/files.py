@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.processes import lock
 
 
 def create_folder(path: Path, what: str = "") -> None:
@@ -30,10 +32,29 @@ def create_folder(path: Path, what: str = "") -> None:
 
 
 @contextmanager
+def _workplace(path: Path) -> Iterator[Path]:
+    """Yield a new folder beside a path, for this process alone: the first that is free, also of one that was killed."""
+    with ExitStack() as claim:
+        for number in count():
+            place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
+            place.mkdir(exist_ok=True)
+            with suppress(BlockingIOError, FileNotFoundError):
+                claim.enter_context(lock(place, wait=0))
+                break
+        for left in place.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
 def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
     """Yield a temporary path that replaces `path` when the block ends, and is removed if the block fails.
 
-    Anything but a regular file, such as `/dev/stdout`, is written directly.
+    Anything but a regular file, such as `/dev/stdout`, is written directly. Several processes may write the same file;
+    the last one that ends does.
 
     Args:
         path: The file to write.
@@ -42,19 +63,41 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: The file cannot be written.
     """
-    partial = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            partial = path
-        yield partial
-        if partial != path:
-            partial.replace(path)
+            yield path
+            return
+        with _workplace(path) as place:
+            yield place / path.name
+            (place / path.name).replace(path)
     except OSError as error:
         raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
-    finally:
-        if partial != path:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_files(folder: Path, main: str, what: str = "") -> Iterator[Path]:
+    """Yield a temporary folder whose files replace those in `folder` when the block ends.
+
+    While the main file is there, the others are of the same writing: it is removed before the others are replaced, and
+    comes last.
+
+    Args:
+        folder: The folder of the files, which exists.
+        main: The name of the main file.
+        what: What the files are, for the error message.
+
+    Raises:
+        DataError: A file cannot be written.
+    """
+    try:
+        with _workplace(folder / main) as place:
+            yield place
+            with lock(folder):
+                (folder / main).unlink(missing_ok=True)
+                for file in sorted(place.iterdir(), key=lambda file: (file.name == main, file.name)):
+                    file.replace(folder / file.name)
+    except OSError as error:
+        raise DataError(f"{what} {folder}: {error.strerror or error}".strip()) from None
 
 
 @contextmanager
@@ -81,17 +124,19 @@ def atomic_folder(path: Path, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: The folder cannot be written.
     """
-    partial = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        yield partial
-        if not path.exists():
-            partial.replace(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _workplace(path) as place:
+            partial = place / path.name
+            partial.mkdir()
+            yield partial
+            try:
+                partial.replace(path)
+            except OSError:
+                if not path.is_dir():
+                    raise
     except OSError as error:
         raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def atomic_write_text(path: Path, text: str, what: str = "") -> None:

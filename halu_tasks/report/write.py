@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
+from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.page import as_json, markdown, render
@@ -59,13 +59,13 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
-    with atomic_path(folder / TABLE, "report") as table:
-        report = assemble(board(runs), results.skipped, title, table=table, margin=margin)
-    for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
-        warn(line)
-    texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(as_json(report), indent=1) + "\n"}
-    for name, text in texts.items():
-        atomic_write_text(folder / name, text, "report")
+    with atomic_files(folder, PAGE, "report") as made:
+        report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
+        for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
+            warn(line)
+        texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(as_json(report), indent=1) + "\n"}
+        for name, text in texts.items():
+            (made / name).write_text(text, encoding="utf-8", newline="\n")
     return report
 
 

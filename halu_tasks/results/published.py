@@ -38,7 +38,7 @@ class Published:
     """One figure of a paper.
 
     Attributes:
-        task: The task or group that reports the same quantity.
+        task: The task, group or builder that reports the same quantity.
         metric: The name under which the package reports it.
         model: The model, as the paper calls it.
         method: How the model was used:
@@ -54,7 +54,9 @@ class Published:
             `tuned`: fine-tuned on the benchmark's training set;
             `with_knowledge`: shown evidence from outside the benchmark;
             `tuned_with_knowledge`: both of the latter;
-            `truth_triangulator`: a tuned model, a model with knowledge, and a manager that decides.
+            `truth_triangulator`: a tuned model, a model with knowledge, and a manager that decides;
+            `construction`: the share of a builder's drafts that passed a check;
+            `annotation`: what annotators said of built items: the share that is right, and their agreement.
         value: The figure, rounded as in the paper, in the package's unit (shares from 0 to 1).
         source: The paper and the table or section.
         scoring: The mode whose figure it can be compared with. `paper` or `strict`: only this mode reads replies, or
@@ -81,10 +83,10 @@ def published(task: str | None = None) -> list[Published]:
     """Return the published figures of a task, of a group with its members, or of all tasks.
 
     Args:
-        task: The name of a task or group; None for all.
+        task: The name of a task, group or builder; None for all.
 
     Raises:
-        UsageError: The task or group does not exist.
+        UsageError: There is none of that name.
     """
     if task is None:
         return list(_figures())

@@ -276,7 +276,8 @@ def task_of(file: TaskFile) -> Task:
     if isinstance(name, str) and name != reference and (name in groups or name in tasks):
         raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
     derived = Task(file, packaged)
-    return derived.check() if {*derived.differing(packaged)} - {"metadata"} else packaged.check()
+    is_own = derived.suggested or {*derived.differing(packaged)} - {"metadata"}
+    return derived.check() if is_own else packaged.check()
 
 
 def check_tags(file: TaskFile, names: Collection[str]) -> None:
