@@ -1,4 +1,4 @@
-"""Writing files: JSON Lines, and files that other processes see as they were or complete."""
+"""Files: JSON Lines, files that other processes see as they were or complete, and YAML within limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.limits import exceeded, limit
 from halu_tasks.core.processes import lock
 
 
@@ -168,6 +169,71 @@ def json_line(value: Any, *, allow_nan: bool = True) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan).translate(_LINE_SEPARATORS)
 
 
+@contextmanager
+def open_yaml(path: Path, base: str = "SafeLoader") -> Iterator[Any]:
+    """Open a YAML file; yield a loader of PyYAML.
+
+    Args:
+        path: The file.
+        base: The name of the loader's class.
+
+    Raises:
+        UsageError: The file cannot be read, is not YAML, or exceeds a limit; the message names file and line.
+    """
+    import yaml
+
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            if len(text := file.read((most := limit("max_text")) + 1)) > most:
+                raise exceeded("max_text", path)
+        yield yaml_loader(text, path, base)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except HaluTasksError:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise UsageError(f"{path}{f':{mark.line + 1}' if mark else ''}: not YAML ({reason})") from None
+
+
+def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
+    """Return a loader of PyYAML for a text, which is checked first: loaders call themselves for each level of nesting.
+
+    Args:
+        text: The text.
+        place: Where it is from, for error messages.
+        base: The name of the loader's class.
+
+    Raises:
+        LimitError: It is nested too deeply, or its aliases stand for too many values.
+    """
+    import yaml
+
+    # libyaml, which is much faster, refuses the surrogate pairs of JSON
+    libyaml = yaml.__with_libyaml__ and "\\ud" not in text.lower()
+    kind = getattr(yaml, f"C{base}" if libyaml else base)
+    deepest, most = limit("max_depth"), limit("max_values")
+    size, sizes, opened = 0, dict[str | None, int](), list[tuple[str | None, int]]()
+    for event in yaml.parse(text, Loader=kind):
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            sizes[anchor] = size - before
+        elif isinstance(event, yaml.AliasEvent):
+            size += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.NodeEvent):
+            size += 1
+            sizes[event.anchor] = 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                opened.append((event.anchor, size))
+                sizes[event.anchor] = most  # an alias that is part of what it stands for has no end
+        if len(opened) > deepest or size > most:
+            name = "max_depth" if len(opened) > deepest else "max_values"
+            assert event.start_mark
+            raise exceeded(name, f"{place}:{event.start_mark.line + 1}")
+    return kind(text)
+
+
 def read_yaml(path: Path, *, as_written: bool = False) -> Any:
     """Read a YAML file of settings.
 
@@ -176,14 +242,7 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
         as_written: Whether values stay the strings that they are written as.
 
     Raises:
-        UsageError: It cannot be read, or is not YAML.
+        UsageError: As in `open_yaml`.
     """
-    import yaml
-
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        return yaml.load(text, Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
+    with open_yaml(path, "BaseLoader" if as_written else "SafeLoader") as loader:
+        return loader.get_single_data()

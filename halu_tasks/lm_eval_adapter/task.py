@@ -42,6 +42,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build, task_of
 from halu_tasks.tasks.asking import response_schema, worked_examples
+from halu_tasks.tasks.registry import HEADLINE, registry
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -97,15 +98,20 @@ class HaluTask(ConfigurableTask):
         self._filters = [FilterEnsemble("none", [partial(CustomFilter, filter_fn=function)])]
 
     def _set_metrics(self) -> None:
-        metrics = self._evaluation.metrics
+        evaluation, self._metrics = self._evaluation, list(self._evaluation.metrics)
+        groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
+        if any(HEADLINE in group.means for group in groups):
+            # lm-eval averages what has the same name in all members of a group
+            headline = evaluation.task.headline_metric(evaluation.options.scoring)
+            self._metrics.append(replace(headline, name=HEADLINE))
         self._aggregation_list = {}
-        for metric in metrics:
+        for metric in self._metrics:
             # a standard error must follow its metric: lm-eval then shows it in the column Stderr
             self._aggregation_list[metric.name] = partial(aggregate, metric, "value")
             self._aggregation_list[f"{metric.name}_stderr"] = partial(aggregate, metric, "stderr")
-        self._higher_is_better = {metric.name: metric.higher_is_better for metric in metrics}
+        self._higher_is_better = {metric.name: metric.higher_is_better for metric in self._metrics}
         self.config.metric_list = [
-            {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in metrics
+            {"metric": name, "higher_is_better": better} for name, better in self._higher_is_better.items()
         ]
 
     def _set_provenance(self, evaluation: Evaluation) -> None:
@@ -216,7 +222,7 @@ class HaluTask(ConfigurableTask):
             score = Score.from_json(json.loads(results[0]))
         return {
             name: item_value(metric, score)
-            for metric in self._evaluation.metrics
+            for metric in self._metrics
             for name in (metric.name, f"{metric.name}_stderr")
         }
 

@@ -22,9 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.files import read_yaml
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.asking import REFERENCE
 
@@ -113,7 +112,7 @@ def with_figures() -> str:
 
 @cache
 def _figures() -> tuple[Published, ...]:
-    papers = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(REFERENCE.glob("*.yaml"))]
+    papers = [read_yaml(path) for path in sorted(REFERENCE.glob("*.yaml"))]
     return tuple(
         figure for paper in papers for table in paper["tables"] for figure in _read_table(paper["paper"], table)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections import Counter
@@ -14,8 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictStr, ValidationError
 
 from halu_tasks.core.credentials import key_variables, secret_in
-from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, require_extra
+from halu_tasks.core.errors import DataError, HaluTasksError, ModelError, UsageError, require_extra
 from halu_tasks.core.files import read_yaml
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks.keys import Keys, reason_of
 
 Harness = Literal["inspect", "lm_eval"]
@@ -193,8 +193,8 @@ def has_chat_template(model: HarnessModel) -> bool:
     folder = _files(model)
     path = folder / _TOKENIZER
     try:
-        config = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (OSError, ValueError) as error:
+        config = read_json_object(path) if path.is_file() else {}
+    except DataError as error:
         raise ModelError(f"{path}: cannot be read ({error})") from None
     return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
 

@@ -16,10 +16,10 @@ from typing import Any
 import yaml
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.files import open_yaml
 
 Entries = dict[str, tuple[Any, str]]
 """The value of each key of a file, and where it is set, as `path:line`."""
-_Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 @dataclass(frozen=True)
@@ -97,22 +97,15 @@ def _read(path: Path, seen: set[Path]) -> Entries:
 
 def _own_entries(path: Path) -> Entries:
     """Read what one file sets itself."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     nodes: list[tuple[int, Any, Any]] = []
-    try:
-        loader = _loader(path.parent)(text)
+    with open_yaml(path) as loader:
+        function = {"!function": lambda loader, node: FunctionName(str(loader.construct_scalar(node)), path.parent)}
+        loader.yaml_constructors = {**loader.yaml_constructors, **function}
         root = loader.get_single_node()
         is_mapping = isinstance(root, yaml.MappingNode)
         for key, value in root.value if is_mapping else ():
             constructed = (loader.construct_object(node, deep=True) for node in (key, value))
             nodes.append((key.start_mark.line + 1, *constructed))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        reason = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise UsageError(f"{path}{f':{mark.line + 1}' if mark else ''}: not YAML ({reason})") from None
     if not is_mapping:
         raise UsageError(f"{path}: expected a mapping of keys to values")
     entries: Entries = {}
@@ -123,14 +116,6 @@ def _own_entries(path: Path) -> Entries:
             raise UsageError(f"{path}:{line}: {key}: the key is set twice")
         entries[key] = value, f"{path}:{line}"
     return entries
-
-
-def _loader(folder: Path) -> type[Any]:
-    loader = type("Loader", (_Base,), {})
-    yaml.add_constructor(
-        "!function", lambda loader, node: FunctionName(str(loader.construct_scalar(node)), folder), Loader=loader
-    )
-    return loader
 
 
 def load_object(value: Any) -> Any:

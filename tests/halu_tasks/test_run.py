@@ -140,7 +140,7 @@ def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, tmp_path:
     path.write_text(text)
     with pytest.raises(UsageError) as raised:
         read_models(path)
-    assert str(raised.value).startswith(f"{path}: ") and FAULTS[text] in str(raised.value)
+    assert str(raised.value).startswith(f"{path}:") and FAULTS[text] in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
 

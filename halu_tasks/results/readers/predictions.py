@@ -44,12 +44,14 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         raise DataError(f"{path}: does not say what was scored; score the predictions again")
     provenance = replace(Provenance.from_json(record[RECORD]), scoring=content["scoring"])
     options = Options(**record["options"], scoring=content["scoring"])
-    if "://" in (options.data or ""):
+    task = provenance.task.resolve()
+    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
+    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
         raise DataError(
-            f"{path}: the data are at {options.data}, and no address in a result is followed; download them, and score "
+            f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
             "the predictions again with --data FILE"
         )
-    evaluation = build(provenance.task.resolve(), options)
+    evaluation = build(task, options)
     if evaluation.located.sha256 != provenance.data_sha256:
         raise DataError(
             f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
