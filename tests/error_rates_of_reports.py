@@ -147,9 +147,10 @@ def p_values(place: Place, first: npt.NDArray[np.int64], second: npt.NDArray[np.
 
 def check(place: Place, found: Floats, pairs: Sequence[tuple[int, int]]) -> None:
     """Compare p-values with those of the package."""
-    contributes, nothing = np.ones(len(place.without), dtype=bool), np.zeros((len(place.without), 0), dtype=bool)
+    clusters = len(place.without)
+    contributes, support = np.ones(clusters, dtype=bool), (clusters, ACCURACY.range)
     models = [
-        LeftOut(float(value), without, contributes, nothing)
+        LeftOut(float(value), without, contributes, support)
         for value, without in zip(place.values, place.without.T, strict=True)
     ]
     known = [difference_of(ACCURACY, models[i], models[j], 0) for i, j in pairs]
@@ -190,7 +191,7 @@ def planned(by: float, *, alone: bool, models: int, tasks: int) -> int:
     """Plan the clusters with which a report of so many models and tasks finds a difference, with a power of 0.8."""
     (right,), (size,) = simulated_tables(np.random.default_rng(0), Design(2, 1, 200_000, better=by, alone=alone))
     nothing = np.zeros((len(size), 0), dtype=bool)
-    one, other = (leave_out(ratio, Sums(np.column_stack([own, size]), nothing)) for own in right.T)
+    one, other = (leave_out(ratio, Sums(np.column_stack([own, size]), nothing), ACCURACY.support) for own in right.T)
     moments = one.minus(other).moments
     assert moments
     design = needed(
