@@ -22,12 +22,23 @@ Entries = dict[str, tuple[Any, str]]
 """The value of each key of a file, and where it is set, as `path:line`."""
 
 
+NAMED: set[str] = set()
+"""The objects that task files have named in this process, by their names in a log."""
+
+
 @dataclass(frozen=True)
 class FunctionName:
     """The dotted name of an object after `!function`, with the folder of the file that names it."""
 
     name: str
     folder: Path | None = None
+
+    @property
+    def logged(self) -> str:
+        """The name in a log: with the folder of the module, unless that is installed."""
+        module = self.name.rpartition(".")[0].replace(".", "/")
+        is_own = self.folder is not None and (self.folder / f"{module}.py").is_file()
+        return f"{self.folder.resolve() / self.name}" if self.folder and is_own else self.name
 
     def __str__(self) -> str:
         return f"!function {self.name}"
@@ -133,10 +144,12 @@ def load_object(value: Any) -> Any:
         raise ValueError(f"'{value}' lacks the module; write !function MODULE.NAME")
     try:
         module = _module_in(value.folder, module_name) or importlib.import_module(module_name)
-        return getattr(module, name)
+        found = getattr(module, name)
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"'{value}' cannot be imported ({type(error).__name__}: {reason})") from None
+    NAMED.add(value.logged)
+    return found
 
 
 def _module_in(folder: Path | None, name: str) -> Any:
