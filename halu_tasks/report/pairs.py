@@ -31,7 +31,8 @@ Ranks = Mapping[Entry, tuple[int, int]]
 def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPair], Mapping[Column | Mean, Ranks]]:
     """Compare all pairs of entries in all columns and means.
 
-    Main columns and main means are one family of tests, and those apart another.
+    Main columns and main means are one family of tests, and those apart another. What a judge says is in neither as
+    long as its errors are not known: they may differ between models, and no number of items shows it.
 
     Args:
         board: The board.
@@ -46,7 +47,7 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
         places: list[Column | Mean] = [mean for mean in board.means if mean.main == main]
         places += [column for column in board.columns if column.main == main]
         alone = [(place, *one) for place in places for one in _pairs(place, margin)]
-        equal = holm([difference.p_equal for *_, difference, _ in alone])
+        equal = holm([None if contrast.p is None else difference.p_equal for *_, difference, contrast in alone])
         adjusted = adjusted_p_values([contrast for *_, contrast in alone])
         tested = []
         for (place, metric, first, second, difference, _), p, p_equal in zip(alone, adjusted, equal, strict=True):
@@ -93,7 +94,8 @@ def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric,
         influences = {entry: influence(own, clusters, columns[0].task.benchmark) for entry, own in sums.items()}
         for first, second in combinations(sums, 2):
             if difference := difference_of(metric, sums[first], sums[second], items, margin):
-                contrast = Contrast(difference.value, difference.p, influences[first], influences[second])
+                p = None if place.by_judge_alone(metric) else difference.p
+                contrast = Contrast(difference.value, p, influences[first], influences[second])
                 yield metric, first, second, difference, contrast
 
 
@@ -102,7 +104,7 @@ def _ranks(place: Column | Mean, pairs: Sequence[EntryPair]) -> Ranks:
     metric = place.compared_by[0]
     here = [pair for pair in pairs if pair.place == place.id and pair.metric == metric.name]
     compared = {id for pair in here for id in (pair.first, pair.second)}
-    if not here or metric.higher_is_better is None:
+    if not here or metric.higher_is_better is None or place.by_judge_alone(metric):
         return {}
     entries = [entry for entry in place.entries if entry.id in compared]
     position = {entry.id: number for number, entry in enumerate(entries)}

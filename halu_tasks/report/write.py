@@ -146,10 +146,14 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
             raise UsageError(f"the run in {run.source} is named twice (also in {sources[run.identity]})")
     across = all(len(of_path) == 1 for of_path in by_path.values())
     entries = _entries_as_asked([run for _, run in runs], across=across)
-    for named in ([path for path, _ in runs], [run.source for _, run in runs]):
+    for name, values in (
+        ("harness", [run.program for _, run in runs]),
+        ("results", [path for path, _ in runs]),
+        ("results", [run.source for _, run in runs]),
+    ):
         if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
-            # the same model was asked the same, as on two days
-            entries = [_with_settings(entry, results=name) for name, entry in zip(named, entries, strict=True)]
+            # the same model was asked the same, as in two harnesses or on two days
+            entries = [_with_settings(entry, **{name: own}) for own, entry in zip(values, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
     arranged = paired_board(rows, across=across, metrics=metrics)
     report = assemble(arranged, title="Comparison", margin=margin)

@@ -114,6 +114,11 @@ class Run:
         return self.provenance.task.task
 
     @property
+    def program(self) -> str:
+        """The harness, without its version."""
+        return self.harness.rpartition(" ")[0] or self.harness
+
+    @property
     def scoring(self) -> str:
         """The mode that the replies are scored in."""
         return self.provenance.scoring

@@ -110,7 +110,7 @@ def test_labels_are_short_and_stay_distinct() -> None:
         "openai/gpt-4o-mini": "gpt-4o-mini",
     }
     assert set(short_names(["a/b", "b"]).values()) == {"a/b", "b"}
-    entry = Entry("hf/m", "lm-eval", "plain prompt", {"chat_template": "ab" * 32}, {})
+    entry = Entry("hf/m", "plain prompt", {"chat_template": "ab" * 32}, {})
     labels = [one.label for one in labelled([entry, replace(entry, settings={})])]
     assert labels == ["m (chat_template=abababab)", "m"]
 
@@ -123,13 +123,13 @@ def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
 
 
 def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
-    report = replace(model(4, 3, apart=False), floors=[])
+    report = replace(model(4, 3, apart=False), floors=[], superseded=[])
     open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
     means = [mean._replace(rank=(1, 4)) for mean in report.group_results]
     assert summary(replace(report, results=open_ranks, group_results=means)) == [
         "These items do not decide who leads on the mean of refact acc and all 3 tasks (4 of 4 models)."
     ]
-    (alone,) = summary(replace(model(1, 3, apart=False), floors=[]))
+    (alone,) = summary(replace(model(1, 3, apart=False), floors=[], superseded=[]))
     assert alone.startswith("Nothing is compared on the mean of refact acc and all 3 tasks")
 
 
