@@ -129,7 +129,7 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             judge=run.judge,
             n=len(run.scores),
             counts=counts,
-            metrics=estimates(column.metrics, run.scores),
+            metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
             rank=ranks.get(entry),
             cost=costs and {name: int(x) if x.is_integer() else round(x, 1) for name, x in costs.items()},
         )

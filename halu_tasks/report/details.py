@@ -5,6 +5,7 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
@@ -93,23 +95,37 @@ def write_details(board: Board, table: Path) -> list[Json]:
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
         for column in tqdm(board.columns, desc="comparing", unit="task", disable=None):
-            replies = {entry.id: _records(column, run) for entry, run in column.runs.items()}
+            others: dict[Any, Score] = {}
+            replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                rows = _rows(column, run, entry.label, replies[entry.id])
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+                writer.write_table(_table(_rows(column, run, entry.label, replies[entry.id])))
             all_details.append(_details(column, replies, limit))
     return all_details
 
 
-def _records(column: Column, run: Run) -> list[ReplyRecord]:
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    lines = "\n".join(map(json.dumps, rows)).encode()
+    # from JSON, as from Python objects Arrow imports pandas
+    options = {"explicit_schema": SCHEMA, "unexpected_field_behavior": "error"}
+    size = pyarrow.json.ReadOptions(block_size=max(len(lines), 1))
+    return pyarrow.json.read_json(io.BytesIO(lines), size, pyarrow.json.ParseOptions(**options)).select(SCHEMA.names)
+
+
+def _records(column: Column, run: Run, others: dict[Any, Score]) -> list[ReplyRecord]:
+    """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
     mode = OTHER_MODE[run.scoring]
     scores = [answered.score for answered in run.answers]
     values = _values_of(column.headline, scores)
     if column.task.judged:
         return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
-    others = [answered.scored(column.task, mode) for answered in run.answers]
-    other_values = _values_of(_metrics(column, mode).get(column.headline.name), others)
-    pairs = zip(run.answers, others, values, other_values, strict=True)
+    scores = []
+    for answered in run.answers:
+        key = answered.item.id, answered.reply, str(answered.score.target), answered.score.measurements.get(FACT)
+        if key not in others:
+            others[key] = answered.scored(column.task, mode)
+        scores.append(others[key])
+    other_values = _values_of(_metrics(column, mode).get(column.headline.name), scores)
+    pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
 
 

@@ -109,9 +109,12 @@ def with_figures() -> str:
     return f"there are published figures for {', '.join(dict.fromkeys(figure.task for figure in _figures()))}"
 
 
+_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 @cache
 def _figures() -> tuple[Published, ...]:
-    papers = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(REFERENCE.glob("*.yaml"))]
+    papers = [yaml.load(path.read_text(encoding="utf-8"), _LOADER) for path in sorted(REFERENCE.glob("*.yaml"))]
     return tuple(
         figure for paper in papers for table in paper["tables"] for figure in _read_table(paper["paper"], table)
     )
