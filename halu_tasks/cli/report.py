@@ -80,6 +80,9 @@ def plan(
     difference: Number | None = None,
     calls: Count | None = None,
     items: Count | None = None,
+    models: Annotated[int, click.IntRange(2), "M"] = 2,
+    tasks: Annotated[int, click.IntRange(1), "T"] = 1,
+    looks: Annotated[int, click.IntRange(1, 100), "K"] = 1,
     power: Annotated[float, click.FloatRange(0.05, 1, min_open=True, max_open=True)] = 0.8,
     share: Number | None = None,
     correlation: Annotated[float | None, click.FloatRange(-1, 1, max_open=True), "X"] = None,
@@ -96,7 +99,10 @@ def plan(
         difference: the difference to detect, such as 0.03
         calls: the number of calls of each model
         items: how many items there are (default: no limit, or the items of the pilot's task)
-        power: the probability of detecting the difference
+        models: how many models the report compares
+        tasks: how many tasks the report has; several have a mean, too
+        looks: how often the report is looked at, after equal parts of the items; each look has a bound of its own
+        power: the probability that the report calls the better of two models better on one task
         share: the share of items that one model has right; the other has this plus --difference
         correlation: of the two models over items; 0 is the safe side
         within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
@@ -106,6 +112,7 @@ def plan(
     """
     from halu_tasks.results.plan import of_pilot, read_pilot
     from halu_tasks.results.plan import plan as plan_of
+    from halu_tasks.scorers.statistics.planning import differences_of
 
     if difference == 0:
         raise UsageError("--difference: expected a number other than 0, since no number of items detects 0")
@@ -124,7 +131,10 @@ def plan(
         if difference or calls:
             variances = of_pilot(own, len(pilot["sources"]), correlation)
             items = items or available
-    planned = plan_of(variances, power, difference=difference, calls=calls, available=items) if variances else None
+    planned = None
+    if variances:
+        report = {"comparisons": differences_of(models, tasks), "looks": looks}
+        planned = plan_of(variances, power, difference=difference, calls=calls, available=items, **report)
     record = {"pilot": pilot, "assumptions": {**assumptions, "correlation": correlation}, "plan": planned}
     print_record(record, as_json=json)
 

@@ -211,9 +211,9 @@ def rule(report: Report) -> str:
     equal = "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is at most 5%, too (Holm)."
     return (
         f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "
-        f"{'each' if several else 'it'} is at most 5% (p values adjusted by the step-down maximum of a bootstrap "
-        f"over clusters).{equal} Intervals are of one pair on one task alone, so an interval can exclude 0 although "
-        f"the pair is open. {left_out}".rstrip()
+        f"{'each' if several else 'it'} is at most 5% (p values adjusted by Holm's method).{equal} "
+        "Intervals are of one pair on one task alone, so an interval can exclude 0 although the pair is open. "
+        f"{left_out}".rstrip()
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,10 +10,12 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, why_not_paired
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.scorers.metrics import by_cluster, estimate
-from halu_tasks.scorers.statistics.differences import difference, items_of
+from halu_tasks.scorers.statistics.differences import LEVEL, difference, items_of
 from halu_tasks.scorers.statistics.planning import (
+    Design,
     Variances,
     affordable,
+    looks_at,
     needed,
     of_difference,
     smallest,
@@ -82,8 +85,10 @@ def plan(
     difference: float | None = None,
     calls: int | None = None,
     available: int | None = None,
+    comparisons: int = 1,
+    looks: int = 1,
 ) -> dict[str, Any]:
-    """Plan a comparison of two models.
+    """Plan a comparison of two models, in a report that says which is better.
 
     Args:
         variances: The variance of the difference.
@@ -91,24 +96,38 @@ def plan(
         difference: The difference to detect; None to plan no needed runs.
         calls: The number of calls of each model; None to plan no budget.
         available: The number of different items that there are; None for no limit.
+        comparisons: The number of differences in the report, which are tested together.
+        looks: How often the report is looked at, after equal parts of the items.
 
     Returns:
         The arguments as JSON values, with the runs that the difference `needed`, by the number of repeats, and those
         that are `bought` with the calls, the smallest error first: the standard error of the difference (`stderr`), and
-        the `smallest` difference that each detects; None if it has too few clusters.
+        the `smallest` difference that each detects; None if it has too few clusters. With several looks, each run has
+        the items of each, and the bound below which the adjusted p-value must be.
     """
+    level = LEVEL / comparisons
+    looked = looks_at(looks, power, level)
+    inflated = variances.times(looked.inflation)
+
+    def record(design: Design) -> dict[str, Any]:
+        parts = [
+            {"items": math.ceil(design.items * number / looks), "p_adjusted": own * comparisons}
+            for number, own in enumerate(looked.levels, 1)
+        ]
+        return {**design._asdict(), "calls": design.calls, **({"looks": parts} if looks > 1 else {})}
+
     repeats = EPOCHS if variances.within else (1,)
-    designs = [needed(variances, difference, epochs, power) for epochs in repeats] if difference else []
+    designs = [needed(inflated, difference, epochs, power, level) for epochs in repeats] if difference else []
     bought = []
     for design in affordable(variances, calls, available) if calls else []:
         stderr = variances.stderr(design.items, design.epochs)
-        run = {**design._asdict(), "calls": design.calls}
-        bought.append(run | {"stderr": stderr, "smallest": smallest(variances, design, power)})
+        bought.append(record(design) | {"stderr": stderr, "smallest": smallest(inflated, design, power, level)})
     return {
         "variances": variances._asdict(),
         "power": power,
+        "comparisons": comparisons,
         "difference": difference,
-        "needed": [{**design._asdict(), "calls": design.calls} for design in designs if design],
+        "needed": [record(design) for design in designs if design],
         "calls": calls,
         "available": available,
         "bought": bought,

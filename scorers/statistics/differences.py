@@ -3,17 +3,7 @@
 The error of a difference comes from leaving out one cluster of both runs at a time. What the runs share (hard items,
 hard documents) therefore cancels, as in a paired t-test, which it would not in two separate errors.
 
-Of many differences at once, all pairs of runs in all metrics of a report, p-values are adjusted by Romano and Wolf's
-step-down method (2005, "Exact and Approximate Stepwise Methods for Multiple Hypothesis Testing", Journal of the
-American Statistical Association 100) for the largest of the studentised differences. How the differences depend on each
-other comes from one bootstrap for all of them. In each draw, every cluster gets one normally distributed weight,
-whatever the metric and the run (a multiplier bootstrap), and a difference is the weighted sum of what the clusters
-contribute to it. The three differences between three runs, the tasks that are asked about the same documents, and a
-mean with its members are thus correlated in the draws as they are in the data.
-
-Each difference enters by its own p-value, converted to a normal deviate. A difference that rests on a few items, whose
-standard error is uncertain or 0, has the large p-value that `difference` gives it, and cannot dominate the maximum.
-
+The p-values of many differences at once, all pairs of runs in all metrics of a report, are adjusted by Holm's method.
 `tests/error_rates_of_reports.py` prints how often equal models are called different, and how often differences are
 found.
 """
@@ -22,24 +12,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, groupby
-from operator import attrgetter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import (
-    NO_VARIANCE,
-    degrees_of_freedom,
-    support,
-    unseen_share,
-    unseen_weight,
-)
+from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, support, unseen_share
 from halu_tasks.scorers.statistics.jackknife import LeftOut
 
 # --- one difference ---------------------------------------------------------------------------------------
@@ -154,87 +132,63 @@ def difference_of(
     value, error = change.value, _error(metric, change)
     if math.isnan(value):
         return None
-    ends = error.interval(value) if error else None
-    if not (error and ends):
+    if not (error and (error.stderr or math.isfinite(error.width))):
         return Difference(value, None, None, None, error and error.stderr, items, change.clusters)
-    p, p_equal = min(2 * min(error.tail(value), error.tail(-value)), 1.0), None
-    if margin is not None:
-        above = error.tail(value + margin, error.width + value)
-        p_equal = max(above, error.tail(margin - value, error.width - value))
-    return Difference(value, *ends, p, error.stderr, items, change.clusters, p_equal)
+    p_equal = None if margin is None else max(error.tail(margin + value, margin), error.tail(margin - value, margin))
+    p = 2 * error.tail(abs(value))
+    return Difference(value, *error.interval(value), p, error.stderr, items, change.clusters, p_equal)
 
 
 class DifferenceError(NamedTuple):
     """The error of a difference between two runs.
 
-    The interval is Student's t around the difference, limited to the differences that the metric's range allows, with
-    `degrees_of_freedom`. They are about 2k if k clusters differ and the others do not.
+    The interval is Student's t around the difference, limited to the differences that the metric's range allows. The
+    degrees of freedom are about 2k if k clusters differ and the others do not (`degrees_of_freedom`).
 
     If all clusters differ by the same amount, as in two equal runs, the standard error is 0. The interval then assumes
-    that up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
+    that up to t²/(n + t²) of all n clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
     those observed as far as the metric's range allows. Two equal runs of 100 clusters thus differ by 0 ± 0.04 in a
-    share. Without an upper bound, there is no interval in this case. If k clusters differ, this part is reduced by the
-    factor k, and the interval reaches as far as the root of the sum of both squares, so that one item that flips does
-    not narrow it.
+    share. Without an upper bound, there is no interval in this case.
 
     Attributes:
         stderr: The jackknife standard error; 0 if all clusters differ by the same amount.
         degrees: The degrees of freedom of the standard error.
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
-        unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
-            if the width is infinite.
-        clusters: The number of clusters on which the difference rests (`support`).
     """
 
     stderr: float
     degrees: float
     width: float
-    unseen: float
-    clusters: int
 
-    def interval(self, value: float) -> tuple[float, float] | None:
-        """Return the 95% interval of a difference; None if there is none."""
-        if not (self.stderr > 0 or self.unseen > 0):
-            return None
-        below, above = (self._reach(0.025, room) for room in (self.width + value, self.width - value))
+    def interval(self, value: float) -> tuple[float, float]:
+        """Return the 95% interval of a difference."""
+        from scipy.special import stdtrit  # imported here because listings do not need it
+
+        t = float(stdtrit(self.degrees, 0.975))
+        below = above = t * self.stderr
+        if not self.stderr:
+            below, above = (
+                room * unseen_share(self.degrees + 1, t) for room in (self.width + value, self.width - value)
+            )
         return max(value - below, -self.width), min(value + above, self.width)
 
-    def tail(self, value: float, room: float | None = None) -> float:
-        """Return the p-value of "the difference is not above 0"; below 0.025 if and only if the interval is above 0.
+    def tail(self, above: float, margin: float = 0.0) -> float:
+        """Return the p-value of "the difference is not above the negative margin".
 
         Args:
-            value: By how much the difference is above 0.
-            room: How far unseen clusters can differ from it downwards; by default as far as the range allows.
+            above: By how much the difference is above it.
+            margin: The margin.
         """
-        from scipy.optimize import brentq
         from scipy.special import stdtr
 
-        room = self.width + value if room is None else room
-        if not self.unseen:
-            return float(stdtr(self.degrees, -value / self.stderr)) if self.stderr else 0.5
-        size, least = abs(value), 1e-100
-        if not size or self._reach(least, room) <= size:
-            below = 0.5 if not size else least
+        if self.stderr:
+            t = above / self.stderr
+        elif margin < self.width:
+            # the t with which the interval ends at the negative margin
+            t = math.copysign(math.sqrt((self.degrees + 1) * abs(above) / (self.width - margin)), above)
         else:
-            below = math.exp(
-                brentq(lambda log: self._reach(math.exp(log), room) - size, math.log(least), math.log(0.5))
-            )
-        return below if value >= 0 else 1 - below
-
-    def _reach(self, tail: float, room: float) -> float:
-        """Return how far an end of the interval is from the value.
-
-        Args:
-            tail: The probability beyond this end, up to 0.5.
-            room: How far unseen clusters can differ from the value in this direction.
-        """
-        from scipy.special import stdtrit
-
-        seen = abs(float(stdtrit(self.degrees, tail))) * self.stderr
-        if not self.unseen:
-            return seen
-        t = float(stdtrit(self.clusters - 1, tail))
-        return math.hypot(seen, math.sqrt(self.unseen) * room * unseen_share(self.clusters, t))
+            t = math.inf
+        return float(stdtr(self.degrees, -t))
 
 
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
@@ -244,123 +198,17 @@ def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     rests_on = support(classes, averaged=metric.averaged) if has_classes else change.clusters
     if not (moments and rests_on and change.supported and metric.interval):
         return None
-    rests_on = min(rests_on, change.clusters)
     width = metric.range[1] - metric.range[0]
     unit = width if math.isfinite(width) else 1.0
     moments = moments.in_units(unit)
-    varies = moments.second > NO_VARIANCE
-    unseen = unseen_weight(moments, 1 / rests_on) if varies else 1.0
-    return DifferenceError(
-        stderr=math.sqrt(moments.second) * unit if varies else 0.0,
-        degrees=min(degrees_of_freedom(moments), rests_on - 1.0),
-        width=width,
-        unseen=unseen if math.isfinite(width) else 0.0,
-        clusters=rests_on,
-    )
+    stderr = math.sqrt(moments.second) * unit if moments.second > NO_VARIANCE else 0.0
+    return DifferenceError(stderr, min(degrees_of_freedom(moments), rests_on - 1.0), width)
 
 
 # --- many differences at once -----------------------------------------------------------------------------
 
 LEVEL = 0.05
 """The probability of any false claim in a family of differences."""
-
-# the probability that any difference exceeds the truth by more than what counts as plausible
-_PLAUSIBLE = LEVEL / 100
-# the maximum number of weights, or of differences, in memory
-_CELLS = 2**21
-
-
-@dataclass(frozen=True, eq=False)
-class Influence:
-    """How a metric of one run changes without each of the clusters. Influences are compared by identity.
-
-    Attributes:
-        scope: What the names of clusters refer to, such as a benchmark. Clusters with the same name in two influences
-            of the same scope are the same cluster.
-        clusters: The names of the clusters.
-        values: The changes, shape (C,).
-    """
-
-    scope: str
-    clusters: Sequence[str]
-    values: Array
-
-
-class Contrast(NamedTuple):
-    """A difference between two runs in one metric, as a member of a family of tests.
-
-    Attributes:
-        value: The difference, the first run's figure minus the second's.
-        p: The two-sided p-value of the difference by itself; None if it could not be tested.
-        first: The influence of clusters on the first run's figure.
-        second: The influence of clusters on the second run's figure, in the same scope.
-    """
-
-    value: float
-    p: float | None
-    first: Influence
-    second: Influence
-
-
-def influence(left_out: LeftOut, clusters: Sequence[str], scope: str) -> Influence:
-    """Compute the influence of clusters on a metric of one run.
-
-    Args:
-        left_out: The metric without each cluster, as `without_clusters` computes it.
-        clusters: The names of all clusters in order.
-        scope: What the names of clusters refer to.
-    """
-    if len(left_out.without) != len(clusters):
-        # groups of clusters were left out, which are no clusters of other metrics
-        clusters = [f"group {number} of {len(left_out.without)}" for number in range(len(left_out.without))]
-    return Influence(scope, clusters, np.where(left_out.contributes, left_out.without - left_out.value, 0.0))
-
-
-def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: int = 0) -> list[float | None]:
-    """Adjust the p-values of a family of differences so that the probability of any false claim is at most the level.
-
-    If every difference with an adjusted p-value below 0.05 is claimed to be in the direction that was observed, the
-    probability that any of these claims is false is at most about 0.05. This includes claims of the wrong direction,
-    since the family consists of both one-sided hypotheses, "not above 0" and "not below 0", of each difference.
-
-    The adjusted p-value is the share of draws, (count + 1) / (B + 1), in which the largest deviate is at least that of
-    the difference. The largest is that over the hypotheses with larger p-values, and over the opposites of those with
-    smaller ones. An opposite is lowered by as much as its difference exceeds what is plausible without one (Romano,
-    Shaikh and Wolf 2014, "A Practical Two-Step Method for Testing Moment Inequalities", Econometrica 82), so that clear
-    differences do not make it harder to find others. The adjusted p-value is at least that of the difference before it
-    and the difference's own p-value, and at most that of Holm's method, which holds under any dependence. A difference
-    to which all clusters contribute alike, as between equal runs, has a weight of its own.
-
-    Args:
-        contrasts: The differences.
-        draws: The number B of draws.
-        seed: The seed of the draws.
-
-    Returns:
-        The adjusted p-values in the same order; None for differences that could not be tested, which do not count.
-    """
-    from scipy.special import ndtri  # imported here because listings do not need it
-
-    adjusted: list[float | None] = [None] * len(contrasts)
-    order = [index for _, index in sorted((one.p, index) for index, one in enumerate(contrasts) if one.p is not None)]
-    if not order:
-        return adjusted
-    family = [contrasts[index] for index in order]
-    p_values = np.array([one.p for one in family], dtype=np.float64)
-    signs = np.copysign(1.0, [one.value for one in family])
-    deviates = -ndtri(np.maximum(p_values, np.finfo(float).tiny) / 2)
-    # by how much each difference exceeds what is plausible if the opposite holds by a hair
-    excess = np.maximum(deviates + ndtri(_PLAUSIBLE / (2 * len(family))), 0)
-    counts = np.zeros(len(family))
-    for drawn in _draws(family, draws, seed):
-        others = (-signs * drawn - excess).max(axis=1, keepdims=True)
-        largest = np.maximum.accumulate(np.abs(drawn)[:, ::-1], axis=1)[:, ::-1]
-        counts += (np.maximum(largest, others) >= deviates).sum(axis=0)
-    by_holm = np.array(holm([*p_values / 2, *1 - p_values / 2])[: len(family)], dtype=np.float64)
-    shares = np.minimum(np.maximum.accumulate((counts + 1) / (draws + 1)), by_holm)
-    for index, share in zip(order, np.maximum(shares, p_values).tolist(), strict=True):
-        adjusted[index] = share
-    return adjusted
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -385,47 +233,13 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def _draws(contrasts: Sequence[Contrast], draws: int, seed: int) -> Iterator[Array]:
-    """Draw the m studentised differences under the hypothesis of no difference, in parts of shape (rows, m)."""
-    figures = sorted(
-        dict.fromkeys(figure for one in contrasts for figure in (one.first, one.second)), key=attrgetter("scope")
-    )
-    tables = [_table(list(of_scope)) for _, of_scope in groupby(figures, key=attrgetter("scope"))]
-    rows = list(chain.from_iterable(tables))
-    position = {figure: number for number, figure in enumerate(figures)}
-    first, second = [position[one.first] for one in contrasts], [position[one.second] for one in contrasts]
-    spreads = np.array([np.linalg.norm(rows[i] - rows[j]) for i, j in zip(first, second, strict=True)])
-    sizes = np.array([max(np.abs(rows[i]).max(), 1e-300) for i in first])
-    constant = np.flatnonzero(spreads <= 1e-9 * sizes)
-    spreads[constant] = 1.0
-    rng = np.random.default_rng(seed)
-    step = max(_CELLS // max(len(contrasts), *(table.shape[1] for table in tables)), 1)
-    for begin in range(0, draws, step):
-        number = min(step, draws - begin)
-        drawn = np.hstack([rng.standard_normal((number, table.shape[1])) @ table.T for table in tables])
-        differences = (drawn[:, first] - drawn[:, second]) / spreads
-        differences[:, constant] = rng.standard_normal((number, len(constant)))
-        yield differences
-
-
-def _table(figures: Sequence[Influence]) -> Array:
-    """Return the influence on K figures of one scope of all its clusters, shape (K, C)."""
-    names = sorted({name for figure in figures for name in figure.clusters})
-    columns = {name: column for column, name in enumerate(names)}
-    table = np.zeros((len(figures), len(names)))
-    for row, figure in zip(table, figures, strict=True):
-        row[[columns[name] for name in figure.clusters]] = figure.values
-    return table
-
-
 def rank_ranges(better: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
     """Compute confidence sets for the ranks of M runs, where 1 is the best.
 
     These are the sets of Mogstad, Romano, Shaikh and Wilhelm (2024, "Inference for Ranks", Review of Economic Studies
     91). They range from 1 + the number of runs that are significantly better to M - the number that are significantly
-    worse. If the probability that any of the claims is false is at most 5%, as for the p-values of
-    `adjusted_p_values`, then with a probability of 95% the sets of all runs contain their ranks, and if
-    runs tie, all ranks that they share.
+    worse. If the probability that any of the claims is false is at most 5%, as for the p-values of `holm`, then with a
+    probability of 95% the sets of all runs contain their ranks, and if runs tie, all ranks that they share.
 
     Args:
         better: The pairs of runs of which the first is significantly better than the second.

@@ -14,7 +14,8 @@ are.
 Items of one cluster are alike. `between` is multiplied by 1 + (size - 1) · intraclass correlation, the design effect of
 Kish (1965), or contains it if it comes from clusters.
 
-The power is that of a t-test over clusters. `tests/power_of_plans.py` prints the power that planned runs reach.
+The power is that of a t-test over clusters, at the level that a report leaves to each of its differences. Runs that are
+looked at several times need more items (`looks_at`). `tests/power_of_plans.py` prints the power of planned runs.
 """
 
 from __future__ import annotations
@@ -26,45 +27,112 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import nctdtr, stdtrit
+from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
 
+# a difference that is only a rounding error, or that no number of items detects
+_NEGLIGIBLE = 1e-6
+
 POWER = 0.8
 """The usual probability with which a difference is to be detected."""
 
 
-def power_reached(errors: float, clusters: int) -> float:
+def differences_of(models: int, tasks: int) -> int:
+    """Count the differences of a report: of all pairs of models, on each task and, if there are several, their mean."""
+    return math.comb(models, 2) * (tasks + (tasks > 1))
+
+
+def power_reached(errors: float, clusters: int, level: float = LEVEL) -> float:
     """Compute the probability that a two-sided t-test over clusters detects a difference, in its direction.
 
     Args:
         errors: The true difference, in standard errors.
         clusters: The number of clusters, 2 or more.
+        level: The level of the test.
     """
-    t = float(stdtrit(clusters - 1, 1 - LEVEL / 2))
+    t = float(stdtrit(clusters - 1, 1 - level / 2))
     # far from the critical value, nctdtr has no result
     return 1 - float(nctdtr(clusters - 1, min(errors, 30.0), t))
 
 
-def clusters_needed(variance: float, difference: float, power: float = POWER) -> int:
+def clusters_needed(variance: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:
     """Compute the least number of clusters with which a two-sided t-test detects a difference with a given power.
 
     Args:
         variance: The variance of the difference, times the number of clusters, above 0.
         difference: The true difference, other than 0.
         power: The power.
+        level: The level of the test.
     """
 
     def reached(clusters: int) -> float:
-        return power_reached(abs(difference) / math.sqrt(variance / clusters), clusters)
+        return power_reached(abs(difference) / math.sqrt(variance / clusters), clusters, level)
 
     most = 2
     while reached(most) < power:
         most *= 2
     return bisect_left(range(2, most), power, key=reached) + 2
+
+
+class Looks(NamedTuple):
+    """How a run is to be looked at several times, after equal parts of its items.
+
+    Attributes:
+        levels: The level of the test at each look.
+        inflation: How many times the items of a test with one look are needed for the same power.
+    """
+
+    levels: list[float]
+    inflation: float
+
+
+def looks_at(number: int, power: float = POWER, level: float = LEVEL) -> Looks:
+    """Compute O'Brien and Fleming's bounds (1979, "A Multiple Testing Procedure for Clinical Trials", Biometrics 35).
+
+    After k of K equal parts, the bound of the normal deviate is c·√(K/k). The constant gives the test of all looks
+    together its level. The bounds are strict at first and near those of one look at the end, so few more items are
+    needed (Jennison and Turnbull 2000, "Group Sequential Methods with Applications to Clinical Trials", chapter 2).
+
+    Args:
+        number: The number K of looks.
+        power: The power of all looks together.
+        level: The level of all looks together.
+    """
+    from scipy.optimize import brentq  # takes a third of a second, which reports do not need
+
+    if number == 1:
+        return Looks([level], 1.0)
+    once, most = (-float(ndtri(part / 2)) for part in (level, level / number))
+    root = math.sqrt(number)
+    end = brentq(lambda end: _crossed(number, end, 0.0) / level - 1, once * root, most * root)
+    effect = once + float(ndtri(power))
+    drift = brentq(lambda drift: _crossed(number, end, drift) - power, 0.9 * effect / root, 2 * effect / root)
+    levels = [2 * float(ndtr(-end / math.sqrt(look))) for look in range(1, number + 1)]
+    return Looks(levels, (drift * root / effect) ** 2)
+
+
+def _crossed(looks: int, end: float, drift: float) -> float:
+    """Compute the probability that a sum of normal steps is beyond ±`end` after any step.
+
+    This is the recursion of Armitage, McPherson and Rowe (1969, "Repeated Significance Tests on Accumulating Data",
+    Journal of the Royal Statistical Society A 132), by Gauss-Legendre quadrature: the density of the sums that have
+    stayed inside.
+
+    Args:
+        looks: The number of steps, of variance 1.
+        end: The bound.
+        drift: The mean of a step.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(20 + 5 * math.ceil(end))
+    sums, weights = end * nodes, end * weights
+    steps = np.exp(-((sums[:, None] - sums - drift) ** 2) / 2) / math.sqrt(2 * math.pi)
+    inside = np.exp(-((sums - drift) ** 2) / 2) / math.sqrt(2 * math.pi)
+    for _ in range(looks - 1):
+        inside = steps @ (weights * inside)
+    return 1 - float(weights @ inside)
 
 
 class Variances(NamedTuple):
@@ -85,6 +153,11 @@ class Variances(NamedTuple):
         """Return the variance of the figure with `epochs` replies to each item, times the number of items."""
         return self.between + (self.within or 0.0) / epochs
 
+    def times(self, factor: float) -> Variances:
+        """Return the variances multiplied by a number."""
+        within = None if self.within is None else self.within * factor
+        return Variances(self.between * factor, within, self.cluster_size)
+
     def stderr(self, items: int, epochs: int) -> float:
         """Return the standard error of the figure."""
         return math.sqrt(self.per_item(epochs) / items)
@@ -103,7 +176,9 @@ class Design(NamedTuple):
         return self.items * self.epochs
 
 
-def needed(variances: Variances, difference: float, epochs: int, power: float = POWER) -> Design | None:
+def needed(
+    variances: Variances, difference: float, epochs: int, power: float = POWER, level: float = LEVEL
+) -> Design | None:
     """Compute the smallest run that detects a difference; None if the figures do not vary.
 
     Args:
@@ -111,30 +186,34 @@ def needed(variances: Variances, difference: float, epochs: int, power: float = 
         difference: The true difference, other than 0.
         epochs: How many times each item is answered.
         power: The power.
+        level: The level of the test.
     """
     per_item = variances.per_item(epochs)
     if not per_item > 0:
         return None
-    clusters = clusters_needed(per_item / variances.cluster_size, difference, power)
+    clusters = clusters_needed(per_item / variances.cluster_size, difference, power, level)
     return Design(math.ceil(clusters * variances.cluster_size), clusters, epochs)
 
 
-def smallest(variances: Variances, design: Design, power: float = POWER) -> float | None:
+def smallest(variances: Variances, design: Design, power: float = POWER, level: float = LEVEL) -> float | None:
     """Compute the smallest difference that a run detects.
 
     Args:
         variances: The variance of the difference.
         design: The run.
         power: The power.
+        level: The level of the test.
 
     Returns:
         The difference; None if nothing varies, or if the run has so few clusters that it has this power only for
         differences beyond all reason.
     """
     stderr, clusters = variances.stderr(design.items, design.epochs), design.clusters
-    if clusters < 2 or not stderr > 0 or power_reached(math.inf, clusters) < power:
+    if clusters < 2 or not stderr > 0 or power_reached(math.inf, clusters, level) < power:
         return None
-    return stderr * float(brentq(lambda errors: power_reached(errors, clusters) - power, 0.0, 30.0))
+    from scipy.optimize import brentq
+
+    return stderr * float(brentq(lambda errors: power_reached(errors, clusters, level) - power, 0.0, 30.0))
 
 
 def affordable(variances: Variances, calls: int, available: int | None = None) -> list[Design]:
@@ -273,8 +352,8 @@ class ItemsNeeded(NamedTuple):
     high: int | None
 
 
-def items_needed(difference: Difference) -> ItemsNeeded | None:
-    """Compute how many items a paired two-sided test would need to detect a difference as large as the observed one.
+def items_needed(difference: Difference, comparisons: int = 1) -> ItemsNeeded | None:
+    """Compute how many items a report with as many comparisons needs to find a difference as large as the observed one.
 
     The items are of the same composition: in clusters of the same sizes with the same correlation, each answered the
     same number of times.
@@ -286,6 +365,8 @@ def items_needed(difference: Difference) -> ItemsNeeded | None:
 
     Args:
         difference: The observed difference.
+        comparisons: The number of differences that are tested together; the first step of Holm's method tests each at
+            the level divided by it.
 
     Returns:
         The numbers, for the usual power; None for the reasons of `not_estimated`.
@@ -297,7 +378,7 @@ def items_needed(difference: Difference) -> ItemsNeeded | None:
     nearest, farthest = sorted((abs(difference.low), abs(difference.high)))
     is_bounded = difference.low > 0 or difference.high < 0
     clusters, low, high = (
-        clusters_needed(variance, end) if end else 0
+        clusters_needed(variance, end, level=LEVEL / comparisons) if abs(end) > _NEGLIGIBLE else 0
         for end in (difference.value, farthest, nearest if is_bounded else 0.0)
     )
     return ItemsNeeded(math.ceil(clusters * size), clusters, math.ceil(low * size), math.ceil(high * size) or None)
@@ -307,6 +388,6 @@ def not_estimated(difference: Difference) -> str:
     """Say why `items_needed` has no numbers for a difference; an empty string if it has."""
     if difference.low is None or difference.high is None or difference.stderr is None:
         return "the difference has no interval"
-    if not difference.value:
+    if abs(difference.value) <= _NEGLIGIBLE:
         return "the difference is 0"
     return "" if difference.stderr else "the difference is the same in all clusters"
