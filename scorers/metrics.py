@@ -174,7 +174,7 @@ class Metric:
             numbers = np.asarray(terms, dtype=np.float64)
             terms = numbers, ~np.isnan(numbers)
         nothing = np.zeros(len(counted))
-        table = np.stack([nothing + np.nan_to_num(np.asarray(each, dtype=np.float64)) for each in terms], axis=1)
+        table = np.nan_to_num(np.stack([nothing + np.asarray(each, dtype=np.float64) for each in terms], axis=1))
         own = Sums(table, self.of_classes(counted))
         # items without the tag add nothing
         return own.spread(self._has_tag(columns)) if self.tag_filter else own

@@ -23,10 +23,23 @@ from halu_tasks.scorers.statistics.planning import ItemsNeeded
 FREQUENT = 0.01
 """Share of replies without an answer above which a cell shows it."""
 
+_DETAILED = 1_000
+"""Number of differences beyond which pairs, details and items are shown of the leading entries only."""
+
 PART = {"part": True}
 """Metadata of a field whose own fields are keys of the record."""
 
 Json = Mapping[str, Any]
+
+
+def number_in_detail(entries: int, places: int) -> int:
+    """Compute how many entries a page shows in detail, so that it stays readable.
+
+    Args:
+        entries: The number of all entries.
+        places: The number of columns and means in which they are compared.
+    """
+    return next(n for n in range(entries, -1, -1) if n <= 2 or n * (n - 1) // 2 * places <= _DETAILED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
-from halu_tasks.report.page import as_json, markdown, render
+from halu_tasks.report.page import in_detail, json_text, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.readers.read import read_results
@@ -33,6 +32,7 @@ def write_report(
     margin: float | None = None,
     warn_about: Path | None = None,
     warn_unfinished: bool = True,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Write a report on the results in files and folders.
 
@@ -46,10 +46,12 @@ def write_report(
         margin: The difference below which two entries count as equal; None to test no equality.
         warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
         warn_unfinished: Whether `warn` is called for unfinished runs.
+        progress: Called with a line for each step.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
+    progress("Reading results …")
     results = read_results(paths)
     create_folder(folder, "report")
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
@@ -59,11 +61,13 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
+    progress(f"Comparing {len(runs):,} results …")
     with atomic_path(folder / TABLE, "report") as table:
         report = assemble(board(runs), results.skipped, title, table=table, margin=margin)
     for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
         warn(line)
-    texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(as_json(report), indent=1) + "\n"}
+    progress("Writing the page …")
+    texts = {PAGE: render(report), TEXT: markdown(report, pairs=in_detail(report).pairs), FIGURES: json_text(report)}
     for name, text in texts.items():
         atomic_write_text(folder / name, text, "report")
     return report

@@ -71,10 +71,13 @@ def clusters_needed(variance: float, difference: float, power: float = POWER, le
     def reached(clusters: int) -> float:
         return power_reached(abs(difference) / math.sqrt(variance / clusters), clusters, level)
 
-    most = 2
-    while reached(most) < power:
-        most *= 2
-    return bisect_left(range(2, most), power, key=reached) + 2
+    # a normal test needs a few clusters less
+    normal = variance * ((float(ndtri(1 - level / 2)) + float(ndtri(power))) / difference) ** 2
+    least = max(math.floor(normal), 2)
+    step = 1
+    while reached(least + step) < power:
+        step *= 2
+    return bisect_left(range(least, least + step), power, key=reached) + least
 
 
 class Looks(NamedTuple):

@@ -244,6 +244,7 @@ def _item(column: Json, number: int, ids: Sequence[str], rng: random.Random) -> 
             "title": f"What is item {number}?",
             "kinds": [["worst"], ["disagreeing"], ["worst", "modes differ"]][number % 3],
             "right": sum(reply["value"] == 1.0 for reply in replies),
+            "of": len(ids),
             "prompt": f"Question: what is item {number}?\nAnswer: {text}\nFinal Verdict:",
             "replies": replies,
         }
