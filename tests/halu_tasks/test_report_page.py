@@ -12,7 +12,7 @@ import pytest
 from report_model import altered, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
-from halu_tasks.report.page import as_json, floors, markdown, published, ranked, render, verdict
+from halu_tasks.report.page import as_json, floors, in_detail, markdown, published, ranked, render, verdict
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
@@ -350,3 +350,15 @@ def test_the_json_of_a_report_has_the_values_that_it_was_made_of() -> None:
     written = as_json(from_json(values))
     assert {"summary", "rule", "wins"} == written.keys() - values.keys()
     assert json.loads(json.dumps(written | values)) == json.loads(json.dumps(written))
+
+
+def test_the_page_of_many_models_stays_readable() -> None:
+    report = model(30, 12, items=3)
+    part, page = in_detail(report), render(report)
+    # all in the leaderboard and apart, and in detail those that lead
+    assert len(page.encode()) < 2.5e6 and page.count('<tr class="entry">') == 2 * 30
+    assert len(part.entries) == 12 and len(part.pairs) == 66 * 14 and len(page.split('<div class="pair"')) == 66 + 1
+    leading = ranked(report, report.heads(report.top_groups(main=True), report.columns))[:12]
+    assert {entry.id for entry in part.entries} == {entry.id for entry in leading}
+    text = markdown(report, pairs=part.pairs)
+    assert text.count("\n| halueval_summarization | acc |") == 66 and "Of 6,090 differences" in text
