@@ -58,15 +58,18 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
+    check_reference(evaluation)
+    judged = evaluation.task.judged
+    if judged and not evaluation.options.judge:
+        logger.warning(no_judge(evaluation.task))
+    if not asks_models(evaluation):
+        return  # without the import, which takes as long as scoring some thousand replies
     from halu_tasks.judging.judge import Judge, with_judge
 
     if evaluation.reader:
         with_judge(evaluation.options.for_reader, evaluation.reader, Judge.reach, costs)
-    check_reference(evaluation)
-    if evaluation.task.judged and evaluation.options.judge:
-        with_judge(evaluation.options, evaluation.task.judged, Judge.reach, costs)
-    elif evaluation.task.judged:
-        logger.warning(no_judge(evaluation.task))
+    if judged and evaluation.options.judge:
+        with_judge(evaluation.options, judged, Judge.reach, costs)
 
 
 def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:

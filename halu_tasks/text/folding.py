@@ -31,6 +31,8 @@ _NASAL = re.compile("[ङञणनम]़?्(?=[क-ह])")
 
 def fold(text: str) -> str:
     """Fold a string; its length may change."""
+    if text.isascii():
+        return text.lower()
     plain = unicodedata.normalize("NFKD", text.replace("\u0640", "")).casefold()
     plain = _NASAL.sub("न", plain)
     return "".join(char for char in plain if not unicodedata.combining(char)).translate(_FOLDED)
