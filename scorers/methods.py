@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.agreement import cohen_kappa, pairwise_agreement
+from halu_tasks.scorers.statistics.agreement import pairwise_agreement
 
 # --- the probability that a text is right -----------------------------------------------------------------
 
@@ -112,21 +112,16 @@ Opinions = Mapping[str, str | None]
 
 NO_LABEL = "unparsed"
 """What counts as the label of a role that gave none."""
-FLIPS = ("kept_right", "kept_wrong", "flipped_to_right", "flipped_to_wrong")
-"""How the answer can relate to a role's label."""
 
 
 def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
     """Compute the metrics of the opinions behind N answers, each with its clustered error.
 
-    All except kappa are 0 to 1:
+    All are 0 to 1:
 
     - `acc_ROLE`, the share of items for which the role's label is right; a missing label is wrong;
     - `unparsed_ROLE`, the share of items for which the role gave no label;
-    - `agreement` of the roles and, for two roles and if it is defined, their `cohen_kappa`; a missing label counts as
-      one more label;
-    - `kept_right_ROLE`, `kept_wrong_ROLE`, `flipped_to_right_ROLE` and `flipped_to_wrong_ROLE`, which compare the
-      role's label with the answer, as shares of all items.
+    - `agreement` of the roles; a missing label counts as one more label.
 
     Args:
         scores: The scores of the answers.
@@ -141,26 +136,20 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
         return {}
     filled: list[Opinions] = [by_role or dict.fromkeys(roles) for by_role in opinions]
     measured = [replace(score, measurements=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
-    names = [f"{name}_{role}" for name in ("acc", "unparsed", *FLIPS) for role in roles]
+    names = [f"{name}_{role}" for name in ("acc", "unparsed") for role in roles]
     figures = estimates((mean(name, name) for name in names), measured)
     labels = [[by_role[role] or NO_LABEL for by_role in filled] for role in roles]
     clusters = [score.cluster for score in scores]
     if share := pairwise_agreement(labels, clusters):
         figures["agreement"] = share
-    if len(roles) == 2 and (kappa := cohen_kappa(labels[0], labels[1], clusters)):
-        figures["cohen_kappa"] = kappa
     return figures
 
 
 def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
     """Return the measurements of one item's opinions, 0 or 1 each."""
-    answered_right = score.answer == score.target
     measurements: dict[str, float] = {}
     for role, label in opinions.items():
-        right = label == score.target
-        flip = f"{'kept' if right == answered_right else 'flipped_to'}_{'right' if answered_right else 'wrong'}"
-        measurements |= {f"acc_{role}": float(right), f"unparsed_{role}": float(label is None)}
-        measurements |= {f"{each}_{role}": float(each == flip) for each in FLIPS}
+        measurements |= {f"acc_{role}": float(label == score.target), f"unparsed_{role}": float(label is None)}
     return measurements
 
 

@@ -8,12 +8,16 @@ for both models or for one of them, and on chance. Printed are, over simulated r
   interval contains the right number.
 - plan: the power that runs of the planned size reach, for a planned power of 0.8.
 - margin: how often models that differ by the margin are called equal, and models that do not differ.
+- looks: how often equal models are called different at any of several looks, at 5% each time and at the bounds of a
+  plan, and the power of the planned runs.
+- reruns: how often the best of several runs of a model is called better than a run of an equal one.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +27,7 @@ from scipy.special import ndtr, ndtri
 from halu_tasks.scorers.metrics import mean, ratio
 from halu_tasks.scorers.statistics.differences import Difference, difference_of
 from halu_tasks.scorers.statistics.jackknife import Sums, leave_out
-from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, items_needed, needed
+from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, items_needed, looks_at, needed
 
 Floats = npt.NDArray[np.float64]
 ACC = mean("acc", "correct")
@@ -163,7 +167,49 @@ def print_margins(runs: int) -> None:
             print(f"  {other!s:62} called equal within {margin}: {equal / runs:.3f}", flush=True)
 
 
+def print_looks(runs: int) -> None:
+    """Print how often models are called different at any of several looks."""
+    for looks in (2, 5, 10):
+        levels, inflation = looks_at(looks)
+        for design in (Design(), Design(0.1), Design(0.05, size=4)):
+            planned = needed(truth(design).times(inflation), design.difference or 0.1, design.epochs)
+            assert planned
+            rng = np.random.default_rng([planned.items, looks])
+            often = bounded = once = 0
+            for _ in range(runs):
+                replies = right(rng, design, planned.clusters)
+                ends = [math.ceil(planned.clusters * look / looks) for look in range(1, looks + 1)]
+                found = [difference(replies[:, :end], design.epochs) for end in ends]
+                # of two models that differ in truth, the second is to be called better
+                p = [1.0 if one.p is None or one.value < 0 < design.difference else one.p for one in found]
+                often += min(p) < 0.05
+                bounded += any(own < level for own, level in zip(p, levels, strict=True))
+                once += p[-1] < 0.05
+            print(
+                f"  {design!s:62} {looks} looks, {planned.items:,} items: at the last {once / runs:.3f}, "
+                f"at any at 5% {often / runs:.3f}, at any by its bound {bounded / runs:.3f}",
+                flush=True,
+            )
+
+
+def print_reruns(runs: int) -> None:
+    """Print how often the best run is called better than one run of an equal model."""
+    for reruns, item in product((2, 5, 10), (0.9, 0.5, 0.0)):
+        design = Design(item=item, cluster=0.0, epochs=1)
+        rng = np.random.default_rng([reruns, round(10 * item)])
+        better = 0
+        for _ in range(runs):
+            latent = math.sqrt(item / 2) * (rng.normal(size=(1, 300, 1)) + rng.normal(size=(2, 300, 1)))
+            chance = rng.normal(size=(1 + reruns, 300, 1)) * math.sqrt(1 - item)
+            replies = (latent[[0, *[1] * reruns]] + chance < ndtri(design.share)) * 1.0
+            best = 1 + int(replies[1:].sum(axis=(1, 2)).argmax())
+            found = difference(replies[[0, best]], 1)
+            better += found.p is not None and found.p < 0.05 and found.value > 0
+        print(f"  best of {reruns:2}, chance {1 - item:.1f}: called better {better / runs:.3f}", flush=True)
+
+
 PARTS = {"epochs": print_epochs, "needed": print_needed, "plan": print_plans, "margin": print_margins}
+PARTS |= {"looks": print_looks, "reruns": print_reruns}
 
 
 def main() -> None:

@@ -133,8 +133,8 @@ def plan(
             items = items or available
     planned = None
     if variances:
-        report = {"comparisons": differences_of(models, tasks), "looks": looks}
-        planned = plan_of(variances, power, difference=difference, calls=calls, available=items, **report)
+        family = {"comparisons": differences_of(models, tasks), "looks": looks}
+        planned = plan_of(variances, power, difference=difference, calls=calls, available=items, **family)
     record = {"pilot": pilot, "assumptions": {**assumptions, "correlation": correlation}, "plan": planned}
     print_record(record, as_json=json)
 

@@ -17,7 +17,13 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, support, unseen_share
+from halu_tasks.scorers.statistics.intervals import (
+    NO_VARIANCE,
+    degrees_of_freedom,
+    support,
+    unseen_share,
+    unseen_weight,
+)
 from halu_tasks.scorers.statistics.jackknife import LeftOut
 
 # --- one difference ---------------------------------------------------------------------------------------
@@ -132,63 +138,67 @@ def difference_of(
     value, error = change.value, _error(metric, change)
     if math.isnan(value):
         return None
-    if not (error and (error.stderr or math.isfinite(error.width))):
+    if not (error and (error.stderr or error.unseen)):
         return Difference(value, None, None, None, error and error.stderr, items, change.clusters)
-    p_equal = None if margin is None else max(error.tail(margin + value, margin), error.tail(margin - value, margin))
-    p = 2 * error.tail(abs(value))
+    p, p_equal = min(2 * error.tail(abs(value)), 1.0), None
+    if margin is not None:
+        p_equal = max(error.tail(margin + by, error.width + by) for by in (value, -value))
     return Difference(value, *error.interval(value), p, error.stderr, items, change.clusters, p_equal)
 
 
 class DifferenceError(NamedTuple):
     """The error of a difference between two runs.
 
-    The interval is Student's t around the difference, limited to the differences that the metric's range allows. The
-    degrees of freedom are about 2k if k clusters differ and the others do not (`degrees_of_freedom`).
+    The interval is Student's t around the difference, limited to the differences that the metric's range allows, with
+    `degrees_of_freedom`. They are about 2k if k clusters differ and the others do not.
 
     If all clusters differ by the same amount, as in two equal runs, the standard error is 0. The interval then assumes
-    that up to t²/(n + t²) of all n clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
+    that up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
     those observed as far as the metric's range allows. Two equal runs of 100 clusters thus differ by 0 ± 0.04 in a
-    share. Without an upper bound, there is no interval in this case.
+    share. Without an upper bound, there is no interval in this case. If k clusters differ, this interval is narrower by
+    the factor k, and the wider one counts, so that one item that changes a little does not narrow it.
 
     Attributes:
         stderr: The jackknife standard error; 0 if all clusters differ by the same amount.
         degrees: The degrees of freedom of the standard error.
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
+        unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
+            if the width is infinite.
+        clusters: The number of clusters on which the difference rests (`support`).
     """
 
     stderr: float
     degrees: float
     width: float
+    unseen: float
+    clusters: int
 
     def interval(self, value: float) -> tuple[float, float]:
         """Return the 95% interval of a difference."""
         from scipy.special import stdtrit  # imported here because listings do not need it
 
-        t = float(stdtrit(self.degrees, 0.975))
-        below = above = t * self.stderr
-        if not self.stderr:
-            below, above = (
-                room * unseen_share(self.degrees + 1, t) for room in (self.width + value, self.width - value)
-            )
+        below = above = float(stdtrit(self.degrees, 0.975)) * self.stderr
+        if self.unseen:
+            share = self.unseen * unseen_share(self.clusters, float(stdtrit(self.clusters - 1, 0.975)))
+            below, above = max(below, share * (self.width + value)), max(above, share * (self.width - value))
         return max(value - below, -self.width), min(value + above, self.width)
 
-    def tail(self, above: float, margin: float = 0.0) -> float:
-        """Return the p-value of "the difference is not above the negative margin".
+    def tail(self, above: float, room: float | None = None) -> float:
+        """Return the p-value of "the difference is not above a bound", which is that where the interval ends there.
 
         Args:
-            above: By how much the difference is above it.
-            margin: The margin.
+            above: By how much the difference is above the bound.
+            room: How far unseen clusters can differ from it downwards; by default as far as the range allows from 0.
         """
         from scipy.special import stdtr
 
-        if self.stderr:
-            t = above / self.stderr
-        elif margin < self.width:
-            # the t with which the interval ends at the negative margin
-            t = math.copysign(math.sqrt((self.degrees + 1) * abs(above) / (self.width - margin)), above)
-        else:
-            t = math.inf
-        return float(stdtr(self.degrees, -t))
+        size = abs(above)
+        below = float(stdtr(self.degrees, -size / self.stderr)) if self.stderr else 0.0
+        if self.unseen:
+            share = size / self.unseen / (self.width + size if room is None else room)
+            t = math.sqrt(self.clusters * share / (1 - share)) if share < 1 else math.inf
+            below = max(below, float(stdtr(self.clusters - 1, -t)))
+        return below if above >= 0 else 1 - below
 
 
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
@@ -198,11 +208,19 @@ def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     rests_on = support(classes, averaged=metric.averaged) if has_classes else change.clusters
     if not (moments and rests_on and change.supported and metric.interval):
         return None
+    rests_on = min(rests_on, change.clusters)
     width = metric.range[1] - metric.range[0]
     unit = width if math.isfinite(width) else 1.0
     moments = moments.in_units(unit)
-    stderr = math.sqrt(moments.second) * unit if moments.second > NO_VARIANCE else 0.0
-    return DifferenceError(stderr, min(degrees_of_freedom(moments), rests_on - 1.0), width)
+    varies = moments.second > NO_VARIANCE
+    unseen = math.sqrt(unseen_weight(moments, 1 / rests_on)) if varies else 1.0
+    return DifferenceError(
+        stderr=math.sqrt(moments.second) * unit if varies else 0.0,
+        degrees=min(degrees_of_freedom(moments), rests_on - 1.0),
+        width=width,
+        unseen=unseen if math.isfinite(width) else 0.0,
+        clusters=rests_on,
+    )
 
 
 # --- many differences at once -----------------------------------------------------------------------------

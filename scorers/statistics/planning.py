@@ -15,7 +15,8 @@ Items of one cluster are alike. `between` is multiplied by 1 + (size - 1) · int
 Kish (1965), or contains it if it comes from clusters.
 
 The power is that of a t-test over clusters, at the level that a report leaves to each of its differences. Runs that are
-looked at several times need more items (`looks_at`). `tests/power_of_plans.py` prints the power of planned runs.
+looked at several times need more items (`looks_at`). `tests/power_of_plans.py` and `tests/error_rates_of_reports.py`
+print the power that planned runs reach.
 """
 
 from __future__ import annotations

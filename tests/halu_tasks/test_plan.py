@@ -56,6 +56,26 @@ def test_a_plan_from_assumptions_is_that_of_a_t_test(printed: Printed) -> None:
     assert needed["items"] == needed["calls"] == pytest.approx(known, abs=1) and found["pilot"] is None
 
 
+def test_a_plan_for_a_report_is_at_the_level_that_the_report_leaves_to_a_pair(printed: Printed) -> None:
+    """Five models on five tasks and their mean have 60 differences."""
+    given = ("plan", "--share", "0.7", "--difference", "0.05", "--correlation", "0.5039526307")
+    found = printed(*given, "--models", "5", "--tasks", "5")["plan"]
+    known = TTestPower().solve_power(0.05 / 0.1975**0.5, alpha=0.05 / 60, power=0.8)
+    assert found["comparisons"] == 60 and found["needed"][0]["items"] == pytest.approx(known, abs=1)
+
+
+def test_each_look_has_its_items_and_its_bound(printed: Printed) -> None:
+    given = ("plan", "--share", "0.7", "--difference", "0.05", "--correlation", "0.5", "--calls", "500")
+    once, often = printed(*given)["plan"], printed(*given, "--looks", "5")["plan"]
+    looks = often["needed"][0]["looks"]
+    bounds = [look["p_adjusted"] for look in looks]
+    assert bounds == pytest.approx([5.1e-6, 0.00126, 0.00845, 0.0226, 0.0413], rel=0.01)
+    assert looks[-1]["items"] == often["needed"][0]["items"] == pytest.approx(1.028 * once["needed"][0]["items"], abs=2)
+    assert looks[0]["items"] == pytest.approx(looks[-1]["items"] / 5, abs=1)
+    assert often["bought"][0]["smallest"] == pytest.approx(1.014 * once["bought"][0]["smallest"], rel=0.001)
+    assert "looks" not in once["needed"][0]
+
+
 def test_a_budget_is_spent_on_items_first(printed: Printed) -> None:
     given = ("plan", "--share", "0.7", "--correlation", "0.4", "--within", "0.05", "--calls", "900", "--items", "300")
     found = printed(*given)["plan"]
@@ -69,9 +89,18 @@ def test_a_pilot_gives_the_error_of_its_difference(printed: Printed, pilots: lis
     found = printed("plan", *pilots, "--difference", "0.1")
     assert found["pilot"]["stderr"] == pytest.approx(compared["stderr"]) and found["pilot"]["within"] is None
     assert found["pilot"]["value"] == pytest.approx(compared["value"]) and len(found["plan"]["needed"]) == 1
-    # the observed difference needs what `compare` says
-    own = printed("plan", *pilots, "--difference", str(compared["value"]))["plan"]["needed"][0]
-    assert own["items"] == pytest.approx(compared["items_needed"]["items"], abs=3)
+
+
+def test_items_needed_in_a_report_are_those_of_a_plan_for_as_many_models(printed: Printed, pilots: list[str]) -> None:
+    third = Path(pilots[1]).with_name("third.json")
+    third.write_text(Path(pilots[1]).read_text().replace('"other"', '"third"'))
+    needed = []
+    for models, paths in ((2, pilots), (3, [*pilots, str(third)])):
+        pair = next(pair for pair in printed("report", "--pairs", *paths)["pairs"] if pair["value"])
+        given = ("plan", *pilots, "--difference", str(pair["value"]), "--models", str(models))
+        needed.append(pair["items_needed"]["items"])
+        assert needed[-1] == pytest.approx(printed(*given)["plan"]["needed"][0]["items"], abs=3)
+    assert needed[1] > 1.2 * needed[0]
 
 
 def test_a_margin_calls_runs_equal_only_if_the_items_show_it(printed: Printed, pilots: list[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from statsmodels.stats.power import TTestPower
 
 from halu_tasks.scorers.classification import macro_metric
@@ -19,7 +20,9 @@ from halu_tasks.scorers.statistics.planning import (
     affordable,
     assumed,
     clusters_needed,
+    differences_of,
     items_needed,
+    looks_at,
     needed,
     not_estimated,
     of_difference,
@@ -150,6 +153,32 @@ def test_items_needed_are_those_of_a_t_test() -> None:
         (found._replace(stderr=0.0), "the same in all clusters"),
     ):
         assert items_needed(nothing) is None and not_estimated(nothing).endswith(why)
+
+
+def test_a_difference_among_many_needs_the_items_of_holms_first_step() -> None:
+    found = Difference(-0.05, -0.09, -0.01, 0.01, 0.02, 1_200, 300)
+    among_many = items_needed(found, 270)
+    known = TTestPower().solve_power(0.05 / (0.02 * math.sqrt(300)), alpha=0.05 / 270, power=0.8)
+    assert among_many and among_many.clusters == pytest.approx(known, rel=0.005)
+    # the pairs of ten models on five tasks and their mean
+    assert differences_of(10, 5) == 270 and differences_of(2, 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("looks", "constant", "inflation"), [(2, 1.977, 1.008), (3, 2.004, 1.017), (5, 2.040, 1.028), (10, 2.087, 1.040)]
+)
+def test_looks_have_the_bounds_of_o_brien_and_fleming(looks: int, constant: float, inflation: float) -> None:
+    """Against the tables 2.3 and 2.4 of Jennison and Turnbull (2000), for 5% and a power of 80%."""
+    found = looks_at(looks)
+    z = [-float(ndtri(level / 2)) for level in found.levels]
+    assert z == pytest.approx([constant * math.sqrt(looks / k) for k in range(1, looks + 1)], rel=3e-4)
+    assert found.inflation == pytest.approx(inflation, abs=6e-4)
+
+
+def test_one_look_is_the_test_itself_and_the_bounds_of_many_tests_stay_below_their_level() -> None:
+    assert looks_at(1, level=0.01) == ([0.01], 1.0)
+    levels = looks_at(5, level=0.05 / 50_000).levels
+    assert levels == sorted(levels) and 0.8e-6 < levels[-1] < 1e-6
 
 
 def test_a_difference_that_may_be_0_needs_items_without_bound() -> None:
