@@ -25,6 +25,7 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,7 @@ def power_reached(errors: float, clusters: int, level: float = LEVEL) -> float:
     return 1 - float(nctdtr(clusters - 1, min(errors, 30.0), t))
 
 
+@lru_cache(100_000)
 def clusters_needed(variance: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:
     """Compute the least number of clusters with which a two-sided t-test detects a difference with a given power.
 
@@ -382,7 +384,7 @@ def items_needed(difference: Difference, comparisons: int = 1) -> ItemsNeeded | 
     nearest, farthest = sorted((abs(difference.low), abs(difference.high)))
     is_bounded = difference.low > 0 or difference.high < 0
     clusters, low, high = (
-        clusters_needed(variance, end, level=LEVEL / comparisons) if abs(end) > _NEGLIGIBLE else 0
+        clusters_needed(variance, abs(end), level=LEVEL / comparisons) if abs(end) > _NEGLIGIBLE else 0
         for end in (difference.value, farthest, nearest if is_bounded else 0.0)
     )
     return ItemsNeeded(math.ceil(clusters * size), clusters, math.ceil(low * size), math.ceil(high * size) or None)
