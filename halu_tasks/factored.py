@@ -8,6 +8,8 @@ prompts, scoring and metrics are defined in `task_configs/fave/`, the reading of
     inspect eval halu_tasks/factored.py --model openai/gpt-4o-mini --model-role grader=openai/gpt-4o
     inspect eval halu_tasks/fave --solver halu_tasks/factored_revision --model-role grader=openai/gpt-4o
     inspect eval halu_tasks/factored_verification -T input=my.jsonl --model openai/gpt-4o-mini
+    inspect eval halu_tasks/factored_verification -T input=my.jsonl --solver halu_tasks/truth_triangulator \
+        -S knowledge=wiki/ --model openai/gpt-4o-mini
     inspect eval halu_tasks/halueval_factored --model openai/gpt-4o-mini
 
 Arguments of `fave` are the options of judged tasks (docs/options.md). A judge in the model role `grader` takes the
@@ -42,11 +44,12 @@ def halueval_factored(**options: Any) -> Task:
 
 
 @named
-def factored_verification(input: str) -> Task:
-    """Check your own texts, claim by claim, against their sources.
+def factored_verification(input: str, prompts: str | None = None) -> Task:
+    """Check your own texts, claim by claim against their sources, or with another solver.
 
     Args:
-        input: A JSON Lines file with `text` and `source` (a string or a list of strings); optionally `id`, `query` and
-            `label`: Yes if the text hallucinates, No if it does not.
+        input: A JSON Lines file with `text`; with `source` (a string or a list of strings), unless the solver looks
+            things up; optionally with `id`, `query` and `label`: Yes if the text hallucinates, No if it does not.
+        prompts: A prompt file whose `own_text` replaces the question that solvers such as `with_knowledge` ask.
     """
-    return texts_task(input, solver())
+    return texts_task(input, solver(), prompts)

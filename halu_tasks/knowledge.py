@@ -20,7 +20,7 @@ from halu_tasks.core.errors import DataError, UsageError, require_extra
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.data.cache import cache_folder, sha256_of
-from halu_tasks.data.rows import Row, json_lines, require_fields, require_text, text_lines
+from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
 from halu_tasks.text.folding import SPACELESS, tokens
 
 # version of how files are split and tokenized and how the index is stored; part of the index's key
@@ -107,7 +107,7 @@ def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
 def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
     """Read the passages of a file, each with its place for error messages."""
     if not path.name.lower().endswith(_ROWS):
-        for number, text in enumerate(split("".join(line for _, line in text_lines(path))), 1):
+        for number, text in enumerate(split(read_text(path)), 1):
             yield f"{path}, passage {number}", Snippet(f"{name}#{number}", "", text)
         return
     for number, row in json_lines(path):

@@ -99,7 +99,7 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unparsed}"
 
     def classes(target: Column) -> list[Column]:
-        return [target == label for label in names]
+        return [target == label for label in labels]
 
     @metric(name=name, about=about, value=value, classes=classes, averaged=True)
     def mean_over_labels(answer: Column, target: Column) -> Terms:

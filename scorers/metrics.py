@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
-from halu_tasks.scorers.columns import TAG, Array, Columns, by_cluster
+from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.intervals import Interval, default_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, exact_sum, leave_out, leave_out_items
@@ -91,7 +91,8 @@ class Metric:
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
             items are of it. An interval needs five clusters of each class.
         averaged: Whether the metric is an average over these classes.
-        supported: Whether the sums over all items, shape (K,), are enough for an error.
+        bounds: Computes from the sums over all items, shape (K,), the lowest and the highest value that `value` can
+            have, if it is cut at the ends of `range` afterwards; None if the sums are not enough for an error.
         interval: The function that computes the interval; None if the clusters give no error, because the metric does
             not vary between them, or because chance biases it, as it does a sum of absolute differences.
         members: The metrics whose mean this one is (`mean_of`).
@@ -108,7 +109,7 @@ class Metric:
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
     averaged: bool = False
-    supported: Callable[[Array], bool] = lambda total: True
+    bounds: Callable[[Array], tuple[float, float] | None] | None = None
     interval: Interval | None = default_interval
     members: tuple[Metric, ...] = ()
 
@@ -134,6 +135,12 @@ class Metric:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that the metric reads."""
         return self._of_nothing[1]
+
+    def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[int, tuple[float, float]] | None:
+        """Say on what the error rests (`jackknife.Support`)."""
+        bounds = self.bounds(total) if self.bounds else self.range
+        rests_on = support(of_classes, averaged=self.averaged) if len(of_classes) else clusters
+        return (rests_on, bounds) if bounds and rests_on and rests_on > 1 else None
 
     @property
     def tags(self) -> set[str]:
@@ -245,7 +252,7 @@ def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, E
 
 def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
     """Estimate a metric from what clusters add to its sums; None if it is undefined."""
-    return _estimate(metric, leave_out(metric.value, sums, metric.supported))
+    return _estimate(metric, leave_out(metric.value, sums, metric.support))
 
 
 def left_out(metric: Metric, columns: Columns) -> LeftOut:
@@ -255,32 +262,31 @@ def left_out(metric: Metric, columns: Columns) -> LeftOut:
     of_items = metric.sums_of_items(columns)
     if isinstance(of_items, Sums):
         sums = of_items.by_cluster(columns.cluster, columns.clusters)
-        return leave_out(metric.value, sums, metric.supported)
+        return leave_out(metric.value, sums, metric.support)
     if math.isnan(of_items) or metric.interval is None:
         return LeftOut.of_value(of_items)
     counted = metric.counted(columns)
-    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted))
+    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.support)
 
 
 def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
     """Estimate a metric from its values without each cluster; None if it is undefined."""
-    value, clusters, classes = known.value, known.clusters, known.of_classes
+    value, moments, (bottom, top) = known.value, known.moments, metric.range
     if math.isnan(value):
         return None
-    if metric.interval is None:
-        return Estimate(value, None, None, None)
-    if metric.tag_filter and not clusters:
+    if metric.interval and metric.tag_filter and not known.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
-    rests_on = support(classes, averaged=metric.averaged) if len(classes) else clusters
-    moments = known.moments
-    if not (known.supported and rests_on and moments):
-        return Estimate(value, None, None, None)
-    low, high = metric.interval(value, moments, metric.range, rests_on)
+    alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
+    if not (metric.interval and known.support and moments):
+        return alone
+    rests_on, bounds = known.support
+    low, high = metric.interval(value, moments, bounds, rests_on)
     # the interval reaches as far as the bias, which is 0 for a mean
     if abs(moments.bias) > _ROUNDING:
-        low = max(low - max(moments.bias, 0.0), metric.range[0])
-        high = min(high - min(moments.bias, 0.0), metric.range[1])
-    return Estimate(value, math.sqrt(moments.second), low, high)
+        low, high = low - max(moments.bias, 0.0), high - min(moments.bias, 0.0)
+    if high <= bottom or low >= top:
+        return alone  # the items contradict what `bounds` assumes
+    return alone._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
 
 
 def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:

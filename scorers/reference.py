@@ -28,7 +28,6 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import kappa_of_sums
-from halu_tasks.scorers.statistics.jackknife import Value
 
 FEWEST = 30
 """The least number of labels at which a corrected rate has an interval."""
@@ -248,7 +247,7 @@ def _corrected(rate: str, measurement: str, top: float) -> Metric:
         value=lambda sums: np.clip(uncut(sums), 0.0, top),
         requires_option="reference",
         classes=lambda columns: [judged(columns) & (columns["labels"] > 0)],
-        supported=lambda total: bool(total[0] >= FEWEST) and _within(uncut, total, top),
+        bounds=lambda total: (0.0, top) if total[0] >= FEWEST and 0 <= float(uncut(total)) <= top else None,
     )
 
 
@@ -267,12 +266,17 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
             counted,
         )
 
-    def uncut(sums: Array) -> Array:
+    def value(sums: Array) -> Array:
         without_judge, verdicts, replies = np.moveaxis(sums[..., -3:], -1, 0)
         share = rogan_gladen(ratio(sums), ratio(sums[..., [2, 4]]), ratio(sums[..., [3, 4]]))
         # without any verdict, there is still what needs no judge
         judged = np.where(verdicts > 0, share * verdicts, 0.0)
         return ratio(np.stack([without_judge + judged, replies], axis=-1))
+
+    def bounds(total: Array) -> tuple[float, float]:
+        # what judges make of none and of all replies, so that the interval is that of the judge's rate, corrected
+        low, high = rogan_gladen(np.array([0.0, 1.0]), ratio(total[[2, 4]]), ratio(total[[3, 4]])).tolist()
+        return (low, high) if math.isfinite(top) else (low * total[-2] / total[-1], top)
 
     return Metric(
         f"{rate}_assumed_{end}",
@@ -280,21 +284,16 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
         f"{rate} at the {end} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
         higher_is_better=False,
         range=(0.0, top),
-        value=lambda sums: np.clip(uncut(sums), 0.0, top),
+        value=value,
         requires_option="assume",
         classes=lambda columns: [_known(columns, names[0])],
-        supported=lambda total: _within(uncut, total, top),
+        bounds=bounds,
     )
 
 
 def _known(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
     """Return which items have all of some measurements."""
     return np.asarray(np.all([~np.isnan(columns[name]) for name in names], axis=0), dtype=bool)
-
-
-def _within(uncut: Value, total: Array, top: float) -> bool:
-    """Return whether a value is not cut at 0 or `top`; the jackknife of one that is cut says nothing."""
-    return 0 <= float(uncut(total)) <= top
 
 
 @metric(requires_option="reference")
@@ -322,7 +321,7 @@ def _kappa(sums: Array) -> Array:
     range=(-1.0, 1.0),
     value=_kappa,
     classes=lambda label_weight, label_positive: [label_positive > 0, label_weight > label_positive],
-    supported=lambda total: bool(total[4] >= FEWEST),
+    bounds=lambda total: (-1.0, 1.0) if total[4] >= FEWEST else None,
 )
 def judge_kappa(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column

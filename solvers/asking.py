@@ -150,13 +150,15 @@ def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     """Return the configuration with which the model in a role answers the sample's task, as arguments of `ask`.
 
     For a role with its own model, this is the task's decoding, which Inspect applies only to the model under test. For
-    the model under test it is empty, since the run's configuration applies.
+    the model under test it is empty, since the run's configuration applies, and for a text of a user's own, whose
+    task has none.
     """
-    if not named_role(role):
+    own = SampleMetadata.of(state)
+    if own is None or not named_role(role):
         return {}
-    decoding = task_of(state).prompts.decoding
+    decoding = own.benchmark_task.prompts.decoding
     config = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}
-    if SampleMetadata.required_of(state).weighed:
+    if own.weighed:
         config |= {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
     return config
 
@@ -239,9 +241,10 @@ def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str,
         UsageError: The sample lacks one of the parts.
     """
     subject = parts_of(state)
-    name = state.metadata.get("task", "this sample")
+    name = state.metadata.get("task", f"sample {state.sample_id!r}")
     if subject is None:
         raise UsageError(f"{method} gives one text one of two labels, and {name} asks for something else")
     if missing := [part for part in needs if part not in subject]:
-        raise UsageError(f"{method} needs the {' and the '.join(missing)} of each item, and {name} has none")
+        instead = "; name knowledge=PATH to look claims up instead" if missing == ["source"] else ""
+        raise UsageError(f"{method} needs the {' and the '.join(missing)} of each item, and {name} has none{instead}")
     return subject

@@ -8,6 +8,7 @@ knowledge, and a manager weighs both answers against what was found.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +18,13 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.asking import ask, at_least_one, checked, conclude, decoding_for, draws, method_prompt, task_of
 from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
-from halu_tasks.solvers.records import MethodRecord
-from halu_tasks.tasks import Task
+from halu_tasks.solvers.records import MethodRecord, SampleMetadata, parts_of
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 """The model roles of Truth-Triangulator."""
@@ -50,8 +52,9 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
 def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
     """Draw several replies to the task's messages and answer with the label that most of them state.
 
-    This works with every task whose answer is a label. All replies come from the model under test, with the task's
-    token limit. The answer is the first reply that states the label, including its explanation.
+    This works with every task whose answer is a label, and with texts of your own. All replies come from the model
+    under test, with the task's token limit. The answer is the first reply that states the label, including its
+    explanation.
 
     Args:
         samples: Number of replies.
@@ -63,17 +66,17 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
     at_least_one(samples=samples)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        task = _task_of_labels(state, f"{method} votes on labels")
+        label_of, choices = _labels_of(state, f"{method} votes on labels")
         replies = await draws(list(state.messages), None, samples, cache=cache, temperature=temperature)
-        labels = [task.label(reply.completion).value for reply in replies]
+        labels = [label_of(reply.completion).value for reply in replies]
         votes = [label for label in labels if label is not None]
         counts: dict[str, float] = {"votes": samples, "votes_unread": samples - len(votes)}
         record = MethodRecord(method=method, counts=counts, steps={"labels": labels})
         if not votes:
             return conclude(state, "", replace(record, reason="no vote can be read"))
-        label, tied = winner(votes, state.metadata["id"], seed)
+        label, tied = winner(votes, state.metadata.get("id", str(state.sample_id)), seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
-        probability = votes.count(task.rules.choices[0]) / len(votes) if task.rules.choices else None
+        probability = votes.count(choices[0]) / len(votes) if choices else None
         return conclude(state, replies[labels.index(label)], replace(record, probability=probability))
 
     return solve
@@ -91,8 +94,8 @@ def truth_triangulator(
     """Ask a seeker that can look things up and a guardian that cannot, and let a manager decide.
 
     The manager sees both answers and what was found, and its reply is the answer. This works with tasks whose answer is
-    a label. The model roles `seeker`, `guardian` and `manager` default to the model under test. Give either `knowledge`
-    or `tool`.
+    a label, and with texts of your own. The model roles `seeker`, `guardian` and `manager` default to the model under
+    test. Give either `knowledge` or `tool`.
 
     Args:
         knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
@@ -106,7 +109,7 @@ def truth_triangulator(
     weighing = method_prompt("truth_triangulator_manager", method, prompts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        task = _task_of_labels(state, f"{method} weighs two labels")
+        label_of, _ = _labels_of(state, f"{method} weighs two labels")
         guard = ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
         replies: list[Any] = await gather(seeker.reply(state, SEEKER), guard)
         informed: InformedReply = replies[0]
@@ -119,19 +122,24 @@ def truth_triangulator(
             informed.record,
             counts={**(informed.record.counts or {}), "opinions_unread": unread},
             steps={**(informed.record.steps or {}), **answers},
-            opinions={role: task.label(text).value for role, text in answers.items()},
+            opinions={role: label_of(text).value for role, text in answers.items()},
         )
         return conclude(state, output, record)
 
     return solve
 
 
-def _task_of_labels(state: TaskState, what: str) -> Task:
-    """Return the sample's task, which must ask for a label; `what` begins the error."""
+def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]], Sequence[str] | None]:
+    """Return how a reply's label is read, and the two labels that a probability tells apart, if there are two.
+
+    A text of a user's own hallucinates, Yes, or does not, No. `what` begins the error of a task without labels.
+    """
+    if SampleMetadata.of(state) is None and parts_of(state):
+        return hallucinates, (YES, NO)
     task = task_of(state)
     if task.rules.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
-    return task
+    return task.label, task.rules.choices
 
 
 def _answer(output: ModelOutput) -> str:

@@ -345,6 +345,4 @@ def import_labels(
             collection = TypeAdapter(Collection).validate_python({**collected, "files": files})
             write_json(partial / COLLECTED, collection)
             describe(folder, partial / DATASET, collection, report)
-            if output.exists():
-                output.rmdir()  # it is empty
     return report, annotators

@@ -21,9 +21,10 @@ import httpx
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from halu_tasks import __version__
-from halu_tasks.builders.folder import check_free, guard, write_json
+from halu_tasks.builders.folder import check_free, write_json
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import json_line
+from halu_tasks.core.processes import guard
 from halu_tasks.data.rows import Row, json_lines, read_json_object
 
 WIKIDATA = "https://query.wikidata.org/sparql"

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from halu_tasks import __version__
@@ -24,7 +23,7 @@ from halu_tasks.builders.drafting import DocumentOutcome, Rate
 from halu_tasks.builders.folder import BuildPlan, Folder, by_count, read_items, write_json
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
 from halu_tasks.builders.quality import Quality, measure_quality
-from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.files import atomic_write_text, read_yaml
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.methods import COUNTED
 from halu_tasks.tasks import registry, source_named
@@ -161,7 +160,7 @@ def tasks_on(benchmark: str, files: Container[str]) -> list[str]:
 
 def paper_named(name: str) -> dict[str, str]:
     """Return the `citation` and `bibtex` of a paper in `papers.yaml`; an unknown name is cited as it is."""
-    papers = yaml.safe_load((Path(__file__).parent / "papers.yaml").read_text(encoding="utf-8"))
+    papers = read_yaml(Path(__file__).parent / "papers.yaml")
     return {"bibtex": "", **papers.get(name, {"citation": name})}
 
 

@@ -7,6 +7,7 @@ many parts, or after how many interruptions.
 from __future__ import annotations
 
 import csv
+import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -17,11 +18,12 @@ from typing import TextIO
 from halu_tasks.builders.build import describe_failures
 from halu_tasks.builders.card import Collection, describe
 from halu_tasks.builders.drafting import PassCounts, add_counts, finished_log, logs_of, outcomes, pass_rates
-from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, guard, read_items, write_json
+from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
+from halu_tasks.core.processes import guard
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
@@ -57,7 +59,7 @@ def collect(
     collection = Collection(near=near or pipeline.near, licence=licence)
     duplicate_of = duplicate_filter(collection.near, embeddings)
     work = path / _UNFINISHED
-    with guard(path, wait=True):
+    with guard(path, wait=math.inf):
         folder.check_documents()
         if not partial:
             _check_finished(folder)

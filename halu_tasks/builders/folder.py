@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,13 +27,13 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Self
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_folder, atomic_write_text
+from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
 
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 PLAN, GATE, COLLECTED, REJECTS = "build.json", "gate.json", "collected.json", "rejects.jsonl"
 DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
-ITEMS, LOCK = "items.jsonl", ".lock"
+ITEMS = "items.jsonl"
 _BITS = 64
 
 
@@ -166,9 +167,9 @@ class Folder:
         """Return the folder of a part's logs."""
         return self.path / LOGS / f"{part:05}"
 
-    def lock(self, part: int) -> AbstractContextManager[None]:
+    def lock(self, part: int) -> AbstractContextManager[int]:
         """Hold the lock of a part while working on it; other processes wait for it."""
-        return guard(self.path / LOGS, f"{part:05}{LOCK}", wait=True)
+        return guard(self.path / LOGS, f"{part:05}{LOCK}", wait=math.inf)
 
     def ids(self, part: int) -> list[str]:
         """Return the ids of a part's documents.
@@ -312,7 +313,7 @@ def check_free(path: Path, *leftovers: str, what: str) -> None:
     """
     begun = (path / LOCK).is_file()
     for name in [entry.name for entry in path.iterdir()] if path.is_dir() else []:
-        if not (begun and (name in leftovers or name.startswith(".") or name.endswith(".part"))):
+        if not (begun and (name in leftovers or name.startswith("."))):
             raise DataError(f"{path}: is not empty and {what}; choose another folder")
 
 
@@ -321,8 +322,7 @@ def _create(
 ) -> None:
     """Split the documents into parts, then write the plan last."""
     # left over from an interrupted attempt
-    for folder in (path / DOCUMENTS, *path.glob(f".{DOCUMENTS}-*")):
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
     for name in pipeline.files().values():
         (path / name).unlink(missing_ok=True)
     for option, name in pipeline.files().items():
@@ -423,32 +423,3 @@ def digest(path: Path) -> str:
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
         sha.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
     return sha.hexdigest()
-
-
-# --- locks ----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def guard(path: Path, name: str = LOCK, *, wait: bool = False) -> Iterator[None]:
-    """Hold a lock in a folder, which keeps two processes from working on the same.
-
-    Args:
-        path: The folder.
-        name: The name of the lock; the default is that of the whole folder.
-        wait: Wait for another process that holds it.
-
-    Raises:
-        DataError: Another process holds it, or the folder cannot be written.
-    """
-    lock = path / name
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        # waiting for the lock of a file that cannot be written would never end
-        lock.open("a").close()
-    except OSError as error:
-        raise DataError(f"{path}: is not writable ({error.strerror or error}); choose another folder") from None
-    try:
-        with FileLock(lock, timeout=-1 if wait else 0):
-            yield
-    except Timeout:
-        raise DataError(f"{path}: another process is working on it") from None

@@ -28,11 +28,12 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders import drafting
-from halu_tasks.builders.folder import check_free, digest, guard, to_json, write_documents, write_json
+from halu_tasks.builders.folder import check_free, digest, to_json, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named, prompt_texts
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.processes import guard
 from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,8 +13,9 @@ import click
 
 from halu_tasks import __version__
 from halu_tasks.cli.command import CommandGroup
-from halu_tasks.core.credentials import redacted
+from halu_tasks.cli.output import LogLine, warn
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.processes import interrupt_on_signals
 
 ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and scores for replies from anywhere.
 
@@ -80,12 +81,16 @@ def main(argv: list[str] | None = None) -> int:
         The exit status (docs/running.md, "Exit status").
     """
     status: int | None = None
+    if argv is None and sys.getfilesystemencoding() == "ascii" and os.environ.get("PYTHONUTF8") != "1":
+        # in the C locale, names with other letters are read as strings that cannot be written to a file
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines in any script, whatever the encoding of the terminal
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if logging.lastResort:
+        logging.lastResort.setFormatter(LogLine())
     with suppress(ValueError):  # not the main thread
-        # who ends a command, ends what it has started, and keeps what is finished, as with Ctrl-C
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        interrupt_on_signals()
     try:
         try:
             arguments = list(sys.argv[1:] if argv is None else argv)
@@ -99,7 +104,7 @@ def main(argv: list[str] | None = None) -> int:
         return ended.exit_code
     except click.ClickException as error:
         of = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "halu-tasks"
-        return _report(f"{redacted(error.format_message()).rstrip('.')}; see {of} --help", 2)
+        return _report(f"{error.format_message().rstrip('.')}; see {of} --help", 2)
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
         _discard_output()
@@ -110,12 +115,14 @@ def main(argv: list[str] | None = None) -> int:
         return _report(str(error), 2)
     except HaluTasksError as error:
         return _report(str(error), error.exit_status)
+    except RecursionError:
+        return _report("brackets within brackets are nested too deeply in a file", 2)
     return status or 0
 
 
 def _report(message: str, status: int) -> int:
     """Print an error on one line; return the exit status."""
-    print(f"halu-tasks: {' '.join(message.splitlines())}", file=sys.stderr)
+    warn(message)
     return status
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, table, warn
-from halu_tasks.core.errors import UsageError, require_extra
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, say, table, warn
+from halu_tasks.core.errors import require_extra
 
 if TYPE_CHECKING:
     from halu_tasks.builders.folder import Folder
@@ -46,11 +46,11 @@ class BuildModels:
     timeout: Annotated[int | None, click.IntRange(min=1), "SECONDS"] = None
     display: Literal["full", "rich", "plain", "log", "none"] | None = None
 
-    def create(self, executor: ExecutorOptions) -> RunModels:
+    def create(self) -> RunModels:
         """Return the models.
 
         Raises:
-            UsageError: Inspect cannot create one of them, or a cluster would keep credentials in a file.
+            UsageError: Inspect cannot create one of them.
         """
         from halu_tasks.inspect_adapter.run_models import RunModels
 
@@ -63,11 +63,6 @@ class BuildModels:
             eval_settings={"display": self.display, **{k: v for k, v in calls.items() if v is not None}},
         )
         models.check()
-        if executor.executor == "slurm" and models.secret:
-            raise UsageError(
-                "--executor slurm: keeps the settings of models in a file; set credentials in the environment, such as "
-                "OPENAI_API_KEY, instead of naming them on the command line"
-            )
         return models
 
 
@@ -135,7 +130,7 @@ def dataset(
         builder,
         documents,
         output,
-        models.create(executor),
+        models.create(),
         executor.create(),
         progress,
         options=dict(option),
@@ -229,7 +224,7 @@ def optimize(
         builder,
         documents,
         output,
-        models.create(ExecutorOptions()),
+        models.create(),
         progress,
         options=dict(option),
         train=train,
@@ -240,10 +235,10 @@ def optimize(
     if json:
         print_json(optimization.as_json(), indent=None)
         return
-    print(_rates(optimization))
+    say(_rates(optimization))
     ended = next((each["ended"] for each in optimization.rounds if each["ended"]), f"{rounds} rounds")
     prompts = optimization.prompts
-    print(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
+    say(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
@@ -320,11 +315,11 @@ def options(builder: str | None = None) -> None:
     from halu_tasks.runs.command import as_yaml
 
     for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():
-        print(f"{name}: {cls.about}")
+        say(f"{name}: {cls.about}")
         for spec in option_specs(cls).values():
             value = spec.default
             shown = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
-            print(f"  -T {spec.name}={shown}: {spec.about}")
+            say(f"  -T {spec.name}={shown}: {spec.about}")
 
 
 def label_items(
@@ -346,7 +341,7 @@ def label_items(
     from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
-    print(f"{count:,} items in {output}, with labels and guidelines in files next to it")
+    say(f"{count:,} items in {output}, with labels and guidelines in files next to it")
 
 
 def import_items(
@@ -374,7 +369,7 @@ def import_items(
     report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
     print_record(to_json(report), as_json=json)
     if not json:
-        print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
+        say(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
     problems = [f"annotator {each.name}: {each.problem}" for each in annotators if each.problem]
     for problem in problems:
         warn(problem)

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from halu_tasks.core.credentials import printable
 from halu_tasks.text.figures import NONE
 
 EXIT_PARTIAL = 3
 """The exit status of a command that finished without a part of its input, which a message names."""
 
 
+class LogLine(logging.Formatter):
+    """Formats what is logged as it is printed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the message."""
+        return printable(super().format(record))
+
+
+def say(text: object) -> None:
+    """Print what a command says, on standard output."""
+    print(printable(str(text)), flush=True)
+
+
 def warn(message: str) -> None:
     """Print a message on one line on standard error."""
-    line = " ".join(message.splitlines())
-    print(f"halu-tasks: {line.encode(errors='backslashreplace').decode()}", file=sys.stderr)
+    progress(f"halu-tasks: {' '.join(message.splitlines())}")
 
 
 def progress(line: str) -> None:
     """Print a line about the progress on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def pluralize(number: int, one: str, many: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from halu_tasks.cli.command import Count, Output
-from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
 from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ def report(
         if json:
             print_json(as_json(compared))
         else:
-            print(markdown(compared, metric))
+            say(markdown(compared, metric))
         return EXIT_PARTIAL if incomplete else 0
     from halu_tasks.report.write import FILES, write_report
 
     folder = output.expanduser()
     written = write_report(results, folder, title, warn, reference=reference, margin=margin, progress=progress)
-    print(f"{summary(folder, written)}; in the same folder: {', '.join(FILES[1:])}")
+    say(f"{summary(folder, written)}; in the same folder: {', '.join(FILES[1:])}")
     return EXIT_PARTIAL if any(skipped.lost for skipped in written.skipped) else 0
 
 
@@ -223,7 +223,7 @@ def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
 def _print_files(files: Sequence[Path], incomplete: bool) -> int:
     """Print the files of an export; return the exit status."""
     for file in files:
-        print(file)
+        say(file)
     return EXIT_PARTIAL if incomplete else 0
 
 
@@ -245,8 +245,8 @@ def verdicts(
     from halu_tasks.results.reference import draw_verdicts
 
     drawn, warnings = draw_verdicts(results, sample, seed, output)
-    print(table(drawn))
-    print(
+    say(table(drawn))
+    say(
         f"\nwrite yes or no in 'label' of {output} and your name in 'by', then: "
         f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output, RunOptions, key_values
-from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, say, table, warn
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
@@ -75,7 +75,7 @@ def run(
         json: print what is done as one JSON object instead of a table
         further: further arguments of the harness's command
     """
-    from halu_tasks.replies.scoring import no_judge
+    from halu_tasks.replies.scoring import judge_warnings
     from halu_tasks.runs.models import models_named
     from halu_tasks.runs.run import Runs, in_folders
 
@@ -89,18 +89,21 @@ def run(
     alone = len(runs) == 1 and not json and executor == ExecutorOptions()
     runs = [replace(run, shown=alone) for run in runs]
     pending = [run for run in runs if run.missing()]
+    for run in pending if executor.executor == "local" and not dry_run else ():
+        # tasks on a cluster go on without their command, and the same command waits for them
+        run.require_free()
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
-    if not options.judge and (dry_run or not alone):
+    if dry_run or not alone:
         # otherwise the harness says so on the terminal
-        for judged in (task for task, _ in selected if task.judged):
-            warn(no_judge(judged))
+        for line in (line for task, _ in selected for line in judge_warnings(task, options)):
+            warn(line)
     if dry_run:
         return _show(job.runs, left_out)
     try:
-        executor.create()(job, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
+        executor.create()(job, (lambda line: say(f"$ {line}")) if alone else progress)
         return _finish(runs, left_out, folder, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
@@ -109,7 +112,8 @@ def run(
 def _folder(output: Path) -> Path:
     """Return the folder of results, in which nothing but a report may be written again."""
     folder = output.expanduser()
-    if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
+    names = {path.name for path in (folder / REPORT).glob("[!.]*")}
+    if names and "report.json" not in names:
         raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
     return folder
 
@@ -122,7 +126,7 @@ def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> i
         warn(f"{name}: {error}")
     for run in runs:
         for command in run.commands(run.missing()):
-            print(shown(command, run.variables))
+            say(shown(command, run.variables))
     return EXIT_PARTIAL if left_out else 0
 
 
@@ -260,8 +264,8 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     else:
         if len(done) > 1:
             counts = ("done", "missing")
-            print(table([{"model": name, **{k: row[k] for k in counts}} for name, row in done.items()]))
-        print(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
+            say(table([{"model": name, **{k: row[k] for k in counts}} for name, row in done.items()]))
+        say(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
 
@@ -279,7 +283,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), _folder(output)
     create_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
-    print(f"Running {number} in lm-eval and Inspect at the same time …\n", flush=True)
+    say(f"Running {number} in lm-eval and Inspect at the same time …\n")
     figures_of = run_demo([task.name for task in selected], folder)
     in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
     write_report([str(folder / harness) for harness in figures_of], folder / REPORT, "Demo", warn)
@@ -297,8 +301,8 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         # the answers' form, in brackets, is on the page
         asked = task.about.partition(" (")[0]
         rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **figures, "what is asked": asked})
-    print(table(rows))
-    print(
+    say(table(rows))
+    say(
         "\nhalu-oracle knows the answers: no model can be better (↑ higher is better, ↓ lower). halu-baseline answers "
         "by a fixed\nrule, without reading the items: a model near it has not solved the task. The items are a sample "
         "written for this\npackage, not the benchmarks. In square brackets: 95% confidence intervals."
@@ -306,7 +310,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     compared = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
     different = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in compared)
     same = "report the same values of all" if not different else f"differ in {different} of"
-    print(f"lm-eval and Inspect {same} {len(compared):,} figures: these, other metrics and the standard errors.")
-    print(f"\nOpen {folder / REPORT / 'index.html'} in a browser. Next, a model of your own on a benchmark:")
-    print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
+    say(f"lm-eval and Inspect {same} {len(compared):,} figures: these, other metrics and the standard errors.")
+    say(f"\nOpen {folder / REPORT / 'index.html'} in a browser. Next, a model of your own on a benchmark:")
+    say("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
     return 1 if different else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
-from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
 from halu_tasks.text.figures import NONE, format_interval
@@ -92,17 +92,17 @@ def _print_figures(scored: ScoredFile) -> None:
     items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}"
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
     mode, data = evaluation.options.scoring, evaluation.located.kind
-    print(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
+    say(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
     rows = [
         {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
         for name, e in scored.estimates.items()
     ]
-    print(f"\n{table(rows)}")
+    say(f"\n{table(rows)}")
     for reply, figures in scored.references.items():
         for metric, value in figures.items():
-            print(f"for comparison, {metric} of {reply}: {value:.4f}")
+            say(f"for comparison, {metric} of {reply}: {value:.4f}")
     if scored.note:
-        print(f"note: {scored.note}")
+        say(f"note: {scored.note}")
 
 
 def _print_agreement(figures: Mapping[str, Any], missing: Mapping[str, int], *, json: bool) -> int:

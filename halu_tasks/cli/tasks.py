@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from halu_tasks.cli.command import Count, ItemOptions
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, say, table, warn
+from halu_tasks.core.credentials import escaped
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
@@ -37,13 +38,13 @@ def list_tasks(*, json: bool = False) -> None:
     from halu_tasks.tasks.registry import listed, registry
 
     tasks, groups = registry()
-    print(table([row for task in tasks.values() if (row := listed(task))]))
+    say(table([row for task in tasks.values() if (row := listed(task))]))
     rows = [
         {"group": name, "mean of": ", ".join(group.means), "tasks": ", ".join(group.members)}
         for name, group in groups.items()
     ]
-    print(f"\n{table(rows)}")
-    print("\nItems are those of the published data. All metrics: halu-tasks show TASK, docs/tasks.md.")
+    say(f"\n{table(rows)}")
+    say("\nItems are those of the published data. All metrics: halu-tasks show TASK, docs/tasks.md.")
 
 
 def _listed() -> dict[str, Any]:
@@ -84,8 +85,8 @@ def show(
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
         path: print the path of the task's or group's file; without TASK, the folder of all, for --include_path
-        protocols: print the folder of the run configurations, one for each published table and harness
-        published: print the figures that papers report for the task or group; without TASK, for all
+        protocols: print the folder of the run configurations, one for each table of results and harness
+        published: print the figures that papers report for the task, group or builder; without TASK, for all
         json: print JSON instead of YAML or a table
     """
     if path or protocols:
@@ -108,7 +109,7 @@ def _show_path(task: str | None, *, protocols: bool) -> None:
 
     if task and protocols:
         raise UsageError("show --protocols: takes no task")
-    print(PROTOCOLS if protocols else packaged_file(task).path if task else task_configs())
+    say(PROTOCOLS if protocols else packaged_file(task).path if task else task_configs())
 
 
 def _show_published(task: str | None, *, json: bool) -> None:
@@ -127,9 +128,9 @@ def _show_published(task: str | None, *, json: bool) -> None:
         numbers = ", ".join(str(notes.index(note) + 1) for note in figure.note.splitlines())
         row = {**asdict(figure), "value": f"{figure.value:g}", "notes": numbers}
         rows.append({name: row[name] for name in _PUBLISHED if several or name != "task"})
-    print(table(rows))
+    say(table(rows))
     for number, note in enumerate(notes, 1):
-        print(f"{number}: {note}")
+        say(f"{number}: {note}")
 
 
 def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
@@ -144,9 +145,9 @@ def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
     paths = [path.expanduser() for path in files] or packaged_files()
     faults = faults_of(paths)
     for fault in faults:
-        print(fault)
+        say(fault)
     if not faults:
-        print(f"no faults in {len(paths)} files")
+        say(f"no faults in {len(paths)} files")
     return 2 if faults else 0
 
 
@@ -174,7 +175,8 @@ def items(
         for item in islice(evaluation.stream(), limit)
     )
     for row in rows:
-        print(json_line(row) if json else _text(row))
+        # prompts are shown as they are sent, whatever looks like a credential in them
+        print(json_line(row) if json else escaped(_text(row)))
 
 
 def _text(row: Mapping[str, Any]) -> str:
@@ -226,13 +228,13 @@ def list_sources(sources: Names = ()) -> None:
                     "from": source.homepage,
                 }
             )
-    print(table(rows))
-    print(
+    say(table(rows))
+    say(
         f"\nCached in {cache_folder()} (HALU_TASKS_CACHE), files of the Hub in its own cache (HF_HOME). Download with: "
         "halu-tasks data fetch SOURCE"
     )
     if any(row["state"] == "manual" for row in rows):
-        print("Files marked manual have no address: download them manually.")
+        say("Files marked manual have no address: download them manually.")
 
 
 def fetch(sources: Names = ()) -> int:
@@ -248,7 +250,7 @@ def fetch(sources: Names = ()) -> int:
     failed = 0
     for source, name in files:
         try:
-            print(f"fetched {download(source, name)}")
+            say(f"fetched {download(source, name)}")
         except HaluTasksError as error:
             failed += 1
             warn(str(error))
@@ -273,7 +275,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
             for profile in _profiles(name, options):
                 described.append(profile)
                 if not json:
-                    print("---")
+                    say("---")
                     print_record(described[-1], as_json=False)
         except DataError as error:
             failed += 1

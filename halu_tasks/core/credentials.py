@@ -1,7 +1,4 @@
-"""Removing credentials from settings, addresses and messages before they are logged or written to a file.
-
-All settings, addresses and messages that this package writes pass through here.
-"""
+"""Credentials: which key a model is asked with, and one filter for all that this package writes or prints."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 # names of settings that hold credentials: `api_key`, `auth_token`, `Authorization`, `default_headers` …
 _NAME = re.compile(
@@ -19,15 +15,69 @@ _NAME = re.compile(
 )
 
 _HIDDEN = "***"
+# names that hold credentials wherever they stand; a `key` is one only in an address
+_IN_WORDS = r"api[_-]?key|token|secret|passw(?:or)?d|pwd"
 _IN_TEXT = (
-    # http://user:password@host, ?api_key=…, {"Authorization": "Bearer …"}
+    # http://user:password@host, ?api_key=…, {"Authorization": "Bearer …"}, token=…, {"token": "…"}, sk-…
     (re.compile(r"(?<=://)[^\s/?#'\"]+@"), ""),
-    (re.compile(r"(?<=[?&])([\w-]*(?:key|token|secret|password|auth|sig)=)[^&#\s'\"]+", re.I), rf"\1{_HIDDEN}"),
+    (re.compile(r"(?<=[?&])([\w-]*(?:key|auth|sig|signature|credential|" + _IN_WORDS + r")=)[^&#\s'\"]+", re.I),
+     rf"\1{_HIDDEN}"),
     (re.compile(r"(\bauthorization['\"]?\s*[:=]\s*['\"]?(?:\w+\s+)?)[^\s'\",}]+", re.I), rf"\1{_HIDDEN}"),
     (re.compile(r"(\bBearer\s+)[\w.~+/=-]{8,}"), rf"\1{_HIDDEN}"),
-)
+    (re.compile(rf"(?<![^\W_])((?:{_IN_WORDS})(?:=|['\"]\s*:\s*)['\"]?)[^&#\s'\",;)}}\]]+", re.I), rf"\1{_HIDDEN}"),
+    (re.compile(r"\b(?:sk-|hf_|gsk_|xai-|ghp_)(?=[\w-]*\d)[\w-]{20,}"), _HIDDEN),
+)  # fmt: skip
 # minimum length of an environment variable's value to redact; shorter ones, such as `none`, are not secrets
 _SHORTEST = 8
+# what a terminal would obey instead of showing it: all control characters but tab and line feed, marks of direction
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_OPENAI = "OPENAI_API_KEY"
+_USERS = "HALU_TASKS_"
+"""Begins the name under which a process finds a user's key whose variable has another key for its client."""
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def key_of(model: str, address: str | None) -> tuple[str, str | None]:
+    """Return the environment variable of the key of a model's provider, and the key that the model is asked with.
+
+    No key goes to another provider than its own, but to an address that the user gives for a model of that provider.
+
+    Args:
+        model: The model, named as in Inspect; `openai-api/local/NAME` has its key in LOCAL_API_KEY.
+        address: The address of its server, if the user gave one.
+
+    Returns:
+        The variable, and the key: a placeholder if a server of one's own may need none, as clients insist on one; None
+        if the client finds it.
+    """
+    provider, _, rest = model.partition("/")
+    provider = rest.partition("/")[0] if provider == "openai-api" else provider
+    variable = f"{provider.replace('-', '_').upper()}_API_KEY"
+    own = os.environ.get(_USERS + variable) or (os.environ.get(variable) if address else None)
+    return variable, own or ("none" if address else None)
+
+
+def key_variables(model: str, address: str | None, *, in_lm_eval: bool) -> dict[str, str]:
+    """Return the environment variables by which a harness's client has the key of a model; none if it finds it.
+
+    Args:
+        model: As in `key_of`.
+        address: As in `key_of`; for Inspect, the environment may name one instead.
+        in_lm_eval: Whether the harness is lm-eval, whose client asks any server with the key of OpenAI. That of Inspect
+            asks none without a key.
+    """
+    variable, _ = key_of(model, None)
+    address = address or (None if in_lm_eval else os.environ.get(variable.removesuffix("API_KEY") + "BASE_URL"))
+    key, users = key_of(model, address)[1], os.environ.get(_OPENAI)
+    if key is None or (variable == _OPENAI if in_lm_eval else os.environ.get(variable)):
+        return {}
+    return {_OPENAI: key, **({_USERS + _OPENAI: users} if users else {})} if in_lm_eval else {variable: key}
+
+
+# --- what is written and printed ------------------------------------------------------------------
 
 
 def is_secret(name: str) -> bool:
@@ -38,8 +88,8 @@ def is_secret(name: str) -> bool:
 def redacted(text: str) -> str:
     """Remove credentials from a string.
 
-    These are credentials in addresses, authorization headers, and the values of environment variables with secret
-    names (a server's error may repeat a key). The shell's `PWD` is the working directory and no password.
+    These are credentials in addresses, authorization headers and settings, and the values of environment variables with
+    secret names (a server's error may repeat a key). The shell's `PWD` is the working directory and no password.
     """
     for pattern, instead in _IN_TEXT:
         text = pattern.sub(instead, text)
@@ -47,6 +97,16 @@ def redacted(text: str) -> str:
         if name != "PWD" and len(value) >= _SHORTEST and value in text and is_secret(name):
             text = text.replace(value, _HIDDEN)
     return text
+
+
+def escaped(text: str) -> str:
+    """Return a text with escapes for control characters, which a terminal would obey."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def printable(text: str) -> str:
+    """Return a message without credentials and without control characters."""
+    return escaped(redacted(text))
 
 
 def public(value: Any) -> Any:
@@ -58,6 +118,12 @@ def public(value: Any) -> Any:
     return redacted(value) if isinstance(value, str) else value
 
 
-def in_address(address: Any) -> bool:
-    """Return whether an address holds credentials."""
-    return isinstance(address, str) and ("@" in urlsplit(address).netloc or redacted(address) != address)
+def secret_in(value: Any) -> str | None:
+    """Return where a nested value holds credentials, such as `client_args: headers`; None if it holds none."""
+    if isinstance(value, str):
+        return None if redacted(value) == value else ""
+    entries = dict(enumerate(value)) if isinstance(value, list | tuple) else value
+    for key, entry in entries.items() if isinstance(entries, Mapping) else ():
+        if (within := "" if is_secret(str(key)) else secret_in(entry)) is not None:
+            return f"{key}: {within}" if within else str(key)
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from types import TracebackType
 
-from halu_tasks.core.credentials import redacted
+from halu_tasks.core.credentials import printable
 
 LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 """The programs of lm-eval, by the ends of their paths."""
@@ -15,14 +15,14 @@ LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 class HaluTasksError(Exception):
     """Base class of the package's errors.
 
-    The command line prints the message and exits with `exit_status`. Credentials in the message, such as those in a
-    server's address, are redacted.
+    The command line prints the message and exits with `exit_status`. The message is without credentials, such as
+    those in a server's address, and without control characters.
     """
 
     exit_status = 2
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(redacted(str(message)))
+        super().__init__(printable(str(message)))
 
 
 class UsageError(HaluTasksError, ValueError):

@@ -1,4 +1,4 @@
-"""Writing files: JSON Lines, and files that other processes see as they were or complete."""
+"""Files: JSON Lines, files that other processes see as they were or complete, and YAML within limits."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.limits import exceeded, limit
+from halu_tasks.core.processes import lock
 
 
 def create_folder(path: Path, what: str = "") -> None:
@@ -30,10 +33,29 @@ def create_folder(path: Path, what: str = "") -> None:
 
 
 @contextmanager
+def _workplace(path: Path) -> Iterator[Path]:
+    """Yield a new folder beside a path, for this process alone: the first that is free, also of one that was killed."""
+    with ExitStack() as claim:
+        for number in count():
+            place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
+            place.mkdir(exist_ok=True)
+            with suppress(BlockingIOError, FileNotFoundError):
+                claim.enter_context(lock(place, wait=0))
+                break
+        for left in place.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
 def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
     """Yield a temporary path that replaces `path` when the block ends, and is removed if the block fails.
 
-    Anything but a regular file, such as `/dev/stdout`, is written directly.
+    Anything but a regular file, such as `/dev/stdout`, is written directly. Several processes may write the same file;
+    the last one that ends does.
 
     Args:
         path: The file to write.
@@ -42,19 +64,41 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: The file cannot be written.
     """
-    partial = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            partial = path
-        yield partial
-        if partial != path:
-            partial.replace(path)
+            yield path
+            return
+        with _workplace(path) as place:
+            yield place / path.name
+            (place / path.name).replace(path)
     except OSError as error:
         raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
-    finally:
-        if partial != path:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_files(folder: Path, main: str, what: str = "") -> Iterator[Path]:
+    """Yield a temporary folder whose files replace those in `folder` when the block ends.
+
+    While the main file is there, the others are of the same writing: it is removed before the others are replaced, and
+    comes last.
+
+    Args:
+        folder: The folder of the files, which exists.
+        main: The name of the main file.
+        what: What the files are, for the error message.
+
+    Raises:
+        DataError: A file cannot be written.
+    """
+    try:
+        with _workplace(folder / main) as place:
+            yield place
+            with lock(folder):
+                (folder / main).unlink(missing_ok=True)
+                for file in sorted(place.iterdir(), key=lambda file: (file.name == main, file.name)):
+                    file.replace(folder / file.name)
+    except OSError as error:
+        raise DataError(f"{what} {folder}: {error.strerror or error}".strip()) from None
 
 
 @contextmanager
@@ -81,17 +125,19 @@ def atomic_folder(path: Path, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: The folder cannot be written.
     """
-    partial = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        yield partial
-        if not path.exists():
-            partial.replace(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _workplace(path) as place:
+            partial = place / path.name
+            partial.mkdir()
+            yield partial
+            try:
+                partial.replace(path)
+            except OSError:
+                if not path.is_dir():
+                    raise
     except OSError as error:
         raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def atomic_write_text(path: Path, text: str, what: str = "") -> None:
@@ -123,6 +169,71 @@ def json_line(value: Any, *, allow_nan: bool = True) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan).translate(_LINE_SEPARATORS)
 
 
+@contextmanager
+def open_yaml(path: Path, base: str = "SafeLoader") -> Iterator[Any]:
+    """Open a YAML file; yield a loader of PyYAML.
+
+    Args:
+        path: The file.
+        base: The name of the loader's class.
+
+    Raises:
+        UsageError: The file cannot be read, is not YAML, or exceeds a limit; the message names file and line.
+    """
+    import yaml
+
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            if len(text := file.read((most := limit("max_text")) + 1)) > most:
+                raise exceeded("max_text", path)
+        yield yaml_loader(text, path, base)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except HaluTasksError:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise UsageError(f"{path}{f':{mark.line + 1}' if mark else ''}: not YAML ({reason})") from None
+
+
+def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
+    """Return a loader of PyYAML for a text, which is checked first: loaders call themselves for each level of nesting.
+
+    Args:
+        text: The text.
+        place: Where it is from, for error messages.
+        base: The name of the loader's class.
+
+    Raises:
+        LimitError: It is nested too deeply, or its aliases stand for too many values.
+    """
+    import yaml
+
+    # libyaml, which is much faster, refuses the surrogate pairs of JSON
+    libyaml = yaml.__with_libyaml__ and "\\ud" not in text.lower()
+    kind = getattr(yaml, f"C{base}" if libyaml else base)
+    deepest, most = limit("max_depth"), limit("max_values")
+    size, sizes, opened = 0, dict[str | None, int](), list[tuple[str | None, int]]()
+    for event in yaml.parse(text, Loader=kind):
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            sizes[anchor] = size - before
+        elif isinstance(event, yaml.AliasEvent):
+            size += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.NodeEvent):
+            size += 1
+            sizes[event.anchor] = 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                opened.append((event.anchor, size))
+                sizes[event.anchor] = most  # an alias that is part of what it stands for has no end
+        if len(opened) > deepest or size > most:
+            name = "max_depth" if len(opened) > deepest else "max_values"
+            assert event.start_mark
+            raise exceeded(name, f"{place}:{event.start_mark.line + 1}")
+    return kind(text)
+
+
 def read_yaml(path: Path, *, as_written: bool = False) -> Any:
     """Read a YAML file of settings.
 
@@ -131,14 +242,7 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
         as_written: Whether values stay the strings that they are written as.
 
     Raises:
-        UsageError: It cannot be read, or is not YAML.
+        UsageError: As in `open_yaml`.
     """
-    import yaml
-
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        return yaml.load(text, Loader=yaml.BaseLoader if as_written else yaml.SafeLoader)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
+    with open_yaml(path, "BaseLoader" if as_written else "SafeLoader") as loader:
+        return loader.get_single_data()

@@ -324,6 +324,9 @@ DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_s
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
+ASKED_OPTIONS = ("judge", "judge_base_url", "reader", "reader_base_url", *JUDGE_COST_OPTIONS)
+"""The options that say which models score replies, where they are and what they may cost. Only users say this, since a
+model gets a key and prompts, and costs money: what a task file says is a suggestion."""
 JUDGING_OPTIONS = tuple(
     name for name in JUDGE_OPTIONS if name not in ("judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS)
 )

@@ -20,6 +20,7 @@ from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Example, Item
+from halu_tasks.core.limits import exceeded, limit
 
 PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -120,12 +121,17 @@ class JinjaText(str):
 
 @cache
 def _names_in(source: str) -> frozenset[str]:
-    from jinja2 import TemplateSyntaxError, meta
+    from jinja2 import TemplateSyntaxError, meta, nodes
 
     try:
-        return frozenset(meta.find_undeclared_variables(_jinja().parse(source)))
+        tree = _jinja().parse(source)
+        for load in tree.find_all((nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)):
+            raise ValueError(f"line {load.lineno} loads another file ({type(load).__name__}), which no template may")
+        return frozenset(meta.find_undeclared_variables(tree))
     except TemplateSyntaxError as error:
         raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def placeholders(text: str) -> set[str]:
@@ -134,24 +140,33 @@ def placeholders(text: str) -> set[str]:
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:
-    """Fill the placeholders of a Jinja template.
+    """Fill the placeholders of a Jinja template, which can neither call what is in Python nor load a file.
 
     Raises:
-        UsageError: A placeholder has no value.
+        UsageError: A placeholder has no value, the template fails, or it exceeds a limit.
     """
-    from jinja2 import TemplateError
-
+    parts, left = [], limit("max_prompt")
     try:
-        return str(_template(str(text)).render(values))
-    except TemplateError as error:
-        raise UsageError(f"prompt: {error.message}; fields: {', '.join(values)}") from None
+        for part in _template(str(text)).generate(values):
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                break
+    except Exception as error:  # a template may raise anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(f"prompt: {reason}; fields: {', '.join(values)}") from None
+    if left < 0:
+        raise exceeded("max_prompt", "prompt")
+    return "".join(parts)
 
 
 @cache
 def _jinja() -> Any:
-    from jinja2 import Environment, StrictUndefined
+    """Return the environment of all templates that are not the package's own."""
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
 
 
 @cache

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
+from halu_tasks.core.files import read_yaml
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
 
@@ -25,7 +26,7 @@ HOW_TO_NAME = (
 SCHEME = "hf://"
 _HUB = "https://huggingface.co/datasets"
 _ADDRESS = re.compile(
-    rf"{SCHEME}(?:datasets/)?(?P<repository>[^/@]+/[^/@]+)(?:@(?P<revision>refs/(?:convert|pr)/[^/]+|[^/]+))?"
+    rf"{SCHEME}(?!(?:.*/)?\.\.?(?:[/@]|\Z))(?:datasets/)?(?P<repository>[^/@]+/[^/@]+)(?:@(?P<revision>refs/(?:convert|pr)/[^/]+|[^/]+))?"
     r"(?:/(?P<path>.+?))?/?"
 )
 
@@ -164,6 +165,8 @@ class Dataset:
         disable_progress_bars()
         with _one_line(self.name):
             loaded: Any = load_dataset(split=self.split, streaming=self.revision is None, **self._arguments)
+            if self.revision is None:
+                loaded = loaded.decode(False)  # a column of pictures may name addresses
             columns = loaded.features or {}
             labels = {name: names for name, column in columns.items() if (names := getattr(column, "names", None))}
             for number, row in enumerate(loaded, 1):
@@ -205,6 +208,8 @@ def named_dataset(named: str, options: Options) -> Dataset:
             commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
         name = str(address._replace(revision=commit))
         dataset = replace(dataset, name=name, path=address.repository, revision=commit, files=address.path)
+    else:
+        _check_card(Path(named))
     splits = list(dataset.layout)
     if dataset.split and dataset.split not in splits:
         close = did_you_mean(dataset.split, splits)
@@ -214,6 +219,18 @@ def named_dataset(named: str, options: Options) -> Dataset:
     split = dataset.split or splits[0]
     config = f"{dataset.config}/" if dataset.config else ""
     return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split)
+
+
+def _check_card(folder: Path) -> None:
+    """Refuse a folder whose card has `datasets` fetch files from elsewhere: a result may name any folder."""
+    from huggingface_hub.repocard import metadata_load
+
+    for path in (folder / "README.md", folder / ".huggingface.yaml"):
+        with _one_line(str(path)):
+            read: Any = metadata_load if path.suffix == ".md" else read_yaml
+            card = read(path) if path.is_file() else None
+        if isinstance(card, dict) and "://" in str(card.get("configs")):
+            raise DataError(f"{path}: configs: name only files of the folder, and download what is elsewhere")
 
 
 def _plain(value: Any, names: list[str] | None = None) -> Any:

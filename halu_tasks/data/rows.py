@@ -9,12 +9,14 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import DataError, require_extra
+from halu_tasks.core.errors import DataError, HaluTasksError, require_extra
 from halu_tasks.core.hashing import short_hash
+from halu_tasks.core.limits import check_archive, exceeded, limit
 
 Row = dict[str, Any]
 WORKBOOK = ".xlsx"
@@ -91,7 +93,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     lines = text_lines(path)
     begin, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     if first.lstrip().startswith("["):
-        for number, row in enumerate(_parse(first + "".join(text for _, text in lines), path, begin), 1):
+        for number, row in enumerate(_parse(read_text(path, chain([(begin, first)], lines)), path, begin), 1):
             yield number, _object(f"{path}:{number}", row)
         return
     for number, text in chain([(begin, first)], lines):
@@ -121,12 +123,16 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     Lines include their end; a byte-order mark is removed. A file whose name ends in `.gz` is decompressed.
 
     Raises:
-        DataError: The file cannot be read or is not UTF-8; the message names the file and, if possible, the line.
+        DataError: The file cannot be read or is not UTF-8, or a line is longer than `max_line`; the message names the
+            file and, if possible, the line.
     """
+    most = limit("max_line")
     try:
         with path.open("rb") as raw, gzip.open(raw) if path.suffix.lower() == ".gz" else raw as file:
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
+                if len(line) > most:
+                    raise exceeded("max_line", f"{path}:{number}")
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
@@ -136,13 +142,32 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: the compressed file is truncated or damaged") from None
 
 
+def read_text(path: Path, lines: Iterable[tuple[int, str]] | None = None) -> str:
+    """Read a whole file, as `text_lines` reads its lines.
+
+    Args:
+        path: The file.
+        lines: Its lines, if reading them has begun.
+
+    Raises:
+        DataError: It cannot be read, is not UTF-8, or exceeds a limit.
+    """
+    left, parts = limit("max_text"), []
+    for _, line in lines or text_lines(path):
+        parts.append(line)
+        left -= len(line)
+        if left < 0:
+            raise exceeded("max_text", path)
+    return "".join(parts)
+
+
 def read_json(path: Path) -> Any:
     """Read a file with a single JSON value.
 
     Raises:
         DataError: It cannot be read or is not valid JSON.
     """
-    return _parse("".join(line for _, line in text_lines(path)), path, 1)
+    return _parse(read_text(path), path, 1)
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -282,24 +307,39 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Read (number from 1, cells as text) of each row of the first sheet that is not empty."""
     require_extra("xlsx", f"{path}: reading Excel workbooks (instead of CSV)")
-    from pandas import read_excel
+    from openpyxl import load_workbook
 
+    rows, left = [], limit("max_cells")
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             # openpyxl warns of features that it drops (styles, validation), which do not matter here
             warnings.simplefilter("ignore")
-            sheet = read_excel(file, header=None, dtype=str, na_filter=False, engine="openpyxl")
+            check_archive(file, path)
+            sheet: Any = load_workbook(file, read_only=True, data_only=True, keep_links=False).worksheets[0]
+            sheet.reset_dimensions()  # a file may state any
+            for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+                left -= len(values) or 1
+                if left < 0:
+                    raise exceeded("max_cells", f"{path}:{number}")
+                cells = [_cell_text(value) for value in values]
+                while cells and not cells[-1].strip():
+                    cells.pop()
+                if cells:
+                    rows.append((number, cells))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
+    except HaluTasksError:
+        raise
     except Exception as error:
         # openpyxl passes on any error of the zip and XML readers
         raise DataError(f"{path}: not an Excel workbook ({' '.join(str(error).split())})") from None
-    for number, values in enumerate(sheet.to_numpy().tolist(), 1):
-        cells = [str(value) for value in values]
-        while cells and not cells[-1].strip():
-            cells.pop()
-        if cells:
-            yield number, cells
+    return iter(rows)
+
+
+def _cell_text(value: Any) -> str:
+    """Return the text of a cell; whole numbers, which workbooks keep as floats, have no decimal point."""
+    whole = isinstance(value, float) and value.is_integer()
+    return "" if value is None else str(int(value) if whole else value)
 
 
 # --- Parquet ----------------------------------------------------------------------------------------
@@ -313,7 +353,7 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
         columns: The columns to read; those that the file lacks are left out.
 
     Raises:
-        DataError: It is not a Parquet file.
+        DataError: It is not a Parquet file, or has text that is not UTF-8.
     """
     from pyarrow import ArrowException, parquet  # takes half a second to import
 
@@ -324,6 +364,6 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
             rows = (row for batch in table.iter_batches(_ROWS, columns=known) for row in batch.to_pylist())
             for number, row in enumerate(rows, 1):
                 yield number, {name: value for name, value in row.items() if value is not None}
-    except (OSError, ArrowException) as error:
-        reason = getattr(error, "strerror", None) or f"not a Parquet file ({' '.join(str(error).split())})"
+    except (OSError, ArrowException, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or f"not a Parquet file of UTF-8 ({' '.join(str(error).split())})"
         raise DataError(f"{file}: {reason}") from None

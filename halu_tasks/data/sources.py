@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from halu_tasks.core.errors import unknown
+from halu_tasks.core.files import read_yaml
 
 _HUB = "https://huggingface.co/datasets/"
 
@@ -108,5 +107,5 @@ def _packaged(keys: Mapping[str, Any]) -> Source:
     return Source(**{**keys, "files": tuple(SourceFile(**facts) for facts in files)})
 
 
-_KEYS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))
+_KEYS = read_yaml(Path(__file__).with_name("sources.yaml"))
 SOURCES = {name: _packaged({"name": name, **keys}) for name, keys in _KEYS.items()}

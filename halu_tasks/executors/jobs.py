@@ -7,7 +7,6 @@ continued by running it again.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
@@ -16,7 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from halu_tasks.core import errors
+from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.processes import interrupt_on_signals
 
 ATTEMPTS = 4
 """How often a task is started if its process is killed."""
@@ -100,13 +101,13 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     """
     # what a shell has started in the background ignores SIGINT
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # a cluster that wants its machine back sends SIGTERM: as with Ctrl-C, what is finished is written before the end
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    # a cluster that wants its machine back sends SIGTERM, and so does the process that has started this one
+    interrupt_on_signals()
     try:
         job.work(rank, tasks, lambda line: print(line, file=sys.stderr, flush=True))
     except (KeyboardInterrupt, RunInterrupted):
         raise SystemExit(RunInterrupted.exit_status) from None
     except Exception as error:
         known = isinstance(error, HaluTasksError)
-        return type(error).__name__, str(error) if known else "".join(traceback.format_exception(error))
+        return type(error).__name__, str(error) if known else redacted("".join(traceback.format_exception(error)))
     return None

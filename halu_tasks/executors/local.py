@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections import Counter
 from contextlib import suppress
@@ -13,10 +12,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from halu_tasks.core.errors import RunInterrupted
+from halu_tasks.core.processes import GRACE, end_when
 from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
-
-# seconds that a task has to write what is finished, after its run was interrupted or killed
-_GRACE = 10
 
 Processes = dict[int, tuple[SpawnProcess, Connection]]
 """The process of each task that runs, and where it sends the error that it raised, or None."""
@@ -89,10 +86,8 @@ def _start(job: Job, rank: int, tasks: int) -> tuple[SpawnProcess, Connection]:
 def _interrupt(running: Processes) -> None:
     """Interrupt tasks as Ctrl-C does, and wait a while for them to write what is finished."""
     for process, _ in running.values():
-        if process.pid:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGINT)
-    until = time.monotonic() + _GRACE
+        process.terminate()
+    until = time.monotonic() + GRACE
     for process, _ in running.values():
         process.join(max(0.0, until - time.monotonic()))
 
@@ -108,15 +103,6 @@ def _work(job: Job, rank: int, tasks: int, sender: Connection) -> None:
     """Run a task in this process, which ends when its parent does; send the error that it raised, or None."""
     # a group of its own, so that what the task has started ends with it
     os.setsid()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if parent := multiprocessing.parent_process():
+        end_when(parent.join)
     sender.send(attempt(job, rank, tasks))
-
-
-def _end_with_parent() -> None:
-    """End this process and its group when the process that has started it ends."""
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(_GRACE)
-        os.killpg(0, signal.SIGKILL)

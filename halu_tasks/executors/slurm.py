@@ -2,7 +2,7 @@
 
 The folder of a job then has a folder `executor/NAME`, which contains:
 
-job.json           the job, which every task reads
+job.json           the job, which every task reads if it is still the one that was submitted
 task-0.log         what a task has printed
 task-0.json        how a task has ended
 slurm.json         the arrays that were submitted, so that the same command waits for them instead of starting anew
@@ -24,8 +24,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from halu_tasks.core.credentials import secret_in
 from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
@@ -95,7 +97,8 @@ class SlurmExecutor:
         """Submit tasks as another array."""
         if not ranks:
             return
-        atomic_write_text(folder / _JOB, _as_json(job, self.tasks))
+        content = _as_json(job, self.tasks)
+        atomic_write_text(folder / _JOB, content)
         for rank in ranks:
             _ended(folder, rank).unlink(missing_ok=True)
         options = {
@@ -106,7 +109,8 @@ class SlurmExecutor:
             "open-mode": "append",
             "requeue": "true",
         }
-        command = [sys.executable, "-m", "halu_tasks.executors.slurm", str(folder / _JOB)]
+        # who can write to the folder cannot have a task do something else
+        command = [sys.executable, "-m", "halu_tasks.executors.slurm", str(folder / _JOB), stable_hash(content)]
         script = "\n".join(["#!/bin/sh", *self.setup, f'exec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"', ""])
         given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
         result = _run("sbatch", "--parsable", *given, stdin=script)
@@ -179,11 +183,19 @@ def _ended(folder: Path, rank: int) -> Path:
 def _as_json(job: Job, tasks: int) -> str:
     kind = type(job)
     fields = TypeAdapter(kind).dump_python(job, mode="json")
+    if (place := secret_in(fields)) is not None:
+        raise UsageError(
+            f"--executor slurm: keeps settings in a file, and {place} contains a credential; set credentials in the "
+            "environment, such as OPENAI_API_KEY, instead of naming them on the command line"
+        )
     return json.dumps({"job": f"{kind.__module__}:{kind.__qualname__}", "tasks": tasks, "fields": fields}) + "\n"
 
 
-def _read_job(path: Path) -> tuple[Job, int]:
-    record = read_json_object(path)
+def _read_job(path: Path, sha256: str) -> tuple[Job, int]:
+    content = path.read_text(encoding="utf-8")
+    if stable_hash(content) != sha256:
+        raise DataError(f"{path}: is not the job that was submitted; scancel its tasks, and give the command again")
+    record = json.loads(content)
     module, _, name = record["job"].partition(":")
     return TypeAdapter(getattr(import_module(module), name)).validate_python(record["fields"]), record["tasks"]
 
@@ -193,9 +205,9 @@ def _run(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def main() -> None:
-    """Run a task on the machine that Slurm has chosen: `python -m halu_tasks.executors.slurm JOB RANK`."""
-    path, rank = Path(sys.argv[1]), int(sys.argv[2])
-    job, tasks = _read_job(path)
+    """Run a task on the machine that Slurm has chosen: `python -m halu_tasks.executors.slurm JOB SHA256 RANK`."""
+    path, rank = Path(sys.argv[1]), int(sys.argv[3])
+    job, tasks = _read_job(path, sys.argv[2])
     failure = attempt(job, rank, tasks)
     if failure:
         print(failure[1], file=sys.stderr)

@@ -146,6 +146,7 @@ def _text_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
     scores = [record.score for record in records]
     labelled = [score for score in scores if score.target]
     values = estimates(_OF_TEXTS, scores) | estimates(_OF_LABELLED_TEXTS, labelled)
+    values |= opinion_figures(labelled, [record.opinions for record in records if record.score.target])
     return {**spread_all(values), "labelled": float(len(labelled))}
 
 

@@ -1,6 +1,6 @@
 """Inspect scorers for samples of a user's own: `halu_tasks/iou`, `exact_match`, `expmatch`, `error_type`, `verdict`.
 
-`texts_task` checks a user's texts against their sources.
+`texts_task` checks a user's texts, against their sources or with what a method looks up.
 
 What a sample must have is said by each scorer; `named` reads it. A score's metadata hold its record: the answer that
 was read, the target, the facts that metrics add up, the cluster, and whether the reply was `answered`, `abstained`,
@@ -23,18 +23,20 @@ from inspect_ai.solver import Solver, TaskState
 
 from halu_tasks.core.errors import ArgumentError, DataError, UsageError
 from halu_tasks.core.items import Item
+from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.figures import ScoreRecord, figures, spread_all
 from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.classification import score_label
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.solvers.asking import checked
+from halu_tasks.solvers.asking import checked, method_prompt
 from halu_tasks.solvers.records import MethodRecord
 
 
@@ -164,8 +166,8 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
 def check_row(row: Row) -> None:
     """Raise ValueError, naming the field, if a row is invalid."""
     require_text(row, "text")
-    sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
-    if not sources or not all(isinstance(source, str) and source.strip() for source in sources):
+    sources = _sources(row)
+    if "source" in row and not (sources and all(isinstance(source, str) and source.strip() for source in sources)):
         raise ValueError("field 'source' must be a non-empty string or a list of non-empty strings")
     for field in ("id", "query", "label"):
         if field in row and not isinstance(row[field], str):
@@ -174,30 +176,51 @@ def check_row(row: Row) -> None:
         raise ValueError(f"label is {row['label']!r}, expected {YES!r} (hallucinated) or {NO!r}")
 
 
-def texts_task(input: str, solver: Solver) -> Task:
+def _sources(row: Row) -> list[Any]:
+    source = row.get("source", [])
+    return source if isinstance(source, list) else [source]
+
+
+def texts_task(input: str, solver: Solver, prompts: str | None = None) -> Task:
     """Create a task that checks each text in a JSON Lines file with a solver.
 
+    Which parts of a text are needed, is for the solver to say: one that looks things up needs no `source`.
+
+    Args:
+        input: The file.
+        solver: The solver; users may name another one.
+        prompts: A prompt file whose `own_text` replaces the question that is asked about a text.
+
     Raises:
-        UsageError: The file does not exist.
-        DataError: A row is invalid or an id is repeated.
+        UsageError: A file does not exist, or the prompt file is invalid.
+        DataError: A row is invalid, an id is repeated, or only some rows have a source.
     """
     path = Path(input).expanduser()
     if not path.is_file():
         raise UsageError(f"input={input}: no such file")
     samples = []
     seen: set[str] = set()
-    rows = read_rows(json_lines(path), path, {"text": str, "source": object}, check_row)
+    question, with_source = method_prompt("own_text", "knowledge", prompts), set[bool]()
+
+    def check(row: Row) -> None:
+        check_row(row)
+        with_source.add("source" in row)
+        if len(with_source) > 1:
+            raise ValueError("field 'source' must be in all rows or in none; use two files")
+
+    rows = read_rows(json_lines(path), path, {"text": str}, check)
     for text_hash, row in with_ids(rows, "text"):
         id = row.get("id", text_hash)
         if id in seen:
             raise DataError(f"{path}: duplicate id {id!r}; ids must be unique")
         seen.add(id)
-        sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
-        subject = {"text": row["text"].strip(), "source": "\n\n".join(source.strip() for source in sources)}
-        if row.get("query", "").strip():
-            subject["query"] = row["query"].strip()
+        source = "\n\n".join(map(str.strip, _sources(row)))
+        parts = {"query": row.get("query", "").strip(), "source": source, "text": row["text"].strip()}
+        subject = {name: part for name, part in parts.items() if part}
+        shown = "\n\n".join(f"{name.capitalize()}:\n{fence(part)}" for name, part in subject.items())
         target = row.get("label", "").strip().capitalize()
-        samples.append(Sample(id=id, input=subject["text"], target=target, metadata={"subject": subject}))
+        asked = fill(question, {"parts": shown})
+        samples.append(Sample(id=id, input=asked, target=target, metadata={"subject": subject}))
     return Task(
         dataset=MemoryDataset(samples, name=path.name, location=str(path)),
         solver=solver,
@@ -220,7 +243,7 @@ def text_score() -> Scorer:
         scored = with_probability(with_method_output(scored, method), method.probability)
         acc, cost = scored.measurements.get("correct"), cost_of(transcript().events)
         record = ScoreRecord(score=scored, acc=acc, cost=cost, method=method.method, counts=sorted(method.counts or ()))
-        return inspect_score(scored, graded(acc), record.as_metadata())
+        return inspect_score(scored, graded(acc), replace(record, opinions=method.opinions).as_metadata())
 
     return score
 

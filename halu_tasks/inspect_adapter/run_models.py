@@ -14,7 +14,7 @@ from inspect_ai import Task, eval_set
 from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, Model, get_model
 
-from halu_tasks.core.credentials import in_address, public
+from halu_tasks.core.credentials import public, secret_in
 from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted, UsageError
 from halu_tasks.judging.reaching import log_retries, reach
 
@@ -58,12 +58,6 @@ class RunModels:
         if tasks == 1 or self.eval_settings.get("display"):
             return self
         return replace(self, eval_settings={**self.eval_settings, "display": "none"})
-
-    @property
-    def secret(self) -> bool:
-        """Whether arguments or roles contain credentials."""
-        given = [dict(self.arguments), dict(self.roles)]
-        return bool(public(given) != given)
 
     def reach(self, *, again: bool = False) -> None:
         """Check that every model answers.
@@ -110,11 +104,7 @@ def create_model(
     Raises:
         UsageError: Inspect cannot create the model, or `base_url` contains credentials, which Inspect would log.
     """
-    if in_address(base_url):
-        raise UsageError(
-            f"model {name}: the address {base_url} contained credentials, which Inspect would log; name the model "
-            "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
-        )
+    check_address(f"model {name}", base_url)
     try:
         return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
     except HaluTasksError:
@@ -123,6 +113,19 @@ def create_model(
         # an unknown provider, a package that is not installed, a missing key: each raises another error
         message = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
         raise UsageError(f"model {name}: {' '.join(message.split())}") from None
+
+
+def check_address(what: str, address: Any) -> None:
+    """Check that the address of a model can be logged.
+
+    Raises:
+        UsageError: It contains credentials.
+    """
+    if secret_in(address) is not None:
+        raise UsageError(
+            f"{what}: the address {address} contained credentials, which Inspect would write into its log; name the "
+            "model openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+        )
 
 
 def recorded(value: Any) -> Any:

@@ -16,11 +16,11 @@ from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scor
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
-from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
+from halu_tasks.inspect_adapter.run_models import check_address
 from halu_tasks.judging.judge import Judge, judge_of_loop
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
@@ -226,11 +226,7 @@ def check_addresses(options: Options) -> None:
         UsageError: An address contains credentials.
     """
     for name in ("judge_base_url", "reader_base_url"):
-        if in_address(address := getattr(options, name)):
-            raise UsageError(
-                f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "
-                "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
-            )
+        check_address(name, getattr(options, name))
 
 
 # --- warnings -------------------------------------------------------------------------------------

@@ -1,26 +1,26 @@
 """One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
-prompt, so no question is asked twice: one that comes again before it is answered waits for the same verdict. A question
-without a verdict counts as a failure; it is never cached and never becomes a score.
+prompt, so no question is asked twice: one that comes again before it is answered, in any process, waits for the same
+verdict. A question without a verdict counts as a failure; it is never cached and never becomes a score.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.concurrency import gather
+from halu_tasks.core.credentials import key_of
 from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
@@ -84,7 +84,6 @@ class Judge:
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
-        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
         self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
@@ -173,7 +172,7 @@ class Judge:
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
-            async with self._locks.setdefault(key, anyio.Lock()):
+            async with self._store.asking(key):
                 verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict
@@ -240,7 +239,7 @@ class Judge:
         cost = attempt
         try:
             output = await self.model.generate(text, config=config)
-            cost = self.budget.cost(output.usage) if output.usage else attempt
+            cost = self.budget.cost(output.usage, attempt)
             return output
         except Exception as error:
             # an attempt may be charged unless it failed with an HTTP status
@@ -270,14 +269,10 @@ class Judge:
 
 
 def _open_model(name: str, address: str | None) -> Model:
-    # clients insist on a key, which self-hosted servers often do not need; no provider's key goes to another's address
-    provider, _, rest = name.partition("/")
-    provider = rest.partition("/")[0] if provider == "openai-api" else provider
-    key = os.environ.get(f"{provider.replace('-', '_').upper()}_API_KEY", "none") if address else None
     # compatible servers have chat completions, but rarely the newer responses API
     settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:
-        return get_model(name, base_url=address, api_key=key, memoize=False, **settings)
+        return get_model(name, base_url=address, api_key=key_of(name, address)[1], memoize=False, **settings)
     except Exception as error:
         raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ from lm_eval.api.filter import FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
 from lm_eval.filters.custom import CustomFilter
 from lm_eval.models.openai_completions import LocalChatCompletion
+from lm_eval.tasks._factory import TaskFactory
 
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import LM_EVAL, JudgeError, UsageError, install_excepthook
@@ -40,6 +42,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build, task_of
 from halu_tasks.tasks.asking import response_schema, worked_examples
+from halu_tasks.tasks.registry import HEADLINE, registry
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -95,15 +98,20 @@ class HaluTask(ConfigurableTask):
         self._filters = [FilterEnsemble("none", [partial(CustomFilter, filter_fn=function)])]
 
     def _set_metrics(self) -> None:
-        metrics = self._evaluation.metrics
+        evaluation, self._metrics = self._evaluation, list(self._evaluation.metrics)
+        groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
+        if any(HEADLINE in group.means for group in groups):
+            # lm-eval averages what has the same name in all members of a group
+            headline = evaluation.task.headline_metric(evaluation.options.scoring)
+            self._metrics.append(replace(headline, name=HEADLINE))
         self._aggregation_list = {}
-        for metric in metrics:
+        for metric in self._metrics:
             # a standard error must follow its metric: lm-eval then shows it in the column Stderr
             self._aggregation_list[metric.name] = partial(aggregate, metric, "value")
             self._aggregation_list[f"{metric.name}_stderr"] = partial(aggregate, metric, "stderr")
-        self._higher_is_better = {metric.name: metric.higher_is_better for metric in metrics}
+        self._higher_is_better = {metric.name: metric.higher_is_better for metric in self._metrics}
         self.config.metric_list = [
-            {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in metrics
+            {"metric": name, "higher_is_better": better} for name, better in self._higher_is_better.items()
         ]
 
     def _set_provenance(self, evaluation: Evaluation) -> None:
@@ -214,7 +222,7 @@ class HaluTask(ConfigurableTask):
             score = Score.from_json(json.loads(results[0]))
         return {
             name: item_value(metric, score)
-            for metric in self._evaluation.metrics
+            for metric in self._metrics
             for name in (metric.name, f"{metric.name}_stderr")
         }
 
@@ -254,13 +262,28 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
         places = read_task_file(path).places
     except UsageError:
         places = {}  # a task that a program made without a file
-    task = task_of(TaskFile(path, config, places))
-    options = Options.from_metadata(config.get("metadata") or {})
+    metadata = config.get("metadata") or {}
+    given = _given(metadata)
+    # the judges of others are left to the task, as its suggestions
+    theirs = {key: value for key, value in metadata.items() if key not in given}
+    task = task_of(TaskFile(path, {**config, "metadata": theirs}, places))
+    suggested = {PREFIX + name for name in task.suggested}
+    options = Options.from_metadata({key: metadata[key] for key in metadata if key not in suggested})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
     if unused := options.unused(task.prompts.task_options):
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
     return evaluation
+
+
+def _given(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a task's metadata that the user gave, such as with `--metadata`.
+
+    lm-eval merges it with that of the files of the task and of groups. Its factory, which is making the task, still has
+    it alone. What a program gives to a task that it makes itself is the user's.
+    """
+    makers = (frame.f_locals.get("self") for frame, _ in walk_stack(None))
+    return next((maker._meta for maker in makers if isinstance(maker, TaskFactory)), metadata)
 
 
 def _task_path(config: Mapping[str, Any]) -> Path:

@@ -25,7 +25,7 @@ from pyarrow import parquet
 from pyarrow.compute import not_equal
 
 from halu_tasks import __version__
-from halu_tasks.core.credentials import redacted
+from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write, atomic_write_text
 from halu_tasks.core.items import Reply
@@ -164,7 +164,7 @@ def score_file(
         names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}
         run = {
             "model": model,
-            "predictions": files,
+            "predictions": public(files),
             "predictions_sha256": [sha256_of(Path(path)) for path in files],
             "id_field": id_field,
             "output_field": output_field,
@@ -186,11 +186,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
     """
     plan = {
         "task": job.task,
-        "options": {
-            name: redacted(str(value))
-            for name, value in job.options.changed().items()
-            if name not in JUDGE_COST_OPTIONS
-        },
+        "options": {k: str(v) for k, v in job.options.changed().items() if k not in JUDGE_COST_OPTIONS},
         "version": evaluation.version,
         "data": job.data,
         "files": [path for path, _ in job.shards],
@@ -198,7 +194,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
         "partial": partial,
         "package": __version__,
     }
-    path = job.folder / "plan.json"
+    plan, path = public(plan), job.folder / "plan.json"
     if path.is_file():
         before = read_json_object(path)
         for name, value in plan.items():

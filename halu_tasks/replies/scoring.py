@@ -15,11 +15,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import DATA_OPTIONS, SCORING_OPTIONS, Options
+from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.reference import check_reference, label_warnings, with_known_errors
 from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
@@ -32,14 +31,25 @@ from halu_tasks.tasks import Evaluation, Task, registry
 logger = logging.getLogger(__name__)
 
 
-def no_judge(task: Task) -> str:
-    """Return the warning for a judged task that is run without a judge."""
-    assert task.judged
-    return (
-        f"{task.name}: no judge was named, so {task.headline} is missing and only metrics without a judge, such as "
-        f"{task.judged.unjudged}, are reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), "
-        "--model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
-    )
+def judge_warnings(task: Task, options: Options) -> list[str]:
+    """Return the warnings of a judged task without a judge, and of models that the task's file suggests in vain."""
+    warnings = []
+    if task.judged and not options.judge:
+        warnings.append(
+            f"{task.name}: no judge was named, so {task.headline} is missing and only metrics without a judge, such as "
+            f"{task.judged.unjudged}, are reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), "
+            "--model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
+        )
+    chosen = tuple(name for name in ("judge", "reader") if getattr(options, name))
+    told = {name: shlex.quote(str(value)) for name, value in task.suggested.items() if not name.startswith(chosen)}
+    if told:
+        warnings.append(
+            f"task file {task.file.path} suggests {', '.join(f'{name} {value}' for name, value in told.items())}; pass "
+            f"{' '.join(f'{Options.specs()[name].flag} {value}' for name, value in told.items())} to use it (lm-eval: "
+            f"--metadata {','.join(f'{PREFIX}{name}={value}' for name, value in told.items())}; Inspect: "
+            f"{' '.join(f'-T {name}={value}' for name, value in told.items())})"
+        )
+    return warnings
 
 
 def asks_models(evaluation: Evaluation) -> bool:
@@ -60,8 +70,8 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
     """
     check_reference(evaluation)
     judged = evaluation.task.judged
-    if judged and not evaluation.options.judge:
-        logger.warning(no_judge(evaluation.task))
+    for warning in judge_warnings(evaluation.task, evaluation.options):
+        logger.warning(warning)
     if not asks_models(evaluation):
         return  # without the import, which takes as long as scoring some thousand replies
     from halu_tasks.judging.judge import Judge, with_judge
@@ -271,7 +281,7 @@ def score_command(evaluation: Evaluation, predictions: Path) -> str:
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
         if option in known:
-            text = ",".join(value) if isinstance(value, tuple) else redacted(str(value))
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
             words += [Options.specs()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])

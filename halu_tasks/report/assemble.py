@@ -136,7 +136,8 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
 
 
 def _group(mean: Mean) -> ReportGroup:
-    about = f"the unweighted mean of {mean.name} over {', '.join(column.task.name for column in mean.columns)}"
+    about = ", ".join(f"{column.task.name} ({column.headline.name})" for column in mean.columns)
+    about = f"the unweighted mean over {about}"
     if mean.corrected:
         tasks = ", ".join(column.task.name for column in mean.corrected)
         about += f"; differences and ranks are of {mean.compared_by[0].name}, in which labels correct {tasks}"

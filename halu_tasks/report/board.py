@@ -116,11 +116,11 @@ class Column:
 
 @dataclass(eq=False)
 class Mean:
-    """The mean of a metric over the tasks of a group. Means are compared by identity.
+    """The mean of the headlines of a group's tasks. Means are compared by identity.
 
     Attributes:
         group: The group.
-        name: The metric's name.
+        name: The headlines' name, or `HEADLINE` if they are different metrics.
         scoring: The mode of the columns, `strict` or `paper`.
         columns: A column of each member.
         figures: The mean of each entry with results in all columns.
@@ -261,7 +261,7 @@ def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike
 
 
 def _means(board: Board) -> Iterator[Mean]:
-    """Compute the means of groups, those of most tasks first, in each mode in which all members have a column."""
+    """Compute the mean headlines of groups, those of most tasks first, in each mode in which all have a column."""
     for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
         for mode in ("strict", "paper"):
             columns = [column for member in group.members if (column := _column(board, member, mode))]
@@ -269,9 +269,9 @@ def _means(board: Board) -> Iterator[Mean]:
                 continue
             entries = [entry for entry in board.entries if all(entry in column.runs for column in columns)]
             figures = {entry: group.figures(mode, _by_task(columns, entry)) for entry in entries}
-            for name in group.means:
-                if means := {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}:
-                    yield Mean(group, name, mode, columns, means)
+            name = group.means[0]
+            if means := {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}:
+                yield Mean(group, name, mode, columns, means)
 
 
 def _column(board: Board, task: str, mode: str) -> Column | None:

@@ -111,13 +111,12 @@ def _floor(report: Report, place: Place) -> float | None:
     """Return the best figure of uninformed replies that a model can exceed, of a mean that of its tasks on average."""
     best = []
     for column in report.columns_of(place):
-        higher = column.directions.get(place.metric)
-        low, high = column.range if place.metric == column.metric else (0.0, 1.0)
-        floors = [one.value for one in report.floors if (one.column, one.metric) == (column.id, place.metric)]
-        floors = [floor for floor in floors if isfinite(floor) and floor != (high if higher else low)]
-        if higher is None or not floors:
+        low, high = column.range
+        floors = [one.value for one in report.floors if one.headline and one.column == column.id]
+        floors = [floor for floor in floors if isfinite(floor) and floor != (high if column.higher_is_better else low)]
+        if column.higher_is_better is None or not floors:
             return None
-        best.append(max(floors) if higher else min(floors))
+        best.append(max(floors) if column.higher_is_better else min(floors))
     return fmean(best)
 
 
@@ -185,8 +184,7 @@ def _mostly_unread(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[st
 def _listed(report: Report, some: Sequence[Place], places: Sequence[Place], most: int | None = None) -> str:
     """List places by name, or as all tasks, after the means; more than `most` tasks are counted."""
     groups = [place for place in some if isinstance(place, ReportGroup)]
-    titles = Counter(group.title for group in report.top_groups(main=True))
-    means = [f"the mean {f'{g.metric} ' if titles[g.title] > 1 else ''}of {g.title}" for g in groups]
+    means = [f"the mean of {group.title}" for group in groups]
     tasks = [place.title for place in some if isinstance(place, ReportColumn)]
     every = sum(isinstance(place, ReportColumn) for place in places)
     if len(tasks) == every > 1:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
+from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.page import in_detail, json_text, markdown, render
@@ -62,14 +62,18 @@ def write_report(
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
     progress(f"Comparing {len(runs):,} results …")
-    with atomic_path(folder / TABLE, "report") as table:
-        report = assemble(board(runs), results.skipped, title, table=table, margin=margin)
-    for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
-        warn(line)
-    progress("Writing the page …")
-    texts = {PAGE: render(report), TEXT: markdown(report, pairs=in_detail(report).pairs), FIGURES: json_text(report)}
-    for name, text in texts.items():
-        atomic_write_text(folder / name, text, "report")
+    with atomic_files(folder, PAGE, "report") as made:
+        report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
+        for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
+            warn(line)
+        progress("Writing the page …")
+        texts = {
+            PAGE: render(report),
+            TEXT: markdown(report, pairs=in_detail(report).pairs),
+            FIGURES: json_text(report),
+        }
+        for name, content in texts.items():
+            (made / name).write_text(content, encoding="utf-8", newline="\n")
     return report
 
 

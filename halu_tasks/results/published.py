@@ -22,9 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.files import read_yaml
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.asking import REFERENCE
 
@@ -38,7 +37,7 @@ class Published:
     """One figure of a paper.
 
     Attributes:
-        task: The task or group that reports the same quantity.
+        task: The task, group or builder that reports the same quantity.
         metric: The name under which the package reports it.
         model: The model, as the paper calls it.
         method: How the model was used:
@@ -54,7 +53,9 @@ class Published:
             `tuned`: fine-tuned on the benchmark's training set;
             `with_knowledge`: shown evidence from outside the benchmark;
             `tuned_with_knowledge`: both of the latter;
-            `truth_triangulator`: a tuned model, a model with knowledge, and a manager that decides.
+            `truth_triangulator`: a tuned model, a model with knowledge, and a manager that decides;
+            `construction`: the share of a builder's drafts that passed a check;
+            `annotation`: what annotators said of built items: the share that is right, and their agreement.
         value: The figure, rounded as in the paper, in the package's unit (shares from 0 to 1).
         source: The paper and the table or section.
         scoring: The mode whose figure it can be compared with. `paper` or `strict`: only this mode reads replies, or
@@ -81,10 +82,10 @@ def published(task: str | None = None) -> list[Published]:
     """Return the published figures of a task, of a group with its members, or of all tasks.
 
     Args:
-        task: The name of a task or group; None for all.
+        task: The name of a task, group or builder; None for all.
 
     Raises:
-        UsageError: The task or group does not exist.
+        UsageError: There is none of that name.
     """
     if task is None:
         return list(_figures())
@@ -109,12 +110,9 @@ def with_figures() -> str:
     return f"there are published figures for {', '.join(dict.fromkeys(figure.task for figure in _figures()))}"
 
 
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
 @cache
 def _figures() -> tuple[Published, ...]:
-    papers = [yaml.load(path.read_text(encoding="utf-8"), _LOADER) for path in sorted(REFERENCE.glob("*.yaml"))]
+    papers = [read_yaml(path) for path in sorted(REFERENCE.glob("*.yaml"))]
     return tuple(
         figure for paper in papers for table in paper["tables"] for figure in _read_table(paper["paper"], table)
     )

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from halu_tasks.core.credentials import is_secret, public
+from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
@@ -267,10 +267,9 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         "top_p": decodings[0].top_p,
     }
     return {
-        name: public(value)
-        for name, value in settings.items()
+        name: value
+        for name, value in public(settings).items()
         if value not in (None, [], {}, "")
         and name not in _TRANSPORT_SETTINGS
-        and not is_secret(name)
         and not (name in defaults and value == defaults[name])
     }

@@ -1,24 +1,26 @@
 """The command of a harness that runs a model on tasks, and the process that it runs in.
 
-`python -m halu_tasks.runs.command inspect_ai eval …` is the process. It ends with the one that started it. Interrupted,
-it ends without a traceback, since that one says what was kept.
+`python -m halu_tasks.runs.command PIPE inspect_ai eval …` is the process. It ends when the other end of the pipe is
+closed, which only the one that started it has. Interrupted, it ends without a traceback, since that one says what was
+kept.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import runpy
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from halu_tasks.core.errors import RunInterrupted
+from halu_tasks.core.credentials import printable
+from halu_tasks.core.errors import DataError, RunInterrupted
+from halu_tasks.core.processes import end_when, interrupt_on_signals, received
 
 _NOTICE, _PATIENCE = 2, 60
 """Seconds within which a harness must end by itself, and after it was interrupted."""
@@ -26,14 +28,14 @@ _MODULES = {"inspect": "inspect_ai", "lm_eval": "lm_eval"}
 
 
 def shown(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """Return a command as a shell takes it.
+    """Return a command as a shell takes it, without credentials.
 
     Args:
         command: The words of the command.
         environment: The variables that are set for it.
     """
     variables = [f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()]
-    return " ".join([*variables, shlex.join(command)])
+    return printable(" ".join([*variables, shlex.join(command)]))
 
 
 def flags(options: Mapping[str, Any], *, dashes: bool) -> Iterator[str]:
@@ -66,7 +68,7 @@ def as_yaml(value: Any) -> str:
     return json.dumps(value)
 
 
-def run_harness(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None) -> int:
+def run_harness(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None, held: int) -> int:
     """Run the command of a harness in the installation of this package; return its exit status.
 
     It ends with this process. If this process is interrupted, it has time to write its logs.
@@ -75,19 +77,22 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
         command: The words of the command, the first of which is `inspect` or `lm_eval`.
         environment: The variables that are set for it.
         output: Where it writes; None for the terminal.
+        held: The descriptor of a lock, which it holds, too.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__, _MODULES[command[0]], *command[1:]],
-        stdout=output,
-        stderr=subprocess.STDOUT if output else None,
-        env={**os.environ, **environment},
-        preexec_fn=_end_with_parent,
-    )
-    try:
-        return process.wait()
-    except BaseException:
-        _end(process)
-        raise
+    pipe, ours = os.pipe()
+    with os.fdopen(pipe), os.fdopen(ours, "w"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(pipe), _MODULES[command[0]], *command[1:]],
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            env={**os.environ, **environment},
+            pass_fds=(pipe, held),
+        )
+        try:
+            return process.wait()
+        except BaseException:
+            _end(process)
+            raise
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -96,10 +101,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     Ctrl-C in a terminal interrupts both; another interrupt, which may be of this process alone, is passed on.
     """
     try:
-        process.wait(_PATIENCE if _in_foreground() else _NOTICE)
+        process.wait(_PATIENCE if _in_foreground() and not received else _NOTICE)
         return
     except (KeyboardInterrupt, subprocess.TimeoutExpired):
-        process.send_signal(signal.SIGINT)
+        process.terminate()
     try:
         process.wait(_PATIENCE)
     except (KeyboardInterrupt, subprocess.TimeoutExpired):
@@ -116,16 +121,29 @@ def _in_foreground() -> bool:
         return False
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent is killed, so that a command given again does not meet it (Linux only)."""
-    if sys.platform == "linux":
-        death_signal = 1
-        ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
+def _keep_replies_as_json() -> None:
+    """Let `lm_eval.api.model.CachingLM` keep replies as JSON: pickles, which it would write and read, run code."""
+    import sqlitedict
+
+    sqlitedict.dumps = lambda reply, protocol: json.dumps(reply).encode()
+    sqlitedict.loads = _as_reply
+
+
+def _as_reply(kept: bytes) -> Any:
+    try:
+        return json.loads(kept)
+    except ValueError:
+        raise DataError("a reply in the cache of lm-eval (--use_cache) is not JSON; remove the file") from None
 
 
 def main() -> None:
-    """Run the module that the first argument names, with the other arguments."""
-    del sys.argv[0]
+    """Run the module that the second argument names, with the other arguments."""
+    pipe = int(sys.argv[1])
+    del sys.argv[:2]
+    interrupt_on_signals()
+    # the end of the pipe is the only thing that can be read from it
+    end_when(partial(os.read, pipe, 1))
+    _keep_replies_as_json()
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except KeyboardInterrupt:

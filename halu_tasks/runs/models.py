@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,9 +12,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictStr, ValidationError
 
-from halu_tasks.core.credentials import in_address, is_secret
-from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, require_extra
+from halu_tasks.core.credentials import key_variables, secret_in
+from halu_tasks.core.errors import DataError, HaluTasksError, ModelError, UsageError, require_extra
 from halu_tasks.core.files import read_yaml
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks.keys import Keys, reason_of
 
 Harness = Literal["inspect", "lm_eval"]
@@ -36,7 +35,6 @@ _SET_BY_RUN = {
         *("model_args", "output_path", "tasks", "use_cache"),
     ],
 }
-_ELSEWHERE = "contains a credential; set it in the environment instead"
 
 _TOKENIZER = "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
@@ -57,7 +55,7 @@ class HarnessModel:
         base_url: The address of its server, such as `http://localhost:8000/v1`.
 
     Raises:
-        UsageError: There is a credential in the arguments or the address.
+        UsageError: There is a credential in one of these.
     """
 
     name: str
@@ -70,11 +68,9 @@ class HarnessModel:
     base_url: str | None = None
 
     def __post_init__(self) -> None:
-        for key, value in self.arguments.items():
-            if is_secret(key) or in_address(value):
-                raise UsageError(f"arguments: {key}: {_ELSEWHERE}")
-        if in_address(self.base_url):
-            raise UsageError(f"base_url: {_ELSEWHERE}")
+        given = {name: getattr(self, name) for name in ("model", "base_url", "arguments", "options")}
+        if (place := secret_in(given)) is not None:
+            raise UsageError(f"{place}: contains a credential; set it in the environment instead")
 
     @property
     def is_loaded_here(self) -> bool:
@@ -82,17 +78,10 @@ class HarnessModel:
         return self.provider in LOADED and not self.base_url
 
     @property
-    def placeholder_key(self) -> dict[str, str]:
-        """The variable to be set for a server that may need no key; empty if there is a key, or no address is named.
-
-        Inspect's client does not ask a server at all without a key; that of lm-eval does.
-        """
-        named = self.at_provider.partition("/")[0] if self.provider == "openai-api" else self.provider
-        prefix = named.upper().replace("-", "_")
-        address = self.base_url or os.environ.get(f"{prefix}_BASE_URL")
-        if self.harness == "inspect" and address and not os.environ.get(f"{prefix}_API_KEY"):
-            return {f"{prefix}_API_KEY": "none"}
-        return {}
+    def key_variables(self) -> dict[str, str]:
+        """The environment variables that give its client the key of its provider; empty if it finds it."""
+        name = f"{self.provider}/{self.at_provider}"
+        return key_variables(name, self.base_url, in_lm_eval=self.harness == "lm_eval")
 
 
 def models_named(names: Sequence[str], **reached: Any) -> list[HarnessModel]:
@@ -204,8 +193,8 @@ def has_chat_template(model: HarnessModel) -> bool:
     folder = _files(model)
     path = folder / _TOKENIZER
     try:
-        config = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (OSError, ValueError) as error:
+        config = read_json_object(path) if path.is_file() else {}
+    except DataError as error:
         raise ModelError(f"{path}: cannot be read ({error})") from None
     return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
 
@@ -251,7 +240,7 @@ def require_model(model: HarnessModel) -> None:
         from halu_tasks.inspect_adapter.run_models import create_model
         from halu_tasks.judging.reaching import reach
 
-        key = next(iter(model.placeholder_key.values()), None)
+        key = next(iter(model.key_variables.values()), None)
         arguments = {"memoize": False, "api_key": key, **model.arguments}
         reach([create_model(model.model, model.base_url, arguments, {"timeout": model.options.get("timeout")})])
 
@@ -267,6 +256,8 @@ def _ask_in_lm_eval(model: HarnessModel) -> None:
     logging.getLogger("lm_eval").setLevel(logging.CRITICAL)
     try:
         created: Any = get_model(model.model).create_from_arg_obj({"timeout": PATIENCE, **model.arguments}, {})
+        if key := next(iter(model.key_variables.values()), None):
+            created.header = {"Authorization": f"Bearer {key}"}
     except Exception as error:
         raise UsageError(f"model {model.name}: {' '.join(str(error).split())}") from None
     question: Any = JsonChatStr(f'[{{"role": "user", "content": "{PROBE}"}}]')
@@ -277,7 +268,7 @@ def _ask_in_lm_eval(model: HarnessModel) -> None:
     except Exception as error:
         # 429: the server is there, but overloaded
         if status_of(error) != 429:
-            address, key = str(created.base_url or ""), getattr(created, "api_key", None)
+            address, key = str(created.base_url or ""), key or getattr(created, "api_key", None)
             raise model_error(str(model.arguments.get("model")), address, error, int(created.timeout), key) from None
 
 

@@ -10,15 +10,19 @@ calls, and the harnesses read it from the environment.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halu_tasks.core.credentials import public, redacted
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write, create_folder
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
+from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import read_json_object
@@ -85,7 +89,7 @@ class ModelRun:
     @property
     def variables(self) -> dict[str, str]:
         """The environment variables that are set for the harness's command."""
-        return {**self.model.placeholder_key, **self.environment}
+        return {**self.model.key_variables, **self.environment}
 
     @property
     def output(self) -> Path:
@@ -136,18 +140,23 @@ class ModelRun:
         yield from flags(model.options, dashes=False)
 
     def run_missing(self, report: Report) -> None:
-        """Run the tasks without a result: together, and in lm-eval, where one that fails stops all, then one by one."""
-        missing = self.missing()
-        if not missing:
+        """Run the tasks without a result, unless another process that works in the folder is running them."""
+        if not self.missing():
             return
-        self.prepare()
-        (self.folder / _COMMAND).unlink(missing_ok=True)
-        self._run(missing, report)
-        if self.model.harness == "inspect" or len(missing) == 1:
+        with guard(self.folder, wait=math.inf) as held:
+            if missing := self.missing():
+                self.prepare()
+                (self.folder / _COMMAND).unlink(missing_ok=True)
+                self._run_all(missing, report, held)
+
+    def _run_all(self, tasks: Sequence[str], report: Report, held: int) -> None:
+        """Run tasks: together, and in lm-eval, where one that fails stops all, then one by one."""
+        self._run(tasks, report, held)
+        if self.model.harness == "inspect" or len(tasks) == 1:
             return
         messages = []
         for task in self.missing():
-            self._run([task], report)
+            self._run([task], report, held)
             if task in self.missing():
                 messages.append(f"{task}: {_last_line(self.output)}\n")
         if messages and not self.shown:
@@ -155,7 +164,7 @@ class ModelRun:
             with self.output.open("a", encoding="utf-8") as output:
                 output.writelines(messages)
 
-    def _run(self, tasks: Iterable[str], report: Report) -> None:
+    def _run(self, tasks: Iterable[str], report: Report, held: int) -> None:
         """Run the harness's commands for some tasks."""
         for command in self.commands(tasks):
             line = shown(command, self.variables)
@@ -163,12 +172,20 @@ class ModelRun:
             with (self.folder / _COMMAND).open("a", encoding="utf-8") as commands:
                 commands.write(line + "\n")
             if self.shown:
-                run_harness(command, self.variables, None)
+                run_harness(command, self.variables, None, held)
                 continue
             with self.output.open("ab") as output:
                 output.write(f"$ {line}\n".encode())
                 output.flush()
-                run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output)
+                run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output, held)
+            printed = self.output.read_text("utf-8", "surrogateescape")
+            self.output.write_text(redacted(printed), "utf-8", "surrogateescape")
+
+    def require_free(self) -> None:
+        """Raise DataError if another process is working in the folder, and not only because it has to end."""
+        if (self.folder / LOCK).exists():
+            with guard(self.folder, wait=GRACE + 5):
+                pass
 
     def missing(self) -> list[str]:
         """Return the names of the tasks without a complete result."""
@@ -184,9 +201,11 @@ class ModelRun:
         """Create the folder, with the settings and the checksums of the data.
 
         Raises:
-            DataError: It cannot be created.
+            DataError: It cannot be created, or another command has created it since it was chosen.
         """
         create_folder(self.folder)
+        if (self.folder / _SETTINGS).exists() and not self.has_replies_in(self.folder):
+            raise DataError(f"{self.folder}: has become that of a run with other settings; give the command again")
         record = {**self._settings(), "data": {**_record(self.folder).get("data", {}), **self.data}}
         with atomic_write(self.folder / _SETTINGS, "settings") as file:
             json.dump(record, file, indent=2, ensure_ascii=False)
@@ -201,7 +220,7 @@ class ModelRun:
             "limit": self.limit,
             "further": self.further,
         }
-        return dict(json.loads(json.dumps(ways)))
+        return dict(json.loads(json.dumps(public(ways))))
 
     def has_replies_in(self, folder: Path) -> bool:
         """Return whether a folder is of a model that is run in the same way, and so has the replies of this run."""

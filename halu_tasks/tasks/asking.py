@@ -16,9 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.files import read_yaml
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, given_prompts, messages, placeholders, render
@@ -103,7 +102,7 @@ def published_prompts() -> dict[str, dict[str, str]]:
     """Return where the published prompts of each task are printed, by the hash of their wording."""
     published: dict[str, dict[str, str]] = {}
     for path in sorted(REFERENCE.glob("*.yaml")):
-        for entry in yaml.safe_load(path.read_text(encoding="utf-8")).get("prompts", ()):
+        for entry in read_yaml(path).get("prompts", ()):
             for task in entry["tasks"]:
                 published.setdefault(task, {})[entry["sha256"]] = entry["source"]
     return published

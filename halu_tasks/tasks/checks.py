@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import render
+from halu_tasks.core.prompting import fill, render
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.tasks.keys import GroupKeys, validated
+from halu_tasks.tasks.prompts import PARTS
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
@@ -77,10 +78,8 @@ def check_sample(task: Task, file: TaskFile) -> None:
     path = SAMPLE / task.benchmark / task.data.file(Options())
     if not path.is_file():
         return
-    try:
+    with _naming(file, "rows"):
         rows = list(task.data.rows(path))
-    except DataError as error:
-        raise file.fault("rows", error) from None
     try:
         items = list(task.data.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
@@ -92,10 +91,8 @@ def check_sample(task: Task, file: TaskFile) -> None:
     for item in items:
         if missing := [name for name in task.prompts.fields if name not in item.fields]:
             raise file.fault("fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
-        try:
+        with _naming(file, "answer", f"item {item.id!r} of the sample: "):
             task.rules.answer.check(item)
-        except ValueError as error:
-            raise file.fault("answer", f"item {item.id!r} of the sample: {error}") from None
     known = {tag for item in items for tag in item.tags}
     for tag, values in (file.values.get("tags") or {}).items():
         if tag not in known:
@@ -103,10 +100,25 @@ def check_sample(task: Task, file: TaskFile) -> None:
             raise file.fault("tags", reason)
         if undeclared := sorted({item.tags[tag] for item in items if tag in item.tags} - set(values)):
             raise file.fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
-    for item in (render(item, task.prompts.wording(Options()).prompt) for item in items):
-        if (value := _oracle_value(task, item)) is not None and value != 1.0:
-            reason = f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1"
-            raise file.fault("doc_to_target", reason)
+    prompt = task.prompts.wording(Options()).prompt
+    for item in items:
+        for key, part in PARTS.items():
+            with _naming(file, key):
+                fill(prompt.get(part, ""), item.fields)
+        with _naming(file, "baseline"):
+            task.prompts.baseline(item)
+        with _naming(file, "doc_to_target"):
+            if (value := _oracle_value(task, render(item, prompt))) is not None and value != 1.0:
+                raise UsageError(f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1")
+
+
+@contextmanager
+def _naming(file: TaskFile, key: str, about: str = "") -> Iterator[None]:
+    """Name the file, a key and what it is about in an error."""
+    try:
+        yield
+    except ValueError as error:
+        raise file.fault(key, f"{about}{error}") from None
 
 
 def _oracle_value(task: Task, item: Item) -> float | None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.tasks.asking import structured_decoding
 from halu_tasks.tasks.registry import registry, task_named
 from halu_tasks.tasks.task import NAMING_KEYS, Task
-from halu_tasks.tasks.yaml_files import FunctionName, TaskFile
+from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile
 
 if TYPE_CHECKING:
     from halu_tasks.tasks.prompts import Decoding
 
 _FUNCTION = "!function "
+TRUST = "HALU_TASKS_TRUST"
+"""The environment variable with the folders and packages, separated as in PATH, whose functions results may name."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,7 @@ def _restored(name: str, reference: str, overrides: str) -> Task:
 def _name_of(value: Any) -> str:
     """Return what a task file names, as a string that `_from_json` reads."""
     if isinstance(value, FunctionName):
-        module = value.name.rpartition(".")[0].replace(".", "/")
-        own = value.folder is not None and (value.folder / f"{module}.py").is_file()
-        return f"{_FUNCTION}{value.folder.resolve() / value.name}" if value.folder and own else str(value)
+        return f"{_FUNCTION}{value.logged}"
     return f"{_FUNCTION}{value.__module__}.{value.__qualname__}" if callable(value) else repr(value)
 
 
@@ -91,9 +92,26 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_from_json(each) for each in value]
     if isinstance(value, str) and value.startswith(_FUNCTION):
-        folder, _, name = value.removeprefix(_FUNCTION).rpartition("/")
+        folder, _, name = _trusted(value.removeprefix(_FUNCTION)).rpartition("/")
         return FunctionName(name, Path(folder) if folder else None)
     return value
+
+
+def _trusted(name: str) -> str:
+    """Return the name of a function in a log, or raise UsageError if its module must not be imported.
+
+    It is imported if it is of the packaged tasks, if a task file of this process has named it, or if the user trusts
+    its folder or package.
+    """
+    own = [each.rstrip("/") for each in os.environ.get(TRUST, "").split(os.pathsep) if each]
+    trusted = ("halu_tasks.benchmarks", "halu_tasks.scorers", *own)
+    if name in NAMED or os.path.normpath(name).startswith(tuple(each + sign for each in trusted for sign in "./")):
+        return name
+    folder, _, module = name.rpartition("/")
+    raise UsageError(
+        f"the result names the function {name}, which could be anybody's code; "
+        f"if you trust it, set {TRUST}={folder or module.partition('.')[0]}"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
 _UNLISTED = "cannot be listed; halu-tasks check says why"
+HEADLINE = "headline"
+"""The name of a group's mean of its members' headlines, which are different metrics; in lm-eval also of these."""
 TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
 """The tags of the packaged tasks that need no judge, and of those that do."""
 
@@ -45,7 +47,7 @@ class Group:
         """A number that changes when results stop being comparable."""
         self.tasks = tuple(_members(file, tasks, groups, ()))
         self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
-        """The metrics whose unweighted means over the members are reported."""
+        """The metrics whose unweighted means over the members are reported, the members' headline first."""
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ class Group:
             UsageError: One lacks a metric; the message names the file and the key.
         """
         for mean, task in product(self.means, self.tasks):
-            if mean not in (known := [metric.name for metric in task.scoring["strict"].metrics]):
+            if mean not in (known := [HEADLINE, *(metric.name for metric in task.scoring["strict"].metrics)]):
                 reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
                 raise self.file.fault("aggregate_metric_list", reason)
 
@@ -92,7 +94,7 @@ class Group:
         from halu_tasks.scorers.metrics import mean_of
 
         members = {
-            task.name: next(metric for metric in task.scoring[scoring].metrics if metric.name == name)
+            task.name: next(metric for metric in task.scoring[scoring].metrics if name in (HEADLINE, metric.name))
             for task in self.tasks
         }
         names = [metric.name for metric in (instead or {}).values()]
@@ -274,7 +276,8 @@ def task_of(file: TaskFile) -> Task:
     if isinstance(name, str) and name != reference and (name in groups or name in tasks):
         raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
     derived = Task(file, packaged)
-    return derived.check() if {*derived.differing(packaged)} - {"metadata"} else packaged.check()
+    is_own = derived.suggested or {*derived.differing(packaged)} - {"metadata"}
+    return derived.check() if is_own else packaged.check()
 
 
 def check_tags(file: TaskFile, names: Collection[str]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import ASKED_OPTIONS, PREFIX
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
 
 if TYPE_CHECKING:
@@ -85,6 +86,13 @@ class Task:
     def reference(self) -> str:
         """The packaged task that the definition comes from; a packaged task's own name."""
         return str(self.file.values.get("reference_task"))
+
+    @property
+    def suggested(self) -> dict[str, Any]:
+        """The options that say which models score replies, as the file suggests them in its `metadata`."""
+        metadata = self.file.values.get("metadata")
+        known = metadata if isinstance(metadata, dict) else {}
+        return {name: known[PREFIX + name] for name in ASKED_OPTIONS if PREFIX + name in known}
 
     # --- what the file declares --------------------------------------------------------------------
 

@@ -16,10 +16,14 @@ from typing import Any
 import yaml
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.files import open_yaml
 
 Entries = dict[str, tuple[Any, str]]
 """The value of each key of a file, and where it is set, as `path:line`."""
-_Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+
+NAMED: set[str] = set()
+"""The objects that task files have named in this process, by their names in a log."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,13 @@ class FunctionName:
 
     name: str
     folder: Path | None = None
+
+    @property
+    def logged(self) -> str:
+        """The name in a log: with the folder of the module, unless that is installed."""
+        module = self.name.rpartition(".")[0].replace(".", "/")
+        is_own = self.folder is not None and (self.folder / f"{module}.py").is_file()
+        return f"{self.folder.resolve() / self.name}" if self.folder and is_own else self.name
 
     def __str__(self) -> str:
         return f"!function {self.name}"
@@ -97,22 +108,15 @@ def _read(path: Path, seen: set[Path]) -> Entries:
 
 def _own_entries(path: Path) -> Entries:
     """Read what one file sets itself."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     nodes: list[tuple[int, Any, Any]] = []
-    try:
-        loader = _loader(path.parent)(text)
+    with open_yaml(path) as loader:
+        function = {"!function": lambda loader, node: FunctionName(str(loader.construct_scalar(node)), path.parent)}
+        loader.yaml_constructors = {**loader.yaml_constructors, **function}
         root = loader.get_single_node()
         is_mapping = isinstance(root, yaml.MappingNode)
         for key, value in root.value if is_mapping else ():
             constructed = (loader.construct_object(node, deep=True) for node in (key, value))
             nodes.append((key.start_mark.line + 1, *constructed))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        reason = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise UsageError(f"{path}{f':{mark.line + 1}' if mark else ''}: not YAML ({reason})") from None
     if not is_mapping:
         raise UsageError(f"{path}: expected a mapping of keys to values")
     entries: Entries = {}
@@ -123,14 +127,6 @@ def _own_entries(path: Path) -> Entries:
             raise UsageError(f"{path}:{line}: {key}: the key is set twice")
         entries[key] = value, f"{path}:{line}"
     return entries
-
-
-def _loader(folder: Path) -> type[Any]:
-    loader = type("Loader", (_Base,), {})
-    yaml.add_constructor(
-        "!function", lambda loader, node: FunctionName(str(loader.construct_scalar(node)), folder), Loader=loader
-    )
-    return loader
 
 
 def load_object(value: Any) -> Any:
@@ -148,10 +144,12 @@ def load_object(value: Any) -> Any:
         raise ValueError(f"'{value}' lacks the module; write !function MODULE.NAME")
     try:
         module = _module_in(value.folder, module_name) or importlib.import_module(module_name)
-        return getattr(module, name)
+        found = getattr(module, name)
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"'{value}' cannot be imported ({type(error).__name__}: {reason})") from None
+    NAMED.add(value.logged)
+    return found
 
 
 def _module_in(folder: Path | None, name: str) -> Any:

@@ -214,9 +214,10 @@ def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) 
 
 @metric(higher_is_better=False, requires_option="judge")
 def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms:
-    """Mean of 1 - (1 - assumed precision)^k over summaries with k reported hallucinations.
+    """Upper bound of the share of summaries with a real one, the mean of 1 - (1 - assumed precision)^k for k reports.
 
-    This is the probability that one of them is real, if each is so independently of the others.
+    It is the share if each report is real independently of the others. If reports of a summary tend to be real
+    together, the share is lower, down to `summaries_with_any` times the precision.
     """
     return 1 - (1 - factor) ** hallucinations
 

@@ -29,13 +29,14 @@ from halu_tasks.scorers.classification import (
     score_label,
 )
 from halu_tasks.scorers.columns import Column
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, of_columns, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.question import partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
+from halu_tasks.scorers.statistics.intervals import FEWEST
 
 # --- a label out of a set ---------------------------------------------------------------------------------
 
@@ -217,9 +218,13 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         answer = read(item, reply)
         return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold["types"]})
 
+    f1 = macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False)
+    # `none`, whose number of items is the last sum, is needed only if questions offer it
+    classes = of_columns(lambda target: [target == each for each in TYPES if each != NONE])
+    f1 = replace(f1, classes=classes, bounds=lambda total: None if 0 < total[-1] < FEWEST else f1.range)
     metrics = (
         mean("acc", "correct", "share of items whose type is named"),
-        macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False),
+        f1,
         *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
         share_unparsed(),
     )

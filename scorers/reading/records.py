@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from halu_tasks.core.files import yaml_loader
 from halu_tasks.scorers.reading.sections import MOST_LINES, Unit, kinds, rank_of
 
 _OPENING = re.compile(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])")
@@ -55,7 +56,7 @@ def _parsed(source: str) -> Any:
     source = source.replace("“", '"').replace("”", '"')
     if source[0] == "(" or (source[0] == "{" and ":" not in source):
         source = f"[{source[1:-1]}]"
-    return yaml.load(source, yaml.CBaseLoader)
+    return yaml_loader(source, "reply", "BaseLoader").get_single_data()
 
 
 def _tables(text: str) -> Iterator[tuple[str, Any]]:

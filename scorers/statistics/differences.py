@@ -20,7 +20,6 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.intervals import (
     NO_VARIANCE,
     degrees_of_freedom,
-    support,
     unseen_share,
     unseen_weight,
 )
@@ -203,12 +202,10 @@ class DifferenceError(NamedTuple):
 
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
-    moments, classes = change.moments, change.of_classes
-    has_classes = len(classes) > 0 and not metric.members
-    rests_on = support(classes, averaged=metric.averaged) if has_classes else change.clusters
-    if not (moments and rests_on and change.supported and metric.interval):
+    moments = change.moments
+    if not (moments and change.support and metric.interval):
         return None
-    rests_on = min(rests_on, change.clusters)
+    rests_on = min(change.support[0], change.clusters)
     width = metric.range[1] - metric.range[0]
     unit = width if math.isfinite(width) else 1.0
     moments = moments.in_units(unit)

@@ -118,12 +118,10 @@ def support(clusters: npt.NDArray[np.int64], *, averaged: bool = False) -> int |
 
     Returns:
         The number of clusters with items of the rarest class, times the number of classes if the metric is an average
-        over them; None if fewer than `FEWEST` clusters have items of a class.
+        over them; None if fewer than `FEWEST` clusters have items of a class, or none.
     """
-    occurring = clusters[clusters > 0]
-    if not len(occurring) or occurring.min() < FEWEST:
-        return None
-    return int(occurring.min()) * (len(occurring) if averaged else 1)
+    fewest = int(clusters.min())
+    return None if fewest < FEWEST else fewest * (len(clusters) if averaged else 1)
 
 
 def exact_interval(

@@ -22,6 +22,10 @@ from halu_tasks.scorers.statistics.intervals import Moments
 Value = Callable[[Array], Array]
 """Computes a metric, shape (…), from sums of shape (…, K); NaN where it is undefined."""
 Flags = npt.NDArray[np.bool_]
+Support = Callable[[Array, int, Numbers], "tuple[int, tuple[float, float]] | None"]
+"""Says on what the error of a metric rests, from the sums over all clusters, shape (K,), the number of clusters that
+contribute, and that of those with items of each class, shape (L,): the number of clusters, and the lowest and highest
+possible value. None if it is too little."""
 
 # the number of items, times that of groups of clusters, from which on fewer groups are left out
 _WORK = 2_000_000
@@ -90,27 +94,20 @@ class LeftOut(NamedTuple):
         value: The value with all clusters.
         without: The values without each, shape (R,); NaN where the metric is undefined.
         contributes: Which clusters contribute to the metric, shape (R,).
-        classes: Whether those that do have items of each class, shape (R, L).
+        support: On what the error rests (`Support`).
         times: How many clusters are like each of them, shape (R,); None if each is one cluster.
-        supported: Whether there is enough for an error.
     """
 
     value: float
     without: Array
     contributes: Flags
-    classes: Flags
+    support: tuple[int, tuple[float, float]] | None = None
     times: Numbers | None = None
-    supported: bool = True
 
     @property
     def clusters(self) -> int:
         """The number of clusters that contribute."""
-        return int(self._counts(self.contributes))
-
-    @property
-    def of_classes(self) -> Numbers:
-        """The number of clusters that contribute to each class, shape (L,)."""
-        return self._counts(self.classes)
+        return int(_counts(self.contributes, self.times))
 
     @property
     def moments(self) -> Moments | None:
@@ -121,25 +118,23 @@ class LeftOut(NamedTuple):
         times = None if self.times is None else self.times[self.contributes]
         return Moments.of(self.clusters, [exact_sum(by**power, times) for power in (1, 2, 3, 4)])
 
-    def _counts(self, flags: Flags) -> Numbers:
-        return np.asarray(flags.sum(axis=0) if self.times is None else self.times @ flags.astype(np.int64))
-
     @classmethod
     def of_value(cls, value: float) -> LeftOut:
         """Return a value of which no clusters are left out."""
-        return cls(value, np.zeros(0), np.zeros(0, dtype=bool), np.zeros((0, 0), dtype=bool))
+        return cls(value, np.zeros(0), np.zeros(0, dtype=bool))
 
     @classmethod
     def mean(cls, parts: Sequence[LeftOut]) -> LeftOut:
         """Return the mean of values without the same clusters."""
         if any(len(part.without) != len(parts[0].without) for part in parts):
             return cls.of_value(float(np.mean([part.value for part in parts])))
+        contributes = np.any([part.contributes for part in parts], axis=0)
+        supports = [part.support for part in parts if part.support]
         return cls(
             float(np.mean([part.value for part in parts])),
             np.mean([part.without for part in parts], axis=0),
-            np.any([part.contributes for part in parts], axis=0),
-            np.hstack([part.classes for part in parts]),
-            supported=all(part.supported for part in parts),
+            contributes,
+            (int(contributes.sum()), supports[0][1]) if len(supports) == len(parts) else None,
         )
 
     def minus(self, other: LeftOut) -> LeftOut:
@@ -150,28 +145,29 @@ class LeftOut(NamedTuple):
             self.value - other.value,
             self.without - other.without,
             self.contributes | other.contributes,
-            self.classes | other.classes,
-            supported=self.supported or other.supported,
+            min(self.support, other.support) if self.support and other.support else None,
         )
 
 
-def leave_out(value: Value, sums: Sums, supported: Callable[[Array], bool] = lambda total: True) -> LeftOut:
+def leave_out(value: Value, sums: Sums, support: Support) -> LeftOut:
     """Compute a function of sums without each cluster.
 
     Args:
         value: The function.
         sums: What the clusters add to the sums.
-        supported: Whether the sums over all clusters, shape (K,), are enough for an error.
+        support: Says on what the error rests.
     """
     total, contributes = sums.total, (sums.terms != 0).any(axis=1)
     # with all clusters first: a value may depend on which classes occur in any row
     values = value(np.concatenate([total[None], total - sums.terms]))
     without = np.where(contributes, values[1:], values[0])
-    classes = sums.classes & contributes[:, None]
-    return LeftOut(float(values[0]), without, contributes, classes, sums.times, supported(total))
+    clusters, of_classes = (_counts(each, sums.times) for each in (contributes, sums.classes & contributes[:, None]))
+    return LeftOut(float(values[0]), without, contributes, support(total, int(clusters), of_classes), sums.times)
 
 
-def leave_out_items(value: float, compute: Callable[[Columns], float], columns: Columns, classes: Flags) -> LeftOut:
+def leave_out_items(
+    value: float, compute: Callable[[Columns], float], columns: Columns, classes: Flags, support: Support
+) -> LeftOut:
     """Compute a function of columns without each cluster, or each group of them if there are many items.
 
     Groups are of equal numbers of clusters (the delete-a-group jackknife of Kott 2001).
@@ -181,6 +177,7 @@ def leave_out_items(value: float, compute: Callable[[Columns], float], columns: 
         compute: The function.
         columns: The columns of N items.
         classes: Whether each item is of each class, shape (N, L).
+        support: Says on what the error rests, without sums.
     """
     groups = min(columns.clusters, max(_WORK // max(len(columns), 1), _FEWEST_GROUPS))
     group = columns.cluster % groups
@@ -189,7 +186,12 @@ def leave_out_items(value: float, compute: Callable[[Columns], float], columns: 
     with np.errstate(all="ignore"):
         for left_out in np.flatnonzero(contributes):
             without[left_out] = compute(columns.where(group != left_out))
-    return LeftOut(value, without, contributes, any_of_cluster(classes, group, groups))
+    of_classes = _counts(any_of_cluster(classes, group, groups))
+    return LeftOut(value, without, contributes, support(np.zeros(0), int(contributes.sum()), of_classes))
+
+
+def _counts(flags: Flags, times: Numbers | None = None) -> Numbers:
+    return np.asarray(flags.sum(axis=0) if times is None else times @ flags.astype(np.int64))
 
 
 def any_of_cluster(flags: Flags, cluster: Numbers, clusters: int) -> Flags:

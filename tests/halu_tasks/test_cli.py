@@ -250,6 +250,19 @@ def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path
     assert message.startswith(f"halu-tasks: {path}:21: <neg> at character ")
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["score cfaith_tf {bad} --data sample", "report {bad} -o {out}", "check {bad}", "items {bad}",
+     "run halu/oracle --tasks {bad} -o {out}", "run {bad} --tasks cfaith_tf -o {out}"],
+)  # fmt: skip
+def test_a_name_does_not_reach_the_terminal_as_a_command(command: str, here: Cli, tmp_path: Path) -> None:
+    bad = tmp_path / "\x1b[2J\x9b31m.yaml"
+    bad.write_text('task: "\\e[31mred"\n"\\e[2J": 1\n')
+    done = here(*(word.format(bad=bad, out=tmp_path / "out") for word in command.split()))
+    assert done.returncode == 2 and r"\x1b[2J" in done.stdout + done.stderr
+    assert not {"\x1b", "\x9b"} & {*done.stdout, *done.stderr}
+
+
 def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "a\nb.jsonl"
     path.write_text('{"sample_id": "x", "quest\\nion": "?", "\\u2028\\ud800": 1}\n')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halu_tasks.core.credentials import in_address, is_secret, public, redacted
+from halu_tasks.core.credentials import is_secret, printable, public, redacted, secret_in
 from halu_tasks.core.errors import DataError
 from halu_tasks.results.run import own_settings
 
@@ -38,6 +38,14 @@ def test_other_names_stay(name: str) -> None:
         ("https://host/v1?model=m&api_key=s3cr3t&n=1", "https://host/v1?model=m&api_key=***&n=1"),
         ("{'Authorization': 'Bearer s3cr3t'}", "{'Authorization': 'Bearer ***'}"),
         ("authorization: Basic czNjcjN0", "authorization: Basic ***"),
+        ("GET /v1?key=s3cr3t (Caused by x)", "GET /v1?key=*** (Caused by x)"),
+        (
+            "401 {'error': {'api_key': 's3cr3t', \"token\": \"s3cr3t\"}}",
+            "401 {'error': {'api_key': '***', \"token\": \"***\"}}",
+        ),
+        ("owner=me,hf_token=s3cr3t,n=1", "owner=me,hf_token=***,n=1"),
+        ("no such key sk-proj-0123456789abcdef0123", "no such key ***"),
+        ("max_tokens=5, monkey=6, expected KEY=VALUE", "max_tokens=5, monkey=6, expected KEY=VALUE"),
         ("https://host/@user, a@b.org", "https://host/@user, a@b.org"),
         ("a bearer of news", "a bearer of news"),
     ],
@@ -54,9 +62,15 @@ def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch
     assert redacted(f"401: no such key {SECRET}, none") == "401: no such key ***, none"
 
 
-def test_addresses_with_and_without_credentials() -> None:
-    assert in_address("http://user:x@host/v1") and in_address("http://host/v1?api_key=x")
-    assert not in_address("http://host:8000/v1") and not in_address(None)
+def test_where_credentials_are() -> None:
+    assert secret_in("http://user:x@host/v1") == secret_in("http://host/v1?api_key=x") == ""
+    assert secret_in({"client_args": {"headers": {"Authorization": "x"}}}) == "client_args: headers"
+    assert secret_in({"tags": ["a", "token=s3cr3t"], "n": 1}) == "tags: 1"
+    assert secret_in(["http://host:8000/v1", None, {"extra_body": [{"top_k": 5}]}]) is None
+
+
+def test_a_message_moves_no_cursor() -> None:
+    assert printable("a\x1b[2Jb\r\x9b1m\u202ec\udc80 é\t\n") == "a\\x1b[2Jb\\r\\x9b1m\\u202ec\\udc80 é\t\n"
 
 
 class _DECODING:

@@ -343,7 +343,9 @@ def test_addresses_are_those_of_the_hub(text: str, parts: tuple[str, str | None,
     assert HubAddress.parse(text) == parts
 
 
-@pytest.mark.parametrize("text", ["hf://", "hf://name", "hf://user/name@", "hf://user/@main"])
+@pytest.mark.parametrize(
+    "text", ["hf://", "hf://name", "hf://user/name@", "hf://user/@main", "hf://../../x", "hf://a/b/../c"]
+)
 def test_another_address_is_an_error(text: str) -> None:
     with pytest.raises(DataError, match="expected hf://USER/NAME"):
         HubAddress.parse(text)

@@ -1,4 +1,4 @@
-"""The table of the papers names only what exists: tasks, solvers, builders, commands, options, metrics and files."""
+"""The table of the papers names every part of them, and only what exists: tasks, options, metrics, files and so on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.cli import command_line
@@ -17,7 +18,8 @@ from halu_tasks.tasks import registry
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 COLUMNS = ["in the paper", "run", "option or metric", "file", "what differs, and why"]
-PAPERS = ("ReFACT", "C-FAITH and HaluAgent", "FactCHD", "HalluVerse25", "Factored Verification")
+PARTS = yaml.safe_load((Path(__file__).parent / "paper_parts.yaml").read_text(encoding="utf-8"))
+PAPERS = tuple(PARTS)
 TASKS, GROUPS = registry()
 OF_EVERY_TASK = Options.specs().keys() - Options.of_some_tasks().keys()
 JUDGE = {name for name in OF_EVERY_TASK if name.startswith("judge")}
@@ -92,10 +94,62 @@ def faults(row: list[str]) -> list[str]:
     return found + [f"{name}: no such file or folder" for name in names(files) if not (ROOT / name).exists()]
 
 
+def section_of(paper: str) -> str:
+    return PAGE.split(f"\n## {paper}\n")[1].split("\n## ")[0]
+
+
+def headings(paper: str) -> set[str]:
+    return {str(part) for part in PARTS[paper]["sections"] + PARTS[paper]["appendices"]}
+
+
+def numbers_of(kind: str, text: str) -> set[int]:
+    """The numbers in "Table 1", "Tables 2 and 3" and "Tables 6 to 8"."""
+    found = re.findall(rf"\b{kind}s? (\d+)(?: (and|to) (\d+))?", text)
+    ends = [(int(first), int(last or first), word) for first, word, last in found]
+    return {n for first, last, word in ends for n in ((first, last) if word == "and" else range(first, last + 1))}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_numbered_part_of_a_paper_is_on_the_page(paper: str) -> None:
+    text = "\n".join(row[0] for row in rows(section_of(paper)))
+    for kind in ("Table", "Figure"):
+        assert numbers_of(kind, text) == set(range(1, PARTS[paper][f"{kind.lower()}s"] + 1)), kind
+    named = set(re.findall(r"§([\d.]*\d)|\bAppendix ([A-C](?:\.\d)*)|\b([A-C](?:\.\d)+)", text))
+    named = {part for alternatives in named for part in alternatives if part}
+    assert named <= headings(paper)
+    # an appendix stands for its parts, and a part for the section that it begins
+    covered = {part for part in headings(paper) for name in named if f"{name}.".startswith(f"{part}.")}
+    covered |= {part for part in headings(paper) for name in named if name[0].isalpha() and part.startswith(name)}
+    assert headings(paper) - covered == set()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_of_results_has_a_run_configuration(paper: str) -> None:
+    from halu_tasks.results.published import PROTOCOLS
+
+    sources = {
+        yaml.safe_load(file.read_text())["metadata"]["published"]["source"] for file in PROTOCOLS.glob("*/*.yaml")
+    }
+    of_paper = (source for source in sources if source.startswith(paper.removesuffix(" and HaluAgent")))
+    tables = {n for source in of_paper for n in numbers_of("Table", source)}
+    assert tables == set(PARTS[paper]["results"])
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_list_of_parts_is_that_of_the_paper(paper: str, shared_data: Path) -> None:
+    file = shared_data.parent / "papers" / f"{PARTS[paper]['file']}.txt"
+    if not file.is_file():
+        pytest.skip(f"no {file}")
+    text = file.read_text(encoding="utf-8")
+    heads = re.findall(r"^(?:Appendix )?((?:\d|[A-C])(?:\.\d)*)\.? (?=[A-Z“r][^|.]{3,90}$)", text, re.M)
+    assert set(heads) == headings(paper)
+    for kind, pattern in (("tables", r"\bTable\s(\d+)"), ("figures", r"\bFig(?:ure|\.)\s(\d+)")):
+        assert {int(n) for n in re.findall(pattern, text)} == set(range(1, PARTS[paper][kind] + 1))
+
+
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_name_on_the_page_exists(paper: str) -> None:
-    section = PAGE.split(f"\n## {paper}\n")[1].split("\n## ")[0]
-    table = rows(section)
+    table = rows(section_of(paper))
     assert len(table) > 15
     assert all(len(row) == len(COLUMNS) for row in table)
     assert [(row[0], fault) for row in table for fault in faults(row)] == []

@@ -127,10 +127,10 @@ def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others(
     open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
     means = [mean._replace(rank=(1, 4)) for mean in report.group_results]
     assert summary(replace(report, results=open_ranks, group_results=means)) == [
-        "These items do not decide who leads on the mean of refact acc and all 3 tasks (4 of 4 models)."
+        "These items do not decide who leads on the mean of refact and all 3 tasks (4 of 4 models)."
     ]
     (alone,) = summary(replace(model(1, 3, apart=False), floors=[], superseded=[]))
-    assert alone.startswith("Nothing is compared on the mean of refact acc and all 3 tasks")
+    assert alone.startswith("Nothing is compared on the mean of refact and all 3 tasks")
 
 
 def with_figures(report: Report, figures: dict[tuple[str, str], tuple[float, float, float]]) -> Report:
@@ -251,7 +251,7 @@ def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
     report = with_ranks(report, {group.id: "e0"})
     columns = [column for column in report.columns if column.id in group.columns]
     floors = [
-        Floor(column=column.id, name="baseline", metric=group.metric, value=value, headline=False)
+        Floor(column=column.id, name="baseline", metric=column.metric, value=value, headline=True)
         for column, value in zip(columns, (0.4, 0.8, 0.6), strict=False)
     ]
     floor = sum(floor.value for floor in floors) / len(floors)

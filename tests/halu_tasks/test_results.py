@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 import pytest
@@ -30,7 +32,9 @@ from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import CONSISTENT, FAILED, Verdict
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.registry import HEADLINE
 from halu_tasks.text.figures import escaped
+from halu_tasks.text.sentences import sentences
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
@@ -355,6 +359,50 @@ def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> Non
     assert "the data are at hf://acme/refact, and no address in a result is followed" in why(path)
 
 
+class _Counting(BaseHTTPRequestHandler):
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_error(404)
+
+    do_HEAD = do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: Score, tmp_path: Path) -> None:
+    path = score(tmp_path / "scored", CORRECTION, "oracle")
+    whole = json.loads(path.read_text())
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with HTTPServer(("127.0.0.1", 0), _Counting) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        card = f"configs:\n- config_name: default\n  data_files: {address}/rows.jsonl\n"
+        source = {"name": "own", "title": "Own", "address": f"{address}/", "files": {"refact_multi_error.jsonl": {}}}
+        own = {"task": "own", "reference_task": CORRECTION, "overrides": {"source": source}}
+        told = []
+        for name, text, options, task in (
+            ("x", "", {"data": None}, own),
+            ("x", "", {"data": f"simplecache::{address}/rows.jsonl"}, {}),
+            ("README.md", f"---\n{card}---\n", {"data": str(folder), "data_split": "train"}, {}),
+            (".huggingface.yaml", card, {"data": str(folder), "data_split": "train"}, {}),
+        ):
+            for file in folder.iterdir():
+                file.unlink()
+            (folder / name).write_text(text)
+            run = whole["run"]
+            run = run | {"options": run["options"] | options, "halu_tasks": run["halu_tasks"] | task}
+            path.write_text(json.dumps(whole | {"run": run}))
+            told.append(why(path))
+        server.shutdown()
+    assert all("no address in a result is followed" in reason for reason in told[:2])
+    assert all("configs: name only files of the folder" in reason for reason in told[2:])
+    assert _Counting.asked == []
+
+
 def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path) -> None:
     items = build(CORRECTION, Options(data="sample")).items
     odd = [
@@ -590,19 +638,43 @@ def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     members = GROUPS["refact"].members
     whole = [run_of(task, wrong=2) for task in members]
     means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).means}
-    (entry,) = means["refact", "acc"]
+    for group in GROUPS.values():
+        assert {group.means[0]} in ({HEADLINE}, {task.headline for task in group.tasks})
+    (entry,) = means["refact", HEADLINE]
     values = [1 - 2 / len(run.scores) for run in whole]
-    assert means["refact", "acc"][entry].value == pytest.approx(sum(values) / 5)
+    assert means["refact", HEADLINE][entry].value == pytest.approx(sum(values) / 5)
     for other in ({"scoring": "paper"}, {"cot": True}, {"fewshot": 1}):
         mixed = [run_of(members[0], **other), *whole[1:]]
         assert {mean.group.name for mean in board(mixed).means} == {"refact_localization"}
     # published scores apart have a mean of their own
     paper = [run_of(task, scoring="paper") for task in members]
     (own,) = (mean for mean in board([*whole, *paper]).means if mean.group.name == "refact" and not mean.main)
-    assert own.scoring == "paper" and own.figures[entry].value > means["refact", "acc"][entry].value
+    assert own.scoring == "paper" and own.figures[entry].value > means["refact", HEADLINE][entry].value
     # of an entry that lacks a member there is none
     two = [*whole, *(replace(run, model="n") for run in whole[1:])]
     assert [list(mean.figures) for mean in board(two).means if mean.group.name == "refact"] == [[entry]]
+
+
+def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
+    """Every sentence, or every sequence of up to four words: all that is wrong is among it."""
+    runs = []
+    for task in GROUPS["refact_localization"].members:
+        run = run_of(task, model="lister")
+        answers = []
+        for item in (own.item for own in run.answers):
+            text = item.gold["text"]
+            words = [] if task.endswith("negation") else text.split()
+            spans = [words[at : at + size] for size in range(1, 5) for at in range(len(words))]
+            reply = "\n".join([" ".join(span) for span in spans] or sentences(text))
+            answers.append(ScoredReply(item, reply, run.benchmark_task.score("strict", item, Reply(reply))))
+        runs += [run_of(task, wrong=len(answers) // 2, model="modest"), replace(run, answers=answers, id=f"all {task}")]
+    report = report_on(runs, tmp_path)
+    assert min(result.metrics["acc"].value for result in report.results if result.metrics["acc"].value != 0.5) > 0.85
+    leads, *others = summary(report)
+    assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks.")
+    # listing everything is a floor, on which the lister stands
+    assert {floor.name for floor in report.floors if floor.headline} == {"baseline", "marking all", "marking nothing"}
+    assert any("(the floor): lister on refact_localization_negation; lister on" in sentence for sentence in others)
 
 
 def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:

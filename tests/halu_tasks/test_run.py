@@ -140,7 +140,7 @@ def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, tmp_path:
     path.write_text(text)
     with pytest.raises(UsageError) as raised:
         read_models(path)
-    assert str(raised.value).startswith(f"{path}: ") and FAULTS[text] in str(raised.value)
+    assert str(raised.value).startswith(f"{path}:") and FAULTS[text] in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -184,11 +184,14 @@ def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPat
         options={"model_base_url": URL, "max_connections": 9},
     )
     assert lm_eval == replace(named_model("openai-api/local/qwen", "lm_eval", URL), name="b")
-    assert inspect.placeholder_key == {"LOCAL_API_KEY": "none"}
-    # neither without an address, nor if there is a key, nor for lm-eval, which needs none
-    assert not named_model("openai-api/local/qwen").placeholder_key and not lm_eval.placeholder_key
+    assert inspect.key_variables == {"LOCAL_API_KEY": "none"} and lm_eval.key_variables == {"OPENAI_API_KEY": "none"}
+    # neither without an address nor, in Inspect, if there is a key
+    assert not named_model("openai-api/local/qwen").key_variables
     monkeypatch.setenv("LOCAL_API_KEY", "s")
-    assert not inspect.placeholder_key
+    monkeypatch.setenv("OPENAI_API_KEY", "o")
+    # lm-eval asks any server with the key of OpenAI; a judge in the same process finds the user's own
+    assert not inspect.key_variables and not named_model("openai/gpt-4o", "lm_eval", URL).key_variables
+    assert lm_eval.key_variables == {"OPENAI_API_KEY": "s", "HALU_TASKS_OPENAI_API_KEY": "o"}
 
 
 # --- folders and what is done ---------------------------------------------------------------------
@@ -300,19 +303,22 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
     assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
 
 
-def test_ctrl_c_prints_no_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, None])
+def test_a_harness_that_is_interrupted_or_left_alone_prints_no_traceback(tmp_path: Path, ending: int | None) -> None:
     (tmp_path / "harness_module.py").write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     process = subprocess.Popen(
-        [sys.executable, "-m", "halu_tasks.runs.command", "harness_module"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # what runs in the background of a shell ignores Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        [sys.executable, "-m", "halu_tasks.runs.command", "0", "harness_module"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # what runs in the background of a shell ignores Ctrl-C, and the tests may ignore another signal
+        preexec_fn=lambda: signal.signal(ending or signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    assert process.stdout
+    assert process.stdin and process.stdout and process.stderr
     process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130 and errors == ""
+    if ending:
+        process.send_signal(ending)
+    else:
+        process.stdin.close()
+    assert process.stderr.read() == "" and process.wait(30) == 130
 
 
 def test_an_interrupted_run_says_what_it_kept(tmp_path: Path) -> None:

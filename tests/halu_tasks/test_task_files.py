@@ -139,6 +139,20 @@ def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> 
     assert TaskReference(packaged.name).resolve() is packaged
 
 
+def test_a_function_that_a_result_names_is_not_imported_unless_its_folder_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil.py").write_text(f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\ntext = str\n")
+    named = {"task": "own", "reference_task": "refact_correction"}
+    for name in (f"{tmp_path}/evil.text", "os.system", "halu_tasks.scorers/../../evil.text"):
+        with pytest.raises(UsageError, match="HALU_TASKS_TRUST="):
+            TaskReference.from_json({**named, "overrides": {"doc_to_target": f"!function {name}"}}).resolve()
+    assert not (tmp_path / "ran").exists()
+    monkeypatch.setenv("HALU_TASKS_TRUST", f"other:{tmp_path}")
+    TaskReference.from_json({**named, "overrides": {"doc_to_target": f"!function {tmp_path}/evil.text"}}).resolve()
+    assert (tmp_path / "ran").exists()
+
+
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     from lm_eval.tasks import TaskManager
 

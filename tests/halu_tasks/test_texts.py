@@ -22,6 +22,8 @@ def test_a_row_becomes_a_sample_with_what_a_method_looks_at(tmp_path: Path) -> N
     task = texts_task(str(file), generate())
     first, second, third = task.dataset
     subject = {"text": "A ship sank.", "source": "One.\n\nTwo.", "query": "What sank?"}
-    assert first.metadata == {"subject": subject} and first.target == "Yes" and first.input == "A ship sank."
+    assert first.metadata == {"subject": subject} and first.target == "Yes"
+    asked = [first.input.index(part) for part in (subject["query"], subject["source"], subject["text"])]
+    assert asked == sorted(asked) and "Hallucinated: Yes" in first.input
     assert second.id == "b" and second.target == "" and len({first.id, second.id, third.id}) == 3
     assert registry_info(text_score()).name == "halu_tasks/text_score"

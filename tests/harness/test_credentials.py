@@ -163,7 +163,7 @@ def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
 ) -> None:
     url = with_secret("http://127.0.0.1:9/v1")
     done = here("score", TASK, replies_of(tmp_path), "--judge-base-uri", url)
-    assert done.returncode == 2 and "--judge-base-uri (did you mean" in done.stderr
+    assert done.returncode == 2 and "'--judge-base-uri'. (Did you mean" in done.stderr
     done = here("score", TASK, replies_of(tmp_path), "--data", "sample", "--judge", "openai-api/local/m",
                 "--judge-base-url", url)  # fmt: skip
     assert done.returncode == 2 and "cannot be reached" in done.stderr
@@ -219,3 +219,16 @@ def test_methods_and_compare(
     other = here(*given, "--judge-base-url", judge.url, "--scoring", "paper")
     shown = here("report", "--pairs", *(tmp_path / "out").glob("openai*"))
     clean(refused.stdout, refused.stderr, done.stdout, done.stderr, other.stdout, shown.stdout, shown.stderr)
+
+
+@pytest.mark.slow
+def test_what_a_harness_says_is_passed_on_without_credentials(
+    here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    """Its own message, its arguments in the files of the run, and a file with a name that a terminal would obey."""
+    given = (f"--{with_secret('http://h')}/?key={SECRET}", "--metadata", f"token={SECRET}")
+    command = ("run", "halu/oracle", "halu/baseline", "--tasks", "cfaith_choice", "--data", "sample")
+    done = here(*command, "-o", tmp_path / "out", "--", *given)
+    assert done.returncode == 3 and "No such option" in done.stderr and "http://h/?key=***" in done.stderr
+    assert (tmp_path / "out/halu_oracle/command.txt").is_file() and "***" in done.stderr
+    clean(done.stdout, done.stderr)

@@ -197,16 +197,23 @@ def test_a_setting_that_is_unknown_is_named_with_its_file(
     assert str(error.value).startswith(f"{file}: {message}")
 
 
-def test_what_is_not_installed_and_what_a_cluster_would_keep_is_a_line(
-    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_installed_is_a_line(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    command = ["build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/x", "--executor", "slurm"]
-    done = here(*command)
+    done = here("build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/x", "--executor", "slurm")
     assert done.returncode == 2 and "sbatch is not installed here" in done.stderr and done.stderr.count("\n") == 1
-    done = here(*command, "-M", "api_key=very-secret")
+
+
+@pytest.mark.parametrize(
+    "command", ["build haluagent {source} --model mockllm/x", "run halu/oracle --tasks cfaith_tf --data sample"]
+)
+def test_a_cluster_keeps_no_credential(command: str, here: Any, cluster: Path, tmp_path: Path) -> None:
+    (source := tmp_path / "documents.jsonl").write_text('{"id": "1", "text": "Some words of a document."}\n')
+    secret = ("-M", "api_key=very-secret") if "build" in command else ("--", "-M", "api_key=very-secret")
+    given = ("-o", tmp_path / "out", "--executor", "slurm", "--executor-tasks", "2")
+    done = here(*command.format(source=source).split(), *given, *secret)
     assert done.returncode == 2 and "set credentials in the environment" in done.stderr
-    assert "very-secret" not in done.stderr and not (tmp_path / "out").exists()
+    assert "very-secret" not in done.stderr and not (cluster / "options.txt").exists()
+    assert not any(b"very-secret" in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelUsage
-from judges import BUILT, COST, ITEMS, asked_text, priced, questions, score, verdict, write_replies
+from judges import (
+    BUILT,
+    COST,
+    ITEMS,
+    USAGE,
+    asked_text,
+    is_question,
+    priced,
+    questions,
+    score,
+    verdict,
+    write_replies,
+)
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.items import Reply
@@ -78,6 +91,16 @@ def test_both_harnesses_end_with_an_error_and_keep_what_was_paid(
     log = run_inspect("cfaith_gen", "halu/replay", options("", server, 5), model_args=replayed)
     assert read_eval_log(log.location).results.scores[0].metrics["hallucination_rate"].value == pytest.approx(24 / 36)
     assert questions(server) == 36
+
+
+@pytest.mark.parametrize("reported", [{"prompt_tokens": -400}, {"completion_tokens": -100}])
+def test_a_usage_below_zero_is_not_free(
+    reported: dict[str, int], serve: Serve, judged_replies: Path, capsys: Capture
+) -> None:
+    server = serve(lambda request: {**priced(request), "usage": USAGE | reported})
+    stopped = score(capsys, judged_replies, server, *BUDGET, "0.1")
+    # each counts as the most that it can have cost
+    assert stopped.status == 2 and 0 < questions(server) < 12 and "spent $0.0" in stopped.err
 
 
 def test_calls_that_may_have_been_charged_count(serve: Serve, judged_replies: Path, capsys: Capture) -> None:
@@ -242,8 +265,8 @@ def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPat
 def test_the_most_that_a_call_can_cost_covers_what_it_costs() -> None:
     prompt, budget = "判断下面的回答" * 100, Budget(1.0, PRICE)
     usage = ModelUsage(input_tokens=700, input_tokens_cache_read=700, output_tokens=1024)
-    assert budget.cost(usage) == pytest.approx((1400 * 2.5 + 1024 * 10) / 1e6)
-    assert budget.most(prompt, 1024) >= budget.cost(usage)
+    assert budget.cost(usage, 9.0) == pytest.approx((1400 * 2.5 + 1024 * 10) / 1e6)
+    assert budget.most(prompt, 1024) >= budget.cost(usage, 9.0)
 
 
 # --- verdicts -----------------------------------------------------------------------------------
@@ -289,6 +312,26 @@ def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
         with sqlite3.connect(path) as db:
             assert db.execute("SELECT count(*) FROM verdicts").fetchone() == (32,)
         db.close()
+
+
+@pytest.mark.slow
+def test_processes_with_an_empty_store_ask_each_question_once(serve: Serve, halu_cache: Path, tmp_path: Path) -> None:
+    """None is answered before all processes ask."""
+    number, asking = 3, threading.Event()
+
+    def reply(request: dict[str, Any]) -> Any:
+        if len(server.asked) - questions(server) == number:
+            asking.set()
+        return priced(request) if not is_question(request) or asking.wait(600) else 500
+
+    server = serve(reply)
+    replies = write_replies(tmp_path / "r.jsonl", [f"回答{n}" for n in range(len(ITEMS))])
+    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
+    command = [sys.executable, "-m", "halu_tasks", "score", "cfaith_gen", str(replies), "--data", "sample", *judge]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
+    assert len({process.communicate(timeout=600)[0] for process in started}) == 1
+    assert [process.returncode for process in started] == [0] * number
+    assert questions(server) == len(ITEMS) and len(server.asked) == len(ITEMS) + number
 
 
 def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.registry import HEADLINE
 
 TASKS, GROUPS = registry()
 
@@ -83,6 +84,8 @@ def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: 
     for metric in GROUPS[group].means:
         members = [results[member][f"{metric},none"] for member in GROUPS[group].members]
         mean = results[group][f"{metric},none"]
+        if metric == HEADLINE:
+            assert members == [results[member][f"{TASKS[member].headline},none"] for member in GROUPS[group].members]
         # without a judge cfaith_gen has no rate, and then neither has the group: no mean of two passes for three
         assert mean == pytest.approx(sum(members) / len(members)) or (group == "cfaith" and math.isnan(mean))
 

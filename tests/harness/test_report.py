@@ -21,6 +21,7 @@ from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.registry import HEADLINE
 
 TASKS, GROUPS = registry()
 MEMBERS = GROUPS["refact"].members
@@ -124,14 +125,14 @@ def test_means_of_groups_are_those_that_the_harnesses_print(alone: Any, lm_eval_
     }
     in_lm_eval = json.loads(lm_eval_file.read_text())["groups"]
     logged = read_eval_log(str(inspect_log), header_only=True).results.scores[0].metrics
-    assert len(found) == 8 and 0 < found["refact", "acc", "Inspect"]["value"] < 1
+    assert len(found) == 6 and 0 < found["refact", HEADLINE, "Inspect"]["value"] < 1
     for (group, metric, harness), figure in found.items():
         assert figure == found[group, metric, "Inspect"]
         if harness == "lm-eval":
             assert figure["value"] == pytest.approx(in_lm_eval[group][f"{metric},none"], abs=1e-12)
-    figure = found["refact", "acc", "Inspect"]
+    figure = found["refact", HEADLINE, "Inspect"]
     for part, end in (("value", ""), ("stderr", "_stderr"), ("low", "_low"), ("high", "_high")):
-        assert figure[part] == logged[f"acc{end}"].value
+        assert figure[part] == logged[HEADLINE + end].value
 
 
 @pytest.mark.slow
@@ -168,7 +169,7 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     assert all(f"{shown}<br>n 64, {acc['unparsed']} unparsed" in line for line in board)
     # the mean of most tasks stands first
     first = told["groups"][0]
-    assert (first["title"], first["metric"]) == ("refact", "acc")
+    assert (first["title"], first["metric"]) == ("refact", HEADLINE)
     means = [own["figure"]["value"] for own in told["group_results"] if own["group"] == first["id"]]
     assert all(f"| {mean:.3f} [" in line for mean, line in zip(sorted(means)[::-1], board, strict=True))
     # nothing of the sample passes for the benchmark, no mean either

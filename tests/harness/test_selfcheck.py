@@ -14,7 +14,7 @@ from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
-from halu_tasks.scorers.methods import as_probability, ngram_scores
+from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.tasks import build, task_named
 from halu_tasks.text.sentences import sentences
 
@@ -38,9 +38,7 @@ def flat(text: str) -> str:
 
 def subject_of(sample: Any) -> dict[str, str]:
     """The parts of a logged sample that a method looks at."""
-    parts = task_named(sample.metadata["task"]).prompts.subject
-    assert parts
-    return parts.of(sample.metadata)
+    return dict(task_named(sample.metadata["task"]).prompts.parts_of(sample.metadata))
 
 
 class Knower:
@@ -48,11 +46,11 @@ class Knower:
     the sentences that the context holds."""
 
     def __init__(self, task: str = TASK, label: str | None = None) -> None:
-        subject, choices = task_named(task).prompts.subject, task_named(task).rules.choices
-        assert subject and choices
+        prompts, choices = task_named(task).prompts, task_named(task).rules.choices
+        assert choices
         self.known = {}
         for item in build(task, Options(data="sample")).items:
-            parts = subject.of(item.fields)
+            parts = prompts.parts_of(item.fields)
             if item.target == (label or choices[1]):
                 self.known[parts.get("query") or parts["source"]] = parts["text"]
         self.asked: Counter[str] = Counter()
@@ -124,14 +122,14 @@ def test_a_model_that_knows_the_answers_and_one_that_has_them_wrong(run_method: 
 
 
 @pytest.mark.parametrize("statistic", ["average", "maximum"])
-def test_ngrams_of_a_model_that_knows_the_answers(statistic: str, run_method: Run) -> None:
+def test_ngrams_of_a_model_that_knows_the_answers(statistic: Statistic, run_method: Run) -> None:
     knower = Knower()
     log = run_method(TASK, "selfcheck_ngram", knower, samples=5, statistic=statistic)
     for sample, own in zip(log.samples, told(log), strict=True):
         subject = subject_of(sample)
-        scores = ngram_scores(sentences(subject["text"]), [flat(knower.known[subject["query"]])] * 5)
+        scores = ngram_scores(sentences(subject["text"]), [flat(knower.known[subject["query"]])] * 5, 1, statistic)
         assert scores
-        expected = scores.maximum if statistic == "maximum" else scores.average
+        expected, _ = scores
         assert own["halu_steps"]["surprise"] == pytest.approx(expected)
         assert own["halu_probability"] == pytest.approx(as_probability(expected))
         assert len(own["halu_steps"]["sentences"]) == len(sentences(subject["text"]))

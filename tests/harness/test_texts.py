@@ -1,4 +1,4 @@
-"""Texts of a user's own, checked claim by claim in Inspect."""
+"""Texts of a user's own, checked in Inspect claim by claim, or with what is looked up for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import programs
 import pytest
 from judges import figures
 
@@ -85,7 +86,7 @@ def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
     ("row", "reason"),
     [
         ({"text": " ", "source": "s"}, "field 'text' is empty"),
-        ({"text": "t"}, "field 'source' is missing"),
+        ({"text": "t"}, "field 'source' must be in all rows or in none; use two files"),
         ({"text": "t", "source": []}, "a list of non-empty strings"),
         ({"text": "t", "source": ["s", " "]}, "a list of non-empty strings"),
         ({"text": "t", "source": "s", "label": "maybe"}, "expected 'Yes' (hallucinated) or 'No'"),
@@ -106,6 +107,51 @@ def test_a_double_id_and_a_missing_file_are_told(check: Run, tmp_path: Path) -> 
         check(row, row)
     with pytest.raises(UsageError, match="no such file"):
         texts_task(str(tmp_path / "none.jsonl"), None)  # type: ignore[arg-type]
+
+
+PASSAGE = "The ferry Halvard sank on Monday."
+LOOKED_UP = [
+    {"id": "memo", "text": "The Halvard sank on Monday.", "query": "When did the Halvard sink?"},
+    {"id": "mail", "text": "The Halvard sank on Friday.", "query": "When did the Halvard sink?"},
+    {"id": "note", "text": "The Halvard sank on Friday, I hear.", "label": "Yes"},
+]
+
+
+def triangle(request: dict[str, Any]) -> str:
+    """Who is shown the passage is right; the guardian, who is not, believes every text."""
+    asked = str(request["messages"][-1]["content"])
+    assert "The Halvard sank on" in asked and "Hallucinated: Yes" in asked
+    return f"So it says.\nHallucinated: {'Yes' if PASSAGE in asked and 'sank on Friday' in asked else 'No'}"
+
+
+@pytest.mark.parametrize(("method", "calls"), [("with_knowledge", 1), ("truth_triangulator", 3)])
+def test_a_method_that_looks_things_up_needs_neither_source_nor_label(
+    method: str, calls: int, serve: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "wiki.txt").write_text(PASSAGE)
+    (tmp_path / "my.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LOOKED_UP))
+    server = serve(triangle)
+    words = f"inspect_ai eval halu_tasks/factored_verification -T input=my.jsonl --solver halu_tasks/{method}"
+    words += " -S knowledge=wiki.txt --log-dir logs --model openai-api/local/m --model-role guardian=openai-api/local/g"
+    local = {"LOCAL_API_KEY": "none", "LOCAL_BASE_URL": server.url, "INSPECT_CACHE_DIR": str(tmp_path / "replies")}
+    done = programs.run(*words.split(), folder=tmp_path, **local)
+    assert done.returncode == 0, done.stdout + done.stderr
+    from inspect_ai.log import read_eval_log
+
+    log = read_eval_log(str(next((tmp_path / "logs").glob("*.eval"))))
+    answers = {str(sample.id): sample.scores["text_score"].answer for sample in log.samples}
+    assert answers == {"memo": "No", "mail": "Yes", "note": "Yes"} and len(server.asked) == 3 * calls
+    found = figures(log)
+    assert found["hallucinated"] == pytest.approx(2 / 3) and found["labelled"] == found["acc"] == 1.0
+    # of the one text with a label
+    opinions = [found.get(f"acc_{role}") for role in ("seeker", "guardian")]
+    assert opinions == ([1.0, 0.0] if method == "truth_triangulator" else [None, None])
+
+
+def test_checking_claims_without_a_source_says_what_to_do(check: Run) -> None:
+    log = check({"id": "memo", "text": "A ship sank."})
+    wanted = "needs the source of each item, and sample 'memo' has none; name knowledge=PATH"
+    assert log.status == "error" and wanted in log.error.message
 
 
 def test_the_solver_serves_samples_of_others(serve: Run, openai: Run, tmp_path: Path) -> None:

@@ -121,6 +121,19 @@ def test_a_rate_that_the_assumption_cannot_explain_is_cut_and_has_no_interval() 
     assert rare["hallucination_rate_assumed_low"] == Estimate(0.0, None, None, None)
 
 
+@pytest.mark.parametrize("positive", [75, 80, 310, 845, 855])
+def test_the_interval_of_an_assumed_rate_is_that_of_the_judge_s_rate_corrected(positive: int) -> None:
+    """Also where the corrected rate is below 0 or above 1, but not its interval."""
+    rows = [(at < positive, None) for at in range(1000)]
+    raw, e = (
+        figures(rows, Assumption((each, each), (other, other)))["hallucination_rate_assumed_low"]
+        for each, other in ((1.0, 1.0), (0.85, 0.92))
+    )
+    low, high = ((end + 0.92 - 1) / (0.85 + 0.92 - 1) for end in (raw.low or 0, raw.high or 0))
+    assert (e.low, e.high) == pytest.approx((max(low, 0), min(high, 1)))
+    assert e.low is not None and e.high is not None and e.low <= e.value <= e.high
+
+
 def test_a_label_is_of_the_reply_that_was_labelled() -> None:
     labels = ReferenceLabels.of(
         "", [VerdictLabel("1", "", "Paris  is\r\nnot", 1.0), VerdictLabel("1", "", "other", 0.0)]

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import t, ttest_rel
 
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean, mean_of
+from halu_tasks.scorers.reference import judge_sensitivity
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
@@ -159,6 +160,31 @@ def test_what_is_not_defined_for_both_has_no_difference() -> None:
         is None
     )
     assert compared(ACC, own[:1], own[:1]) == Difference(0, None, None, None, None, 1, 1)
+
+
+def test_a_difference_has_an_interval_only_if_both_runs_have_one() -> None:
+    """A class that one run never answers, labels of one run alone, and a mean of which a member lacks a class."""
+
+    def answered(*answers: str, **known: float) -> list[Score]:
+        targets = "Yes", "No"
+        return [
+            Score(str(i), str(i), answer, targets[i % 2], known, {"task": "a" if targets[i % 2] == "Yes" else "b"})
+            for i, answer in enumerate(answers)
+        ]
+
+    both, never = answered(*["Yes", "Yes", "No"] * 20), answered(*["No"] * 60)
+    labelled = answered(*["Yes"] * 60, both_positive=1.0, label_positive=1.0)
+    mean = mean_of("macro", {"a": MACRO, "b": MACRO}, "task")
+    for metric, one, other in (
+        (label_metric("precision", "Yes", "p"), both, never),
+        (judge_sensitivity, labelled, [replace(score, measurements={"label_positive": 0.0}) for score in labelled]),
+        (mean, both, never),
+    ):
+        alone = [estimate(metric, by_cluster(scores)) for scores in (one, other)]
+        assert None in [own and own.low for own in alone]
+        found = difference(metric, one, other)
+        assert found is None or (found.low is found.p is None)
+    assert compared(MACRO, both, never).low is not None
 
 
 def test_runs_of_other_items_are_an_error_that_tells_which() -> None:

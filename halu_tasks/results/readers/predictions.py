@@ -52,14 +52,16 @@ def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
         raise DataError(f"{path}: does not say what was scored; score the predictions again")
     provenance = replace(Provenance.from_json(record[RECORD]), scoring=content["scoring"])
     options = Options(**record["options"], scoring=content["scoring"])
-    if "://" in (options.data or ""):
+    task = provenance.task.resolve()
+    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
+    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
         raise DataError(
-            f"{path}: the data are at {options.data}, and no address in a result is followed; download them, and score "
+            f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
             "the predictions again with --data FILE"
         )
     asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
     if asked not in known.evaluations:
-        known.evaluations[asked] = build(provenance.task.resolve(), options)
+        known.evaluations[asked] = build(task, options)
     evaluation = known.evaluations[asked]
     if evaluation.located.sha256 != provenance.data_sha256:
         raise DataError(

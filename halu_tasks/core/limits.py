@@ -1,0 +1,93 @@
+"""Limits of what is read, so that a small file cannot take all memory.
+
+The environment may raise each of them: `HALU_TASKS_MAX_LINE=1000000000` is for `max_line`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any
+from zipfile import ZipFile
+
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import option, option_specs
+
+_STEP = 4096
+"""How many bytes of an archive are unpacked at a time; zstd makes at most 128 MiB of these."""
+_limit: Callable[[int, str], Any] = partial(option, valid=lambda n: n > 0, expected="an integer greater than 0")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that is accepted of each kind."""
+
+    max_line: int = _limit(1 << 26, "bytes in a line of a text file")
+    max_text: int = _limit(1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked")
+    max_cells: int = _limit(2_000_000, "cells in a workbook, with empty ones in between")
+    max_values: int = _limit(100_000, "values in a YAML file, with what its aliases repeat")
+    max_depth: int = _limit(100, "levels of nesting in a YAML file")
+    max_prompt: int = _limit(1 << 24, "characters in a filled template")
+
+
+class LimitError(DataError, UsageError):
+    """A file that exceeds a limit."""
+
+
+def limit(name: str) -> int:
+    """Return the value of a limit.
+
+    Raises:
+        UsageError: The environment has a value that is not a positive integer.
+    """
+    spec = option_specs(Limits)[name]
+    return int(spec.parse(os.environ.get(f"HALU_TASKS_{name.upper()}") or str(spec.default)))
+
+
+def exceeded(name: str, place: object) -> LimitError:
+    """Make the error for something that exceeds a limit.
+
+    Args:
+        name: The limit.
+        place: Where that is, such as `file:line`.
+    """
+    how = f"if that is meant, allow more with HALU_TASKS_{name.upper()}=N"
+    return LimitError(f"{place}: more than {limit(name):,} {option_specs(Limits)[name].about}; {how}")
+
+
+def read_member(archive: ZipFile, name: str, place: object) -> bytes:
+    """Unpack a part of an archive, whatever size the archive says that it has.
+
+    Raises:
+        LimitError: It is larger than `max_text`.
+    """
+    left, parts, member = limit("max_text"), [], copy(archive.getinfo(name))
+    if member.file_size <= left:
+        member.file_size = left + 2 * _STEP
+        with archive.open(member) as file:
+            while left >= 0 and (part := file.read(_STEP)):
+                parts.append(part)
+                left -= len(part)
+        if left >= 0:
+            return b"".join(parts)
+    raise exceeded("max_text", f"{place}: {name}")
+
+
+def check_archive(file: str | IO[bytes], place: object, unread: str | None = None) -> None:
+    """Check that all parts of an archive can be unpacked.
+
+    Args:
+        file: The archive.
+        place: What error messages call it.
+        unread: The beginning of the names of parts of which only the stated size is checked.
+
+    Raises:
+        LimitError: One is larger than `max_text`.
+    """
+    with ZipFile(file) as archive:
+        for member in archive.infolist():
+            if member.file_size > limit("max_text") or not unread or not member.filename.startswith(unread):
+                read_member(archive, member.filename, place)

@@ -1,0 +1,137 @@
+"""Processes that meet: locks that end with their process, signals that end one, and one that ends with its parent.
+
+Locks are those of the operating system, on a file or a folder: they need no cleaning up after a process that was
+killed. They belong to an open file, so that processes to which it is passed on hold them, too.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from halu_tasks.core.errors import DataError
+
+LOCK = ".lock"
+"""The lock of a whole folder."""
+GRACE = 10
+"""Seconds that a process has to write what is finished, after it was interrupted."""
+# seconds between two looks at whether a lock is free
+_POLL = 0.1
+received: set[int] = set()
+"""The signals, besides Ctrl-C, that have asked this process to end."""
+
+
+# --- locks ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def lock(path: Path, *, wait: float = math.inf) -> Iterator[int]:
+    """Hold the lock of a folder or file that exists; yield its descriptor.
+
+    Args:
+        path: The folder or file.
+        wait: Seconds to wait for another process that holds it.
+
+    Raises:
+        BlockingIOError: Another process still holds it.
+        OSError: It cannot be opened, or its holder has removed it.
+    """
+    descriptor, until = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR), time.monotonic() + wait
+    try:
+        while not _lock(descriptor):
+            if time.monotonic() >= until:
+                raise BlockingIOError
+            time.sleep(_POLL)
+        if not os.path.samestat(os.fstat(descriptor), path.stat()):
+            raise FileNotFoundError
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file; return whether no other process has locked it."""
+    # not on Windows
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # on a file system that has no locks, processes do not see each other
+    return True
+
+
+@contextmanager
+def guard(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[int]:
+    """Hold a lock in a folder, which is created, so that no two processes work on the same; yield its descriptor.
+
+    The file names the holder.
+
+    Args:
+        folder: The folder.
+        name: The name of the lock; the default is that of the whole folder.
+        wait: Seconds to wait for another process that holds it.
+
+    Raises:
+        DataError: Another process still holds it, or the folder cannot be written.
+    """
+    file = folder / name
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file.touch()
+            descriptor = held.enter_context(lock(file, wait=wait))
+            os.truncate(descriptor, 0)
+            holder = f"process {os.getpid()} on {os.uname().nodename}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
+            os.pwrite(descriptor, holder.encode(), 0)
+        except BlockingIOError:
+            busy = f"another process is working on it ({file.read_text(encoding='utf-8')})"
+            raise DataError(f"{folder}: {busy}; wait until it has ended, or end it") from None
+        except OSError as error:
+            raise DataError(f"{folder}: is not writable ({error.strerror or error}); choose another folder") from None
+        yield descriptor
+
+
+# --- ends -----------------------------------------------------------------------------------------
+
+
+def interrupt_on_signals() -> None:
+    """Let what ends this process from outside do what Ctrl-C does, so that what it has started ends with it.
+
+    A signal that its starter has it ignore stays ignored, as `nohup` does with SIGHUP.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    received.add(number)
+    # a shell lets what it starts in the background ignore Ctrl-C, but this was meant for it
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)
+
+
+def end_when(has_ended: Callable[[], object]) -> None:
+    """End this process, and its group if it leads one, when a call returns, after a while to write what is finished.
+
+    Args:
+        has_ended: Waits for the end of another process, in a thread.
+    """
+
+    def end() -> None:
+        has_ended()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE)
+        (os.killpg if os.getpgrp() == os.getpid() else os.kill)(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=end, daemon=True).start()
