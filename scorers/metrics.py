@@ -172,7 +172,8 @@ class Metric:
 
     def sums_of_items(self, columns: Columns) -> Sums | float:
         """Compute what each item adds to the sums of the metric; or the metric, if its function does so itself."""
-        counted = self.counted(columns)
+        has_tag = self._has_tag(columns) if self.tag_filter else None
+        counted = columns if has_tag is None else columns.where(has_tag)
         with np.errstate(all="ignore"):
             terms = self.terms(counted)
         if not isinstance(terms, tuple):
@@ -181,10 +182,10 @@ class Metric:
             numbers = np.asarray(terms, dtype=np.float64)
             terms = numbers, ~np.isnan(numbers)
         nothing = np.zeros(len(counted))
-        table = np.stack([nothing + np.nan_to_num(np.asarray(each, dtype=np.float64)) for each in terms], axis=1)
+        table = np.nan_to_num(np.stack([nothing + np.asarray(each, dtype=np.float64) for each in terms], axis=1))
         own = Sums(table, self.of_classes(counted))
         # items without the tag add nothing
-        return own.spread(self._has_tag(columns)) if self.tag_filter else own
+        return own if has_tag is None else own.spread(has_tag)
 
     def of_classes(self, counted: Columns) -> Flags:
         """Return whether each item is of each class that the metric compares, shape (N, L)."""

@@ -286,7 +286,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     say(f"Running {number} in lm-eval and Inspect at the same time …\n")
     figures_of = run_demo([task.name for task in selected], folder)
     in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
-    write_report([str(folder / "inspect")], folder / REPORT, "Demo", warn)
+    write_report([str(folder / harness) for harness in figures_of], folder / REPORT, "Demo", warn)
     rows = []
     for task in selected:
         # the headline, or the metric that takes its place without a judge

@@ -14,7 +14,7 @@ _UNCORRECTED = (
     "{task}: {headline} is what the judge says, not the truth; better labels of some replies correct it "
     "(halu-tasks label verdicts, then --reference; docs/judges.md)"
 )
-_RAW = "differences and ranks are of {headline} as the judge says, and its error is not in them"
+_RAW = "differences are of {headline} as the judge says, and its error is not in them: no model is called better"
 
 
 def check_reference(evaluation: Evaluation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from halu_tasks.report.records import (
     Result,
 )
 from halu_tasks.report.summary import joined
-from halu_tasks.results.comparability import different_settings, possible_duplicates
+from halu_tasks.results.comparability import Entry, different_settings, items_that_differ
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -128,7 +129,7 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             judge=run.judge,
             n=len(run.scores),
             counts=counts,
-            metrics=estimates(column.metrics, run.scores),
+            metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
             rank=ranks.get(entry),
             cost=costs and {name: int(x) if x.is_integer() else round(x, 1) for name, x in costs.items()},
         )
@@ -208,12 +209,7 @@ def _published_figure(figure: Published, headline: bool, **place: str | None) ->
 
 
 def _notes(board: Board) -> Iterator[str]:
-    for one, other in possible_duplicates(board.entries):
-        yield (
-            f"{one.model} ({one.harness}) and {other.model} ({other.harness}) may be the same model. Results of two "
-            "harnesses are not merged: both are compared with all others and with each other. To compare models, pass "
-            "the results of one harness"
-        )
+    yield from _between_harnesses(board)
     clauses = []
     for name, by_entry in different_settings(column.runs for column in board.columns).items():
         parts = []
@@ -226,6 +222,29 @@ def _notes(board: Board) -> Iterator[str]:
         yield f"Entries that are compared have different generation settings: {'; '.join(clauses)}"
 
 
+def _between_harnesses(board: Board) -> Iterator[str]:
+    """Say whether the answers of entries differ between harnesses, of which the figures are those of one."""
+    # the latest run of each harness
+    others = {(entry, column, run.program): run for run, entry, column in board.superseded}
+    counts: dict[str, dict[Entry, Counter[str]]] = {}
+    for (entry, column, program), run in others.items():
+        shown = column.runs[entry]
+        if program != shown.program:
+            of_pair = counts.setdefault(joined(sorted((program, shown.program))), {})
+            items = len({score.id for score in run.scores})
+            of_pair.setdefault(entry, Counter()).update(items=items, differ=items_that_differ(run, shown))
+    for harnesses, by_entry in counts.items():
+        same = [entry.label for entry, count in by_entry.items() if not count["differ"]]
+        if same:
+            who = joined(same) if len(same) <= _NAMED else f"{len(same)} entries"
+            yield f"{harnesses} give the same answers and scores to all items for {who}"
+        differ = {entry.label: count for entry, count in by_entry.items() if count["differ"]}
+        parts = [f"{own['differ']:,} of {own['items']:,} items for {label}" for label, own in differ.items()]
+        if parts:
+            where = "; ".join(parts)
+            yield f"Answers or scores differ between {harnesses} in {where}. The figures are of the latest run"
+
+
 def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
     for column in board.columns:
         for entry, run in column.runs.items():
@@ -235,9 +254,9 @@ def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
                 yield {**where, "share": share, "meaning": meaning, "text": text}
 
 
-def _superseded(board: Board) -> Iterator[Mapping[str, str]]:
+def _superseded(board: Board) -> Iterator[Json]:
     for earlier, entry, column in board.superseded:
         later = column.runs[entry]
         why = f"{column.task.name}: replaced by the later run of {later.created} ({later.source})"
-        where = {"entry": entry.id, "column": column.id}
+        where = {"entry": entry.id, "column": column.id, "rerun": earlier.program == later.program}
         yield {**where, "source": earlier.source, "created": earlier.created, "why": why}

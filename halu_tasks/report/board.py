@@ -13,6 +13,7 @@ from halu_tasks.results.comparability import (
     Entry,
     asked_otherwise,
     chosen_metrics,
+    entries_of,
     labelled,
     not_paired,
     reordered,
@@ -92,6 +93,13 @@ class Column:
             return chosen_metrics(self.task, self.first.scoring, self.names)
         return [decisive_metric(self.headline, self.metrics, (run.scores for run in self.runs.values()))]
 
+    def by_judge_alone(self, metric: Metric) -> bool:
+        """Return whether a metric is what a judge says, whose errors no labels correct."""
+        judged = self.task.judged
+        if judged is None or metric.requires_option == "reference":
+            return False
+        return metric.requires_option == "judge" or judged.measurement in metric.columns
+
     @property
     def notes(self) -> list[str]:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
@@ -147,6 +155,11 @@ class Mean:
         instead = {column.task.name: column.compared_by[0] for column in self.corrected}
         return [self.group.metric(self.name, self.scoring, instead)]
 
+    def by_judge_alone(self, metric: Metric) -> bool:
+        """Return whether a part of the mean is what a judge says, whose errors no labels correct."""
+        parts = zip(self.columns, metric.members, strict=True)
+        return any(column.by_judge_alone(member) for column, member in parts)
+
     def scores(self, entry: Entry) -> list[Score]:
         """Join an entry's scores in all columns."""
         return self.group.scores(_by_task(self.columns, entry))
@@ -179,7 +192,7 @@ def board(runs: Sequence[Run]) -> Board:
     Args:
         runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
     """
-    rows = [(Entry.of(run), run) for run in runs]
+    rows = list(zip(entries_of(runs), runs, strict=True))
     entries = labelled(sorted({entry for entry, _ in rows}, key=_alphabetical))
     arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
     arranged.means = sorted(_means(arranged), key=lambda mean: len(mean.figures) < 2)
@@ -190,7 +203,7 @@ def board(runs: Sequence[Run]) -> Board:
 
 def _alphabetical(entry: Entry) -> tuple[Any, ...]:
     settings, roles = (sorted(values.items()) for values in (entry.settings, entry.roles))
-    return entry.model.casefold(), entry.model, entry.harness, entry.method, settings, roles
+    return entry.model.casefold(), entry.model, entry.method, settings, roles
 
 
 def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Sequence[str] = ()) -> Board:

@@ -5,6 +5,7 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.report.board import Board, Column
-from halu_tasks.report.records import Json
+from halu_tasks.report.records import Json, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.benchmarks.strings import places
@@ -43,7 +45,7 @@ _LABELS = 12
 
 PER_KIND = 10
 """Maximum number of items of each kind in a column."""
-BUDGET = 2_500_000
+BUDGET = 2_000_000
 """Maximum total size in bytes of the strings of all items shown."""
 _MIN_BYTES, _MAX_BYTES = 100, 6_000
 """Bounds of the limit for one string, in bytes."""
@@ -88,28 +90,48 @@ def write_details(board: Board, table: Path) -> list[Json]:
         board: The board.
         table: The file of the table.
     """
-    limit = text_limit(3 * PER_KIND * len(board.columns), len(board.entries))
+    entries = number_in_detail(len(board.entries), len(board.columns) + len(board.means))
+    limit = text_limit(3 * _per_kind(board) * len(board.columns), entries)
     all_details = []
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
         for column in tqdm(board.columns, desc="comparing", unit="task", disable=None):
-            replies = {entry.id: _records(column, run) for entry, run in column.runs.items()}
+            others: dict[Any, Score] = {}
+            replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                rows = _rows(column, run, entry.label, replies[entry.id])
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-            all_details.append(_details(column, replies, limit))
+                writer.write_table(_table(_rows(column, run, entry.label, replies[entry.id])))
+            all_details.append(_details(column, replies, limit, _per_kind(board)))
     return all_details
 
 
-def _records(column: Column, run: Run) -> list[ReplyRecord]:
+def _per_kind(board: Board) -> int:
+    """Return how many items of each kind are shown in a column, of which a report may have many."""
+    return max(3, min(PER_KIND, 100 // max(len(board.columns), 1)))
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    lines = "\n".join(map(json.dumps, rows)).encode()
+    # from JSON, as from Python objects Arrow imports pandas
+    options = {"explicit_schema": SCHEMA, "unexpected_field_behavior": "error"}
+    size = pyarrow.json.ReadOptions(block_size=max(len(lines), 1))
+    return pyarrow.json.read_json(io.BytesIO(lines), size, pyarrow.json.ParseOptions(**options)).select(SCHEMA.names)
+
+
+def _records(column: Column, run: Run, others: dict[Any, Score]) -> list[ReplyRecord]:
+    """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
     mode = OTHER_MODE[run.scoring]
     scores = [answered.score for answered in run.answers]
     values = _values_of(column.headline, scores)
     if column.task.judged:
         return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
-    others = [answered.scored(column.task, mode) for answered in run.answers]
-    other_values = _values_of(_metrics(column, mode).get(column.headline.name), others)
-    pairs = zip(run.answers, others, values, other_values, strict=True)
+    scores = []
+    for answered in run.answers:
+        key = answered.item.id, answered.reply, str(answered.score.target), answered.score.measurements.get(FACT)
+        if key not in others:
+            others[key] = answered.scored(column.task, mode)
+        scores.append(others[key])
+    other_values = _values_of(_metrics(column, mode).get(column.headline.name), scores)
+    pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
 
 
@@ -150,7 +172,7 @@ def _text(value: Any) -> str | None:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _details(column: Column, replies: Replies, limit: int) -> Json:
+def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:
     label = column.task.rules.choices[0] if column.task.rules.choices else None
     scores = {entry: [own.score for own in of_entry] for entry, of_entry in replies.items()}
     labelled = isinstance(column.task.rules.answer, Label)
@@ -164,7 +186,7 @@ def _details(column: Column, replies: Replies, limit: int) -> Json:
         "calibration": [curve for curve in curves if curve],
         "modes": modes,
         "modes_missing": "" if modes else JUDGED_ONCE if column.task.judged else NO_COMMON_METRIC,
-        "items": _shown_items(column, replies, limit),
+        "items": _shown_items(column, replies, limit, per_kind),
     }
 
 
@@ -252,7 +274,7 @@ def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
 # --- items ------------------------------------------------------------------------------------------
 
 
-def _shown_items(column: Column, replies: Replies, limit: int) -> list[Json]:
+def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) -> list[Json]:
     """Show the hardest items, and those on which entries or modes disagree, with all replies (several with epochs)."""
     by_item: dict[str, dict[str, list[ReplyRecord]]] = {}
     for entry, own in replies.items():
@@ -273,13 +295,13 @@ def _shown_items(column: Column, replies: Replies, limit: int) -> list[Json]:
     for kind, weight in weights.items():
         # ties are broken by a hash of the id
         order = sorted(weight, key=lambda id: (-weight[id], stable_hash(id, surrogates="surrogatepass")))
-        for id in order[:PER_KIND]:
+        for id in order[:per_kind]:
             if weight[id] > 0:
                 kinds.setdefault(id, []).append(kind)
     names = titles({id: next(iter(of_item.values()))[0].item.prompt for id, of_item in by_item.items()})
     shown: list[Json] = []
     for id, of_item in kinds.items():
-        chosen = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1)}
+        chosen = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1), "of": len(by_item[id])}
         shown.append(chosen | _shown_item(column, by_item[id], limit))
     return shown
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -15,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from halu_tasks.report import text
-from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn
+from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
 from halu_tasks.report.summary import rule, summary, wins
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
@@ -33,17 +34,19 @@ def render(report: Report) -> str:
     """
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    items = [(report.places[details["column"]], item) for details in report.why for item in details["items"]]
+    part = in_detail(report)
+    items = [(report.places[details["column"]], item) for details in part.why for item in details["items"]]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             report=report,
-            details={details["column"]: details for details in report.why},
+            part=part,
+            details={details["column"]: details for details in part.why},
             items=items,
             kinds=list(dict.fromkeys(kind for _, item in items for kind in item["kinds"])),
-            pairs=pairs_by_entries(report),
-            wins={(one["first"], one["second"]): one for one in wins(report)},
+            pairs=pairs_by_entries(part),
+            wins={(one["first"], one["second"]): one for one in wins(part)},
             block=lambda value, left=0: text.block(value, report.about["table"], left),
             style=Markup(_file("report.css")),
             script=Markup(script),
@@ -53,12 +56,13 @@ def render(report: Report) -> str:
     )
 
 
-def markdown(report: Report, metrics: Sequence[str] = ()) -> str:
+def markdown(report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryPair] | None = None) -> str:
     """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
 
     Args:
         report: The report.
         metrics: Metrics whose figures are shown besides those of the leaderboard.
+        pairs: The differences that are listed; all if None.
     """
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -72,7 +76,9 @@ def markdown(report: Report, metrics: Sequence[str] = ()) -> str:
         "needed": lambda needed: format_needed(needed.items, needed.low, needed.high),
     }
     environment.globals |= _SHARED
-    return environment.get_template("report.md.j2").render(report=report, metrics=metrics)
+    return environment.get_template("report.md.j2").render(
+        report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs
+    )
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -80,7 +86,46 @@ def as_json(report: Report) -> dict[str, Any]:
     return {**_json_value(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
 
 
+def json_text(report: Report) -> str:
+    """Write a report as JSON, one record of a list a line."""
+    parts = []
+    for name, value in as_json(report).items():
+        lines = ",\n".join(map(json.dumps, value)) if isinstance(value, list) else ""
+        text = f"[\n{lines}\n]" if lines else json.dumps(value)
+        parts.append(f"{json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def in_detail(report: Report) -> Report:
+    """Return the part of a report that is shown in detail: of many entries the leading ones, in the same order."""
+    number = number_in_detail(len(report.entries), len(report.places))
+    columns = [column for column in report.columns if column.main]
+    if number == len(report.entries) or not columns:
+        return report
+    order = [entry.id for entry in ranked(report, report.heads(report.top_groups(main=True), columns))]
+    ids = {*order[:number]}
+    return replace(
+        report,
+        entries=[entry for entry in report.entries if entry.id in ids],
+        results=[result for result in report.results if result.entry in ids],
+        pairs=[pair for pair in report.pairs if {pair.first, pair.second} <= ids],
+        why=_of_entries(report.why, ids),
+    )
+
+
+def _of_entries(value: Any, ids: Set[str]) -> Any:
+    """Return a JSON value without the records of other entries."""
+    if isinstance(value, Mapping):
+        return {name: _of_entries(part, ids) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        records = (part for part in value if not isinstance(part, Mapping) or part.get("entry") in {None, *ids})
+        return [_of_entries(part, ids) for part in records]
+    return value
+
+
 def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for one in fields(value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from halu_tasks.report.board import Board, Column, Mean
 from halu_tasks.report.records import EntryPair
@@ -28,7 +28,8 @@ Ranks = Mapping[Entry, tuple[int, int]]
 def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPair], Mapping[Column | Mean, Ranks]]:
     """Compare all pairs of entries in all columns and means.
 
-    Main columns and main means are one family of tests, and those apart another.
+    Main columns and main means are one family of tests, and those apart another. What a judge says is in neither as
+    long as its errors are not known: they may differ between models, and no number of items shows it.
 
     Args:
         board: The board.
@@ -43,11 +44,11 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
         places: list[Column | Mean] = [mean for mean in board.means if mean.main == main]
         places += [column for column in board.columns if column.main == main]
         alone = [(place, *one) for place in places for one in _pairs(place, margin)]
-        equal = holm([difference.p_equal for *_, difference in alone])
-        adjusted = holm([difference.p for *_, difference in alone])
-        comparisons = sum(p is not None for p in adjusted)
-        tested = []
-        for (place, metric, first, second, difference), p, p_equal in zip(alone, adjusted, equal, strict=True):
+        equal = holm([difference.p_equal if is_claimed else None for *_, difference, is_claimed in alone])
+        adjusted = holm([difference.p if is_claimed else None for *_, difference, is_claimed in alone])
+        comparisons = max(sum(p is not None for p in adjusted), 1)
+        tested: dict[str, list[EntryPair]] = {place.id: [] for place in places}
+        for (place, metric, first, second, difference, _), p, p_equal in zip(alone, adjusted, equal, strict=True):
             decided = metric.higher_is_better is not None and p is not None and p < LEVEL
             better = first if (difference.value > 0) == metric.higher_is_better else second
             pair = EntryPair(
@@ -64,16 +65,16 @@ def differences(board: Board, margin: float | None = None) -> tuple[list[EntryPa
                 items_needed=items_needed(difference, comparisons),
                 not_estimated=not_estimated(difference),
             )
-            tested.append(pair)
-        ranks |= {place: _ranks(place, tested) for place in places}
-        pairs += tested
+            tested[place.id].append(pair)
+        ranks |= {place: _ranks(place, tested[place.id]) for place in places}
+        pairs += chain.from_iterable(tested.values())
     order = {entry.id: number for number, entry in enumerate(board.entries)}
     pairs.sort(key=lambda pair: (order[pair.first], order[pair.second]))
     return pairs, ranks
 
 
-def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric, Entry, Entry, Difference]]:
-    """Compare each two entries alone."""
+def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric, Entry, Entry, Difference, bool]]:
+    """Compare each two entries alone, and say whether their difference is a member of the family of tests."""
     entries = place.entries
     columns = [place] if isinstance(place, Column) else place.columns
     for metric in place.compared_by:
@@ -86,17 +87,18 @@ def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric,
         sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
         if len(sums) < 2:
             continue
+        is_claimed = not place.by_judge_alone(metric)
         for first, second in combinations(sums, 2):
             if difference := difference_of(metric, sums[first], sums[second], items, margin):
-                yield metric, first, second, difference
+                yield metric, first, second, difference, is_claimed
 
 
 def _ranks(place: Column | Mean, pairs: Sequence[EntryPair]) -> Ranks:
     """Compute the confidence sets of the ranks of the entries with a figure; empty if there is nothing to rank."""
     metric = place.compared_by[0]
-    here = [pair for pair in pairs if pair.place == place.id and pair.metric == metric.name]
+    here = [pair for pair in pairs if pair.metric == metric.name]
     compared = {id for pair in here for id in (pair.first, pair.second)}
-    if not here or metric.higher_is_better is None:
+    if not here or metric.higher_is_better is None or place.by_judge_alone(metric):
         return {}
     entries = [entry for entry in place.entries if entry.id in compared]
     position = {entry.id: number for number, entry in enumerate(entries)}

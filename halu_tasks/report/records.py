@@ -23,10 +23,23 @@ from halu_tasks.scorers.statistics.planning import ItemsNeeded
 FREQUENT = 0.01
 """Share of replies without an answer above which a cell shows it."""
 
+_DETAILED = 1_000
+"""Number of differences beyond which pairs, details and items are shown of the leading entries only."""
+
 PART = {"part": True}
 """Metadata of a field whose own fields are keys of the record."""
 
 Json = Mapping[str, Any]
+
+
+def number_in_detail(entries: int, places: int) -> int:
+    """Compute how many entries a page shows in detail, so that it stays readable.
+
+    Args:
+        entries: The number of all entries.
+        places: The number of columns and means in which they are compared.
+    """
+    return next(n for n in range(entries, -1, -1) if n <= 2 or n * (n - 1) // 2 * places <= _DETAILED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +55,8 @@ class Report:
         skipped: Files that were not read.
         warnings: Results (`entry`, `column`) of which some (`share`) of the replies or of the questions to the judge
             have no answer; `meaning` says what they are and what to do, and `text` everything.
-        superseded: Runs that were replaced by later ones: `entry`, `column`, `source`, `created`, `why`.
+        superseded: Runs that were replaced by later ones: `entry`, `column`, `source`, `created`, `why`, and whether
+            they are a `rerun`, in the same harness as the one that is shown.
         entries: The models as they were asked: the rows of the leaderboard.
         columns: Comparable results: the columns of the leaderboard, main ones first.
         groups: Means over the tasks of a group.
@@ -59,7 +73,7 @@ class Report:
     notes: Sequence[str]
     skipped: Sequence[Skipped]
     warnings: Sequence[Mapping[str, str]]
-    superseded: Sequence[Mapping[str, str]]
+    superseded: Sequence[Json]
     entries: Sequence[Entry]
     columns: Sequence[ReportColumn]
     groups: Sequence[ReportGroup]
@@ -89,6 +103,11 @@ class Report:
     def means(self) -> dict[tuple[str, str], GroupResult]:
         """The means by the ids of entry and group."""
         return {(mean.entry, mean.group): mean for mean in self.group_results}
+
+    @cached_property
+    def reruns(self) -> Counter[tuple[str, str]]:
+        """The numbers of earlier runs in the same harness by the ids of entry and column."""
+        return Counter((one["entry"], one["column"]) for one in self.superseded if one["rerun"])
 
     def columns_of(self, place: Place) -> list[ReportColumn]:
         """List the columns of a mean, or the column itself."""
@@ -335,7 +354,8 @@ class EntryPair:
         second: The id of the second entry.
         metric: The metric's name.
         difference: The difference with its interval and p value, of this pair alone.
-        p_adjusted: The p value adjusted for all pairs, columns and groups; None if there is no interval.
+        p_adjusted: The p value adjusted for all pairs, columns and groups; None if there is no interval, or if the
+            figures are what a judge says, without labels.
         better: The id of the better entry; None if the items do not decide it.
         p_equal_adjusted: The p value of a difference of the margin or more, adjusted in the same way.
         equal: Whether the difference is smaller than the margin.
@@ -355,6 +375,11 @@ class EntryPair:
     equal: bool
     items_needed: ItemsNeeded | None
     not_estimated: str
+
+    @property
+    def by_judge_alone(self) -> bool:
+        """Whether nothing is claimed of the difference, because the errors of a judge are not known."""
+        return self.p_adjusted is None and self.difference.p is not None
 
     @property
     def place(self) -> str:

@@ -46,6 +46,25 @@
     }
   }
 
+  // columns and rows of leaderboards with any of the words in their heads
+  function choosing() {
+    const tasks = byId("b-tasks"), models = byId("b-models");
+    if (!tasks) return;
+    const fits = (head, control) =>
+      control.value.toLowerCase().trim().split(/\s+/).some((word) => head.textContent.toLowerCase().includes(word));
+    const show = () => {
+      for (const table of all(".board")) {
+        const shown = Array.from(table.tHead.rows[0].cells, (head, index) => !index || fits(head, tasks));
+        for (const row of table.rows) Array.from(row.cells).forEach((cell, index) => { cell.hidden = !shown[index]; });
+        for (const row of table.tBodies[0].rows) {
+          if (row.classList.contains("entry")) row.hidden = !fits(row.cells[0], models);
+        }
+      }
+    };
+    tasks.addEventListener("input", show);
+    models.addEventListener("input", show);
+  }
+
   function pairing() {
     const first = byId("first"), second = byId("second");
     if (!first) return;
@@ -130,6 +149,7 @@
     for (const element of all(".needs-script")) element.hidden = false;
     theme();
     sorting();
+    choosing();
     pairing();
     filtering();
     opening();

@@ -28,8 +28,13 @@ def summary(report: Report) -> list[str]:
     """
     tasks = [column for column in report.columns if column.main]
     places: list[Place] = [*report.top_groups(main=True), *tasks]
-    sentences = [*_leads(report, places), *_partial(report), *_open(report, places)]
+    sentences = [*_leads(report, places), *_by_judge_alone(report, places), *_partial(report), *_open(report, places)]
     sentences += [*_below_floors(report, tasks), *_mostly_unread(report, tasks)]
+    if report.reruns:
+        sentences.append(
+            f"{len(report.reruns)} of {len(report.results)} results are the latest of several runs. Choosing the best "
+            "of several runs makes false claims more frequent, which no interval or p value here allows for."
+        )
     apart = len(report.columns) - len(tasks)
     if apart:
         what = "1 result column is" if apart == 1 else f"{apart} result columns are"
@@ -78,6 +83,17 @@ def _leads(report: Report, places: Sequence[Place]) -> Iterator[str]:
         yield (
             f"The best figures on {_listed(report, doubted, places, _LISTED)} are not called a lead: they are not "
             "shown to be better than the floor, or most replies of the best model or of all others could not be read."
+        )
+
+
+def _by_judge_alone(report: Report, places: Sequence[Place]) -> Iterator[str]:
+    """Name what is left out of the claims, and what it takes to include it."""
+    alone = {pair.place for pair in report.pairs if pair.by_judge_alone}
+    if left_out := [place for place in places if place.id in alone]:
+        yield (
+            f"No model is said to lead or to be better on {_listed(report, left_out, places)}: these are a judge's "
+            "verdicts, and its errors may differ between models. Label some replies of each model (halu-tasks label "
+            "verdicts, then report --reference)."
         )
 
 
@@ -180,10 +196,12 @@ def _listed(report: Report, some: Sequence[Place], places: Sequence[Place], most
 
 def rule(report: Report) -> str:
     """State in a few sentences what `better` and ranks rest on; empty if there are no pairs."""
-    main = sum(report.places[pair.place].main for pair in report.pairs)
-    apart, margin = len(report.pairs) - main, report.about["margin"]
-    if not main + apart:
-        return ""
+    claims = [pair for pair in report.pairs if not pair.by_judge_alone]
+    main, alone = sum(report.places[pair.place].main for pair in claims), len(report.pairs) - len(claims)
+    apart, margin = len(claims) - main, report.about["margin"]
+    left_out = f"Nothing is claimed of {_number(alone)} in a judge's verdicts without labels." if alone else ""
+    if not claims:
+        return left_out
     families = [f"{_number(main)} between models on main tasks and group means"] if main else []
     families += [f"{_number(apart)} in results shown apart"] if apart else []
     several = len(families) > 1
@@ -191,8 +209,9 @@ def rule(report: Report) -> str:
     equal = "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is at most 5%, too (Holm)."
     return (
         f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "
-        f"{'each' if several else 'it'} is at most 5% (p values adjusted by Holm's method).{equal} Intervals "
-        "are of one pair on one task alone, so an interval can exclude 0 although the pair is open."
+        f"{'each' if several else 'it'} is at most 5% (p values adjusted by Holm's method).{equal} "
+        "Intervals are of one pair on one task alone, so an interval can exclude 0 although the pair is open. "
+        f"{left_out}".rstrip()
     )
 
 
@@ -204,7 +223,7 @@ def wins(report: Report) -> list[Json]:
     """Count the main columns on which the `first` is `better` or `worse` than the `second`, `equal`, or `open`."""
     outcomes: dict[tuple[str, str], Counter[str]] = {}
     for pair in report.pairs:
-        if pair.column and report.places[pair.column].main:
+        if pair.column and report.places[pair.column].main and not pair.by_judge_alone:
             for key in ((pair.first, pair.second), (pair.second, pair.first)):
                 outcomes.setdefault(key, Counter())[pair.better or ("equal" if pair.equal else "open")] += 1
     records: list[Json] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
-from halu_tasks.report.page import as_json, markdown, render
+from halu_tasks.report.page import in_detail, json_text, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.readers.read import read_results
@@ -33,6 +32,7 @@ def write_report(
     margin: float | None = None,
     warn_about: Path | None = None,
     warn_unfinished: bool = True,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Write a report on the results in files and folders.
 
@@ -46,10 +46,12 @@ def write_report(
         margin: The difference below which two entries count as equal; None to test no equality.
         warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
         warn_unfinished: Whether `warn` is called for unfinished runs.
+        progress: Called with a line for each step.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
+    progress("Reading results …")
     results = read_results(paths)
     create_folder(folder, "report")
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
@@ -59,13 +61,19 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
+    progress(f"Comparing {len(runs):,} results …")
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
         for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
             warn(line)
-        texts = {PAGE: render(report), TEXT: markdown(report), FIGURES: json.dumps(as_json(report), indent=1) + "\n"}
-        for name, text in texts.items():
-            (made / name).write_text(text, encoding="utf-8", newline="\n")
+        progress("Writing the page …")
+        texts = {
+            PAGE: render(report),
+            TEXT: markdown(report, pairs=in_detail(report).pairs),
+            FIGURES: json_text(report),
+        }
+        for name, content in texts.items():
+            (made / name).write_text(content, encoding="utf-8", newline="\n")
     return report
 
 
@@ -146,10 +154,14 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
             raise UsageError(f"the run in {run.source} is named twice (also in {sources[run.identity]})")
     across = all(len(of_path) == 1 for of_path in by_path.values())
     entries = _entries_as_asked([run for _, run in runs], across=across)
-    for named in ([path for path, _ in runs], [run.source for _, run in runs]):
+    for name, values in (
+        ("harness", [run.program for _, run in runs]),
+        ("results", [path for path, _ in runs]),
+        ("results", [run.source for _, run in runs]),
+    ):
         if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
-            # the same model was asked the same, as on two days
-            entries = [_with_settings(entry, results=name) for name, entry in zip(named, entries, strict=True)]
+            # the same model was asked the same, as in two harnesses or on two days
+            entries = [_with_settings(entry, **{name: own}) for own, entry in zip(values, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
     arranged = paired_board(rows, across=across, metrics=metrics)
     report = assemble(arranged, title="Comparison", margin=margin)

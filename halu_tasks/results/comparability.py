@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -94,6 +95,15 @@ def asked_otherwise(first: Run, other: Run) -> list[str]:
     ]
 
 
+def items_that_differ(first: Run, other: Run) -> int:
+    """Count the items of two comparable runs with another answer, outcome or measurement."""
+    return len({id for id, _ in Counter(_read(first)) - Counter(_read(other))})
+
+
+def _read(run: Run) -> Iterable[tuple[str, str]]:
+    return ((score.id, repr((score.answer, score.outcome, sorted(score.measurements.items())))) for score in run.scores)
+
+
 def reordered(first: Run, other: Run) -> int:
     """Count the items of two comparable runs whose answers were shown in different orders.
 
@@ -141,11 +151,12 @@ def _data(run: Run) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A model as it was asked, which is compared with others across tasks. The judge is not part of an entry.
+    """A model as it was asked, which is compared with others across tasks.
+
+    Neither the judge nor the harness is part of an entry: a harness only passes messages on.
 
     Attributes:
         model: The model under test.
-        harness: The harness, without its version.
         method: The method.
         settings: The settings of the model that differ from the tasks' own.
         roles: The models of other roles by role.
@@ -154,7 +165,6 @@ class Entry:
     """
 
     model: str
-    harness: str
     method: str
     settings: Mapping[str, str] = field(hash=False)
     roles: Mapping[str, str] = field(hash=False)
@@ -166,7 +176,6 @@ class Entry:
         """Return the entry that a run belongs to."""
         return cls(
             model=run.model,
-            harness=run.harness.rpartition(" ")[0] or run.harness,
             method=run.method,
             settings={name: str(value) for name, value in sorted(run.settings.items())},
             roles={role: model for role, model in sorted(run.roles.items()) if role != "grader"},
@@ -176,25 +185,36 @@ class Entry:
         """List what may distinguish this entry from another one of the same model."""
         described = (*self.roles.items(), *self.settings.items())
         return [
-            self.harness,
-            *([] if self.method in (PLAIN, METHOD_UNKNOWN) else [self.method]),
+            *([] if self.method == PLAIN else [self.method]),
             *(f"{name}={_HASH.sub(lambda hash: hash[0][:8], value)}" for name, value in described),
         ]
 
 
-def possible_duplicates(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
-    """Find pairs of entries of two harnesses that may be the same model under two names.
+def entries_of(runs: Sequence[Run]) -> list[Entry]:
+    """Return the entry of each run.
 
-    These have the same last part of the name, method, roles and settings. The chat template does not count, since only
-    lm-eval records it.
+    Inspect puts the provider before a model's name (`openai/gpt-4o`), lm-eval does not (`gpt-4o`). Two such names are
+    one entry if everything else is the same, no harness has both, and no other name fits either. The chat template does
+    not count, since only lm-eval records it.
     """
+    harnesses: dict[Entry, set[str]] = {}
+    for run in runs:
+        harnesses.setdefault(Entry.of(run), set()).add(run.program)
 
-    def asked(entry: Entry) -> Entry:
-        settings = {name: value for name, value in entry.settings.items() if name != "chat_template"}
-        return replace(entry, model=last_part(entry.model), harness="", settings=settings)
+    def same(short: Entry, long: Entry) -> bool:
+        fits = f"/{long.model}".endswith(f"/{short.model}") and _asked(long) == _asked(short)
+        return fits and harnesses[long].isdisjoint(harnesses[short])
 
-    pairs = combinations(entries, 2)
-    return [(one, other) for one, other in pairs if one.harness != other.harness and asked(one) == asked(other)]
+    by_length = sorted(harnesses, key=lambda entry: len(entry.model))
+    pairs = [pair for pair in combinations(by_length, 2) if same(*pair)]
+    uses = Counter(entry for pair in pairs for entry in pair)
+    long_name = {short: long for short, long in pairs if uses[long] == uses[short] == 1}
+    return [long_name.get(entry, entry) for entry in map(Entry.of, runs)]
+
+
+def _asked(entry: Entry) -> Entry:
+    settings = {name: value for name, value in entry.settings.items() if name != "chat_template"}
+    return replace(entry, model="", settings=settings)
 
 
 def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[Entry, str | None]]:

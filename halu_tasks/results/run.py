@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from halu_tasks.core.credentials import public
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
@@ -16,10 +19,14 @@ from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.methods import Cost
+from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.tasks import Provenance, Task
 from halu_tasks.tasks.prompts import Decoding
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
 
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
@@ -72,6 +79,24 @@ class Skipped(NamedTuple):
     run: Literal["", "unfinished", "continued"] = ""
 
 
+class UnfinishedError(DataError):
+    """A log of a run that Inspect can finish.
+
+    Attributes:
+        retry_id: What the logs of all attempts at the run share: `inspect eval-retry` keeps the id of the task.
+        order: What orders these logs by time.
+        ended: Whether the run ended, as far as Inspect is concerned.
+    """
+
+    def __init__(self, log: str, header: EvalLog, why: str, how: str = "finish it") -> None:
+        path = Path(log)
+        retry = shlex.join(["inspect", "eval-retry", log, "--log-dir", str(path.parent)])
+        super().__init__(f"{log}: {why}; {how} with: {retry}")
+        # `inspect log recover` writes what was kept of a log that was broken off to another file
+        self.ended = header.status == "success"
+        self.retry_id, self.order = header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered"))
+
+
 @dataclass(frozen=True)
 class Run:
     """One finished run: the items of a task, answered by one method and one model.
@@ -114,6 +139,11 @@ class Run:
         return self.provenance.task.task
 
     @property
+    def program(self) -> str:
+        """The harness, without its version."""
+        return self.harness.rpartition(" ")[0] or self.harness
+
+    @property
     def scoring(self) -> str:
         """The mode that the replies are scored in."""
         return self.provenance.scoring
@@ -122,6 +152,11 @@ class Run:
     def scores(self) -> list[Score]:
         """The scores of all answers, in their order."""
         return [answered.score for answered in self.answers]
+
+    @cached_property
+    def figures(self) -> dict[str, Estimate]:
+        """The figures of all metrics that are defined."""
+        return estimates(self.benchmark_task.metrics_of(self.scoring, self.scores), self.scores)
 
     @cached_property
     def benchmark_task(self) -> Task:

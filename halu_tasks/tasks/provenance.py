@@ -151,12 +151,13 @@ class Provenance:
         Raises:
             DataError: A value is missing or has the wrong type.
         """
-        from pydantic import TypeAdapter, ValidationError  # takes longer to import than a listing takes
+        from pydantic import ValidationError  # takes longer to import than a listing takes
 
         parts = {"task": {name: record[name] for name in _REFERENCE if name in record}}
         parts["options"] = {name: record[name] for name in record if name not in (*_OWN, *_REFERENCE)}
         try:
-            return TypeAdapter(cls).validate_python({**record, **parts})
+            provenance: Provenance = _adapter().validate_python({**record, **parts})
+            return provenance
         except ValidationError as error:
             prefix = f"{record['task']}: " if "task" in record else ""
             problem = f"{error.errors()[0]['loc'][0]!r} is missing or has the wrong type"
@@ -181,6 +182,13 @@ class Provenance:
     def without_prompt(self) -> Provenance:
         """Return the provenance of replies of which it is not known how they were asked for."""
         return replace(self, prompt_hash=None, fewshot=None, cot=None)
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Provenance)
 
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))

@@ -22,6 +22,7 @@ from halu_tasks.text.folding import fold
 _SPECIAL = re.compile(r"(\.\.\.|\*|[ '-]+)")
 _HAN = "\u3400-\u9fff"
 _WITHOUT_SPACES = re.compile(f"[{_HAN}]")
+_compiled = cache(re.compile)
 
 
 class Token(NamedTuple):
@@ -47,7 +48,8 @@ class Lexicon:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._exact: dict[str, tuple[str, str]] = {}
-        self._open: dict[str, tuple[re.Pattern[str], str, str]] = {}
+        # by phrase: how it begins, its expression, kind and label
+        self._open: dict[str, tuple[str, str, str, str]] = {}
         expressions: dict[str, str] = {}
         for name in names:
             lexicon = _load(name)
@@ -64,7 +66,8 @@ class Lexicon:
                         self._exact.pop(phrase, None)
                         self._open.pop(phrase, None)
                         if prefix or _SPECIAL.search(phrase):
-                            self._open[phrase] = re.compile(expression), kind, label
+                            begin = "" if prefix else fold(_SPECIAL.split(phrase)[0])
+                            self._open[phrase] = begin, expression, kind, label
                         else:
                             self._exact[fold(phrase)] = kind, label
         self._pattern = re.compile(_alternatives(expressions.values()))
@@ -73,7 +76,12 @@ class Lexicon:
     def _find_kind(self, text: str) -> tuple[str, str]:
         if known := self._exact.get(text):
             return known
-        matching = [(phrase, kind, label) for phrase, (form, kind, label) in self._open.items() if form.fullmatch(text)]
+        # compiling all expressions takes longer than most replies
+        matching = [
+            (phrase, kind, label)
+            for phrase, (begin, expression, kind, label) in self._open.items()
+            if text.startswith(begin) and _compiled(expression).fullmatch(text)
+        ]
         _, kind, label = max(matching, key=lambda match: len(match[0].strip("*")))
         return kind, label
 

@@ -25,15 +25,18 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
+
+# a difference that is only a rounding error, or that no number of items detects
+_NEGLIGIBLE = 1e-6
 
 POWER = 0.8
 """The usual probability with which a difference is to be detected."""
@@ -57,6 +60,7 @@ def power_reached(errors: float, clusters: int, level: float = LEVEL) -> float:
     return 1 - float(nctdtr(clusters - 1, min(errors, 30.0), t))
 
 
+@lru_cache(100_000)
 def clusters_needed(variance: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:
     """Compute the least number of clusters with which a two-sided t-test detects a difference with a given power.
 
@@ -70,10 +74,13 @@ def clusters_needed(variance: float, difference: float, power: float = POWER, le
     def reached(clusters: int) -> float:
         return power_reached(abs(difference) / math.sqrt(variance / clusters), clusters, level)
 
-    most = 2
-    while reached(most) < power:
-        most *= 2
-    return bisect_left(range(2, most), power, key=reached) + 2
+    # a normal test needs a few clusters less
+    normal = variance * ((float(ndtri(1 - level / 2)) + float(ndtri(power))) / difference) ** 2
+    least = max(math.floor(normal), 2)
+    step = 1
+    while reached(least + step) < power:
+        step *= 2
+    return bisect_left(range(least, least + step), power, key=reached) + least
 
 
 class Looks(NamedTuple):
@@ -100,6 +107,8 @@ def looks_at(number: int, power: float = POWER, level: float = LEVEL) -> Looks:
         power: The power of all looks together.
         level: The level of all looks together.
     """
+    from scipy.optimize import brentq  # takes a third of a second, which reports do not need
+
     if number == 1:
         return Looks([level], 1.0)
     once, most = (-float(ndtri(part / 2)) for part in (level, level / number))
@@ -208,6 +217,8 @@ def smallest(variances: Variances, design: Design, power: float = POWER, level: 
     stderr, clusters = variances.stderr(design.items, design.epochs), design.clusters
     if clusters < 2 or not stderr > 0 or power_reached(math.inf, clusters, level) < power:
         return None
+    from scipy.optimize import brentq
+
     return stderr * float(brentq(lambda errors: power_reached(errors, clusters, level) - power, 0.0, 30.0))
 
 
@@ -373,7 +384,7 @@ def items_needed(difference: Difference, comparisons: int = 1) -> ItemsNeeded | 
     nearest, farthest = sorted((abs(difference.low), abs(difference.high)))
     is_bounded = difference.low > 0 or difference.high < 0
     clusters, low, high = (
-        clusters_needed(variance, end, level=LEVEL / comparisons) if end else 0
+        clusters_needed(variance, abs(end), level=LEVEL / comparisons) if abs(end) > _NEGLIGIBLE else 0
         for end in (difference.value, farthest, nearest if is_bounded else 0.0)
     )
     return ItemsNeeded(math.ceil(clusters * size), clusters, math.ceil(low * size), math.ceil(high * size) or None)
@@ -383,6 +394,6 @@ def not_estimated(difference: Difference) -> str:
     """Say why `items_needed` has no numbers for a difference; an empty string if it has."""
     if difference.low is None or difference.high is None or difference.stderr is None:
         return "the difference has no interval"
-    if not difference.value:
+    if abs(difference.value) <= _NEGLIGIBLE:
         return "the difference is 0"
     return "" if difference.stderr else "the difference is the same in all clusters"

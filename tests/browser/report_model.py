@@ -120,10 +120,7 @@ def _entry(i: int) -> dict[str, Any]:
     name = SAME["names"][which]
     label = name + (f" v{again + 1}" if again else "")
     settings, roles = [{"temperature": "0.7"}, {}, {}][i % 3], [{}, {"grader": "openai/gpt-4o"}, {}][i % 3]
-    harness = "lm-eval" if i % 2 else "Inspect"
-    return SAME["entry"] | {
-        "id": f"e{i}", "label": label, "model": name, "harness": harness, "settings": settings, "roles": roles,
-    }  # fmt: skip
+    return SAME["entry"] | {"id": f"e{i}", "label": label, "model": name, "settings": settings, "roles": roles}
 
 
 def _column(number: int, task: int) -> dict[str, Any]:
@@ -247,6 +244,7 @@ def _item(column: Json, number: int, ids: Sequence[str], rng: random.Random) -> 
             "title": f"What is item {number}?",
             "kinds": [["worst"], ["disagreeing"], ["worst", "modes differ"]][number % 3],
             "right": sum(reply["value"] == 1.0 for reply in replies),
+            "of": len(ids),
             "prompt": f"Question: what is item {number}?\nAnswer: {text}\nFinal Verdict:",
             "replies": replies,
         }

@@ -252,3 +252,30 @@ def test_an_empty_report_is_a_page(opened: Any) -> None:
     found = opened(from_json(parts | told))
     assert "no result" in found.page.locator("main").inner_text()
     found.quiet()
+
+
+def test_tasks_and_models_are_chosen_by_words_in_their_names(opened: Any) -> None:
+    found = opened(model(5, 8))
+    page = found.page
+    heads, rows = page.locator("#leaderboard thead th:visible"), page.locator("#leaderboard tr.entry:visible")
+    assert heads.count() == 1 + 1 + 8 and rows.count() == 5
+    page.fill("#b-tasks", "halueval correction")
+    assert [text.split("\n")[0] for text in heads.all_inner_texts()][1:] == [
+        "halueval_summarization",
+        "refact_correction",
+    ]
+    page.fill("#b-models", "GEMMA")
+    assert rows.count() == 1 and rows.locator("td:visible").count() == 2
+    page.fill("#b-tasks", "")
+    page.fill("#b-models", "")
+    assert heads.count() == 10 and rows.count() == 5
+    found.quiet()
+
+
+def test_of_many_models_the_leading_ones_are_shown_in_detail(opened: Any) -> None:
+    report = model(30, 8, items=3)
+    page = opened(report).page
+    assert page.locator("#leaderboard tr.entry").count() == 30 and page.locator("#first option").count() == 14
+    page.select_option("#first", page.locator("#first option").last.get_attribute("value"))
+    assert page.locator(".pair:visible tbody tr").count() == 10
+    assert page.get_by_text("What follows is of the 14 leading models").is_visible()

@@ -12,7 +12,7 @@ import pytest
 from report_model import altered, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
-from halu_tasks.report.page import as_json, floors, markdown, published, ranked, render, verdict
+from halu_tasks.report.page import as_json, floors, in_detail, markdown, published, ranked, render, verdict
 from halu_tasks.report.records import Floor, Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
@@ -110,7 +110,7 @@ def test_labels_are_short_and_stay_distinct() -> None:
         "openai/gpt-4o-mini": "gpt-4o-mini",
     }
     assert set(short_names(["a/b", "b"]).values()) == {"a/b", "b"}
-    entry = Entry("hf/m", "lm-eval", "plain prompt", {"chat_template": "ab" * 32}, {})
+    entry = Entry("hf/m", "plain prompt", {"chat_template": "ab" * 32}, {})
     labels = [one.label for one in labelled([entry, replace(entry, settings={})])]
     assert labels == ["m (chat_template=abababab)", "m"]
 
@@ -123,13 +123,13 @@ def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
 
 
 def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
-    report = replace(model(4, 3, apart=False), floors=[])
+    report = replace(model(4, 3, apart=False), floors=[], superseded=[])
     open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
     means = [mean._replace(rank=(1, 4)) for mean in report.group_results]
     assert summary(replace(report, results=open_ranks, group_results=means)) == [
         "These items do not decide who leads on the mean of refact and all 3 tasks (4 of 4 models)."
     ]
-    (alone,) = summary(replace(model(1, 3, apart=False), floors=[]))
+    (alone,) = summary(replace(model(1, 3, apart=False), floors=[], superseded=[]))
     assert alone.startswith("Nothing is compared on the mean of refact and all 3 tasks")
 
 
@@ -350,3 +350,15 @@ def test_the_json_of_a_report_has_the_values_that_it_was_made_of() -> None:
     written = as_json(from_json(values))
     assert {"summary", "rule", "wins"} == written.keys() - values.keys()
     assert json.loads(json.dumps(written | values)) == json.loads(json.dumps(written))
+
+
+def test_the_page_of_many_models_stays_readable() -> None:
+    report = model(30, 12, items=3)
+    part, page = in_detail(report), render(report)
+    # all in the leaderboard and apart, and in detail those that lead
+    assert len(page.encode()) < 2.5e6 and page.count('<tr class="entry">') == 2 * 30
+    assert len(part.entries) == 12 and len(part.pairs) == 66 * 14 and len(page.split('<div class="pair"')) == 66 + 1
+    leading = ranked(report, report.heads(report.top_groups(main=True), report.columns))[:12]
+    assert {entry.id for entry in part.entries} == {entry.id for entry in leading}
+    text = markdown(report, pairs=part.pairs)
+    assert text.count("\n| halueval_summarization | acc |") == 66 and "Of 6,090 differences" in text

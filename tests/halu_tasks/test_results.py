@@ -453,20 +453,21 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
     runs = [
         run_of(),
         run_of(settings={"temperature": 0.7}),
-        run_of(harness="lm-eval 0.4.13", settings={"temperature": 0.7}),
+        run_of(settings={"temperature": 0.7, "top_p": 0.5}),
         run_of(method="factored_verification:how=reasoned", roles={"helper": "h"}),
         run_of(model="other"),
     ]
     found = board(runs)
     assert [entry.label for entry in found.entries] == [
-        "m (Inspect, factored_verification:how=reasoned, helper=h)",
-        "m (Inspect)",
-        "m (Inspect, temperature=0.7)",
-        "m (lm-eval, temperature=0.7)",
+        "m (factored_verification:how=reasoned, helper=h)",
+        "m",
+        "m (temperature=0.7)",
+        "m (temperature=0.7, top_p=0.5)",
         "other",
     ]
-    # another version of the harness is no other entry, and so stands in the place of the first
+    # another harness or version of it is no other entry, and so stands in the place of the first
     assert len(board([*runs, run_of(harness="Inspect 0.4")]).superseded) == 1
+    assert len(board([*runs, run_of(harness="lm-eval 0.4.13")]).superseded) == 1
 
 
 def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> None:
@@ -476,6 +477,10 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
     assert cell["source"] == "4.eval" and [own["source"] for own in gone] == ["1.eval", "2.eval", "3.eval"]
     assert {(own["entry"], own["column"]) for own in gone} == {(cell["entry"], cell["column"])}
     assert all("replaced by the later run of 2026-01-04 (4.eval)" in own["why"] for own in gone)
+    report = report_on(runs, tmp_path)
+    assert "latest of 4 runs" in render(report) and "<br>latest of 4 runs" in markdown(report)
+    (told,) = (sentence for sentence in summary(report) if "several runs" in sentence)
+    assert told.startswith("1 of 1 results are the latest of several runs. Choosing the best of several runs makes")
 
 
 @pytest.mark.parametrize(
@@ -537,14 +542,24 @@ def test_a_report_says_in_which_analyses_its_differences_were_tested(tmp_path: P
         assert told_rule.startswith("“Better”, “open” and ranks come from ") and told in told_rule
 
 
-def test_one_model_in_two_harnesses_is_pointed_out(tmp_path: Path) -> None:
-    runs = [run_of(model="openai-api/local/m"), run_of(model="m", harness="lm-eval 0.4.13"), run_of(model="n")]
+def test_one_model_in_two_harnesses_is_one_entry(tmp_path: Path) -> None:
+    hosted, lm_eval = "openai-api/local/m", {"harness": "lm-eval 0.4.13", "settings": {"chat_template": "ab"}}
+    runs = [run_of(wrong=3, model=hosted), run_of(model="m", **lm_eval), run_of(model="n")]
     report = report_on(runs, tmp_path)
-    (note,) = report.notes
-    assert note.startswith("m (lm-eval) and openai-api/local/m (Inspect) may be the same model.")
-    assert "pass the results of one harness" in note
-    assert escaped(note) in markdown(report) and "may be the same model" in render(report)
-    assert report_on([runs[0], runs[2]], tmp_path).notes == []
+    assert list(report.labels.values()) == ["n", "m"] and len(report.pairs) == 1
+    note = "Answers or scores differ between Inspect and lm-eval in 3 of 16 items for m. "
+    assert report.notes == [f"{note}The figures are of the latest run"]
+    assert escaped(note) in markdown(report) and note in re.sub("<[^>]*>", "", render(report))
+    # only reruns in one harness are a choice of results
+    assert not report.reruns and len(report.superseded) == 1
+    alike = [run_of(model=hosted), *runs[1:]]
+    same = "Inspect and lm-eval give the same answers and scores to all items for m"
+    assert report_on(alike, tmp_path).notes == [same] and report_on(alike[1:], tmp_path).notes == []
+    # in one harness, or if another name fits as well, they may be two models
+    for other in (run_of(model="m"), run_of(model="together/m"), run_of(model="m", **lm_eval | {"settings": {}})):
+        assert len(report_on([*alike, other], tmp_path).entries) == 4
+    compared = compare({"a": [run_of(model="m"), run_of(model="m", harness="lm-eval 0.4.13")]})
+    assert list(compared.labels.values()) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
 
 
 def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the_judge_has_a_role(
@@ -609,7 +624,8 @@ def test_runs_are_told_apart_by_what_differs() -> None:
 
     runs = [run_of(settings={"temperature": heat, "top_p": "1"}) for heat in ("0", "0.7")]
     assert labels(*runs) == ["m (temperature=0)", "m (temperature=0.7)"]
-    assert labels(runs[0], replace(runs[0], harness="lm-eval 0.4", id="other")) == ["m (Inspect)", "m (lm-eval)"]
+    other = replace(runs[0], harness="lm-eval 0.4", id="other")
+    assert labels(runs[0], other) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
     # whatever the models were asked, and whichever they are
     assert labels(run_of(), run_of(fewshot=1, model="n")) == ["m (fewshot=0)", "n (fewshot=1)"]
     # the same model on two days

@@ -89,11 +89,18 @@ def small(folder: Path) -> Path:
     return asked(folder / "small", CORRECTION, "halu/oracle", log_format="json")
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, lm_eval_file: Path, inspect_log: Path) -> dict[str, Any]:
+    """A report on the replies in each harness."""
+    results = {"lm-eval": lm_eval_file.parent, "Inspect": inspect_log}
+    return {name: report(tmp_path_factory.mktemp("alone"), path) for name, path in results.items()}
+
+
 # --- the same figures ------------------------------------------------------------------------------
 
 
-def test_figures_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Path, inspect_log: Path) -> None:
-    found = cells(both[0])
+def test_figures_are_those_that_the_harnesses_print(alone: Any, lm_eval_file: Path, inspect_log: Path) -> None:
+    found = cells(alone["lm-eval"]) | cells(alone["Inspect"])
     printed = json.loads(lm_eval_file.read_text())["results"]
     logged = read_eval_log(str(inspect_log), header_only=True).results.scores[0].metrics
     for task in MEMBERS:
@@ -104,17 +111,17 @@ def test_figures_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Pat
             for part, end in (("value", ""), ("stderr", "_stderr"), ("low", "_low"), ("high", "_high")):
                 own = logged.get(f"{task}.{name}{end}")
                 assert figure[part] == (own.value if own else None)
-    told = {own["title"]: own["directions"] for own in both[0]["columns"]}
+    told = {own["title"]: own["directions"] for own in alone["Inspect"]["columns"]}
     assert all(f"{name},none" in printed[task] for task in MEMBERS for name in told[task])
 
 
-def test_means_of_groups_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Path, inspect_log: Path) -> None:
-    told, _ = both
-    titles = {own["id"]: own for own in told["groups"]}
-    names = {own["id"]: own["harness"] for own in told["entries"]}
+def test_means_of_groups_are_those_that_the_harnesses_print(alone: Any, lm_eval_file: Path, inspect_log: Path) -> None:
     found = {
-        (titles[own["group"]]["group"], titles[own["group"]]["metric"], names[own["entry"]]): own["figure"]
+        (group["group"], group["metric"], name): own["figure"]
+        for name, told in alone.items()
+        for group in told["groups"]
         for own in told["group_results"]
+        if own["group"] == group["id"]
     }
     in_lm_eval = json.loads(lm_eval_file.read_text())["groups"]
     logged = read_eval_log(str(inspect_log), header_only=True).results.scores[0].metrics
@@ -141,22 +148,25 @@ def test_samples_in_another_order_give_the_same_figures_to_the_last_bit(inspect_
 def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     told, made = both
     rows = pq.read_table(made / "items.parquet").to_pylist()
-    assert len(rows) == sum(own["n"] for own in told["results"]) == 2 * 144
+    assert len(rows) == sum(own["n"] for own in told["results"]) == 144
     labels = {own["label"] for own in told["entries"]}
     assert {row["entry"] for row in rows} == labels and {row["task"] for row in rows} == set(MEMBERS)
     given = {row["id"]: row["output"] for row in mixed_replies(CORRECTION)}
     of_task = [row for row in rows if row["task"] == CORRECTION]
     assert all(row["reply"] == given.get(row["id"], "") and row["other_scoring"] == "paper" for row in of_task)
-    cell = cells(told)[CORRECTION, "Inspect"]
-    assert sum(row["answer"] is None for row in of_task) == 2 * sum(cell[outcome] for outcome in NO_ANSWER)
+    found = {task: own for (task, _), own in cells(told).items()}
+    assert sum(row["answer"] is None for row in of_task) == sum(found[CORRECTION][outcome] for outcome in NO_ANSWER)
 
     text = (made / "report.md").read_text()
-    board = [line for line in text.splitlines() if line.startswith("| predictions (")]
-    assert len(board) == len(labels) == 2
-    acc = cells(told)[INDEPENDENT, "Inspect"]
+    board = [line for line in text.splitlines() if line.startswith("| predictions |")]
+    # one model in two harnesses is one, and what they make of it is said
+    assert len(board) == len(labels) == 1 and len(told["superseded"]) == 5 and told["pairs"] == []
+    same = "Inspect and lm-eval give the same answers and scores to all items for predictions"
+    assert told["notes"] == [same] and same in text and "latest of" not in text
+    acc = found[INDEPENDENT]
     figure = acc["metrics"]["acc"]
     shown = f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
-    assert all(f"{shown}<br>#1–2<br>n 64, {acc['unparsed']} unparsed" in line for line in board)
+    assert all(f"{shown}<br>n 64, {acc['unparsed']} unparsed" in line for line in board)
     # the mean of most tasks stands first
     first = told["groups"][0]
     assert (first["title"], first["metric"]) == ("refact", HEADLINE)
@@ -165,7 +175,6 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     # nothing of the sample passes for the benchmark, no mean either
     (head,) = {line for line in text.splitlines() if line.startswith("| model")}
     assert all("(strict, SAMPLE" in cell for cell in head.strip("| ").split(" | ")[1:])
-    assert text.partition("## Pairs")[2].count("\n| refact") == len(told["pairs"])
 
 
 # --- what stands apart, and what is not read --------------------------------------------------------
@@ -239,9 +248,9 @@ def test_broken_files_are_named_and_the_rest_is_read(
     assert "0x93" in why["windows.json"][0]
     text = (tmp_path / "report" / "report.md").read_text()
     assert text.count("\n- ") >= len(told["skipped"]) and "deep.json" in text
-    # what was whole is there as if it stood alone, but for the later run's two whole tasks
+    # what was whole is there as if it stood alone; of the later run, two tasks are whole
     assert [own["metrics"] for own in cells(told).values()] == [own["metrics"] for own in cells(both[0]).values()]
-    assert len(told["superseded"]) == 2
+    assert len(told["superseded"]) == 5 + 2
 
 
 def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path: Path) -> None:
@@ -355,7 +364,7 @@ def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
         assert main(["report", "--pairs", *paths, "--json"]) == 0
         told = json.loads(capsys.readouterr().out, parse_constant=no_constant)
         assert [own["task"] for own in told["columns"]] == list(MEMBERS)
-        assert {own["harness"] for own in told["entries"]} == {"lm-eval", "Inspect"}
+        assert {own["settings"]["harness"] for own in told["entries"]} == {"lm-eval", "Inspect"}
         assert [own["value"] for own in told["pairs"]] == [0] * 5
         for task in MEMBERS:
             assert cells(told)[task, "lm-eval"]["metrics"] == cells(told)[task, "Inspect"]["metrics"]

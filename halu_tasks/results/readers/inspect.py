@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +21,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, own_settings
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, UnfinishedError, own_settings
 from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Provenance
 
@@ -36,24 +35,6 @@ _TASK_SETTINGS = {"logprobs", "top_logprobs"}
 _ATTACHED = "attachment://"
 _SAMPLES = "samples/"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
-
-
-class UnfinishedError(DataError):
-    """A log of a run that Inspect can finish.
-
-    Attributes:
-        retry_id: What the logs of all attempts at the run share: `inspect eval-retry` keeps the id of the task.
-        order: What orders these logs by time.
-        ended: Whether the run ended, as far as Inspect is concerned.
-    """
-
-    def __init__(self, log: str, header: EvalLog, why: str, how: str = "finish it") -> None:
-        path = Path(log)
-        retry = shlex.join(["inspect", "eval-retry", log, "--log-dir", str(path.parent)])
-        super().__init__(f"{log}: {why}; {how} with: {retry}")
-        # `inspect log recover` writes what was kept of a log that was broken off to another file
-        self.ended = header.status == "success"
-        self.retry_id, self.order = header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered"))
 
 
 def read_runs(log: str) -> list[Run]:

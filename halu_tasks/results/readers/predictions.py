@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
@@ -15,11 +16,17 @@ from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply
-from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Provenance, build
 
 RECORD = "halu_tasks"
+
+
+class Known(NamedTuple):
+    """What several files have in common: their tasks with data, and scores of the same reply to the same item."""
+
+    evaluations: dict[str, Evaluation]
+    scores: dict[tuple[str, str, Reply], Score]
 
 
 def is_scored(content: Any) -> bool:
@@ -27,7 +34,7 @@ def is_scored(content: Any) -> bool:
     return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
 
 
-def read_run(path: Path, content: Mapping[str, Any]) -> Run:
+def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
     """Read the run whose figures `halu-tasks score --json` printed.
 
     The replies are scored again, which requires the data. For a judged task, the scores come from the --details file.
@@ -35,6 +42,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     Args:
         path: The file with the output.
         content: Its JSON content.
+        known: What was read for other files, to which this one's is added.
 
     Raises:
         DataError: Predictions, data or details are missing or have changed.
@@ -51,7 +59,10 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
             f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
             "the predictions again with --data FILE"
         )
-    evaluation = build(task, options)
+    asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
+    if asked not in known.evaluations:
+        known.evaluations[asked] = build(task, options)
+    evaluation = known.evaluations[asked]
     if evaluation.located.sha256 != provenance.data_sha256:
         raise DataError(
             f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
@@ -63,7 +74,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     # an item without a reply gets an empty one
     pairs = [
         (item, epoch, replies.get((item.id, epoch), Reply("")))
-        for item in evaluation.stream()
+        for item in evaluation.items
         for epoch in epochs
         if (item.id, epoch) in replies or not record["partial"]
     ]
@@ -71,7 +82,12 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         scores = _read_details(path, record, evaluation, pairs)
     else:
         mode = evaluation.options.scoring
-        scores = [evaluation.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
+        scores = []
+        for item, _, reply in pairs:
+            key = asked, item.id, reply
+            if key not in known.scores:
+                known.scores[key] = evaluation.task.score(mode, with_target(item, reply.target), reply)
+            scores.append(known.scores[key])
     run = Run(
         source=str(path),
         id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",
@@ -85,10 +101,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         method=PLAIN if provenance.prompt_hash else METHOD_UNKNOWN,
         created=record["created"],
     )
-    now = {
-        name: figure.value
-        for name, figure in estimates(evaluation.task.metrics_of(run.scoring, scores), scores).items()
-    }
+    now = {name: figure.value for name, figure in run.figures.items()}
     then = content["metrics"]
     if now != then:
         name = next(name for name in [*now, *then] if now.get(name) != then.get(name))

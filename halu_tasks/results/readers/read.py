@@ -15,11 +15,9 @@ from tqdm import tqdm
 from halu_tasks.core.errors import DataError, ForeignError, HaluTasksError
 from halu_tasks.core.items import Item
 from halu_tasks.data.rows import read_json
-from halu_tasks.results.readers import inspect as inspect_logs
 from halu_tasks.results.readers import lm_eval as lm_eval_results
 from halu_tasks.results.readers import predictions as scored_predictions
-from halu_tasks.results.readers.inspect import UnfinishedError
-from halu_tasks.results.run import Run, Skipped
+from halu_tasks.results.run import Run, Skipped, UnfinishedError
 
 
 class Results(NamedTuple):
@@ -70,12 +68,13 @@ def read_results(paths: Sequence[str]) -> Results:
     items: dict[tuple[str, str], Item] = {}
     by_identity: dict[object, Run] = {}
     unfinished: dict[str, UnfinishedError] = {}
+    known = scored_predictions.Known({}, {})
     named = {_real(Path(path).expanduser()) for path in paths}
     # a progress bar, only on a terminal
     for file in tqdm(_find_results(paths), desc="reading results", unit="file", disable=None):
         is_named, holds_run = _real(file) in named, False
         skipped_here: list[Skipped] = []
-        for one in _read_safely(file, unfinished, named=is_named):
+        for one in _read_safely(file, unfinished, known, named=is_named):
             if isinstance(one, Skipped):
                 skipped_here.append(one)
                 continue
@@ -87,21 +86,26 @@ def read_results(paths: Sequence[str]) -> Results:
                 runs.append(_share_items(one, items))
         # users expect a file that they name to hold a run
         skipped += [one._replace(lost=one.lost or (is_named and not holds_run)) for one in skipped_here]
-    # nothing is missing without a log that was continued in another one
-    later = inspect_logs.continued(unfinished, runs)
-    skipped = [
-        Skipped(one.source, f"the run was continued in {later[one.source]}", lost=False, run="continued")
-        if one.source in later
-        else one
-        for one in skipped
-    ]
+    if unfinished:
+        from halu_tasks.results.readers.inspect import continued
+
+        # nothing is missing without a log that was continued in another one
+        later = continued(unfinished, runs)
+        skipped = [
+            Skipped(one.source, f"the run was continued in {later[one.source]}", lost=False, run="continued")
+            if one.source in later
+            else one
+            for one in skipped
+        ]
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 
-def _read_safely(file: Path, unfinished: dict[str, UnfinishedError], *, named: bool) -> Iterator[Run | Skipped]:
+def _read_safely(
+    file: Path, unfinished: dict[str, UnfinishedError], known: scored_predictions.Known, *, named: bool
+) -> Iterator[Run | Skipped]:
     """Read the runs of one file; what cannot be read is skipped, and errors of unfinished logs are kept by file."""
     try:
-        for one in _read(file, named=named):
+        for one in _read(file, known, named=named):
             if isinstance(one, Run):
                 _check(one)
             yield one
@@ -137,12 +141,12 @@ def _files_below(folder: Path) -> Iterator[Path]:
     yield from (Path(error.filename) for error in unlisted)
 
 
-def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
+def _read(file: Path, known: scored_predictions.Known, *, named: bool) -> Iterator[Run | Skipped]:
     """Read the runs of one file; JSON of another kind is ignored unless the user named the file."""
     if file.is_dir():
         next(os.scandir(file))
     elif file.suffix == ".eval":
-        yield from inspect_logs.read_runs(str(file))
+        yield from _inspect_runs(file)
     elif file.match("samples_*.jsonl"):
         raise DataError(f"{file}: the folder has no results file for these samples, so the run did not finish")
     elif file.suffix == ".json":
@@ -150,14 +154,20 @@ def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
         if lm_eval_results.is_results(content) or file.match("results_*.json"):
             yield from lm_eval_results.read_runs(file, content)
         elif scored_predictions.is_scored(content):
-            yield scored_predictions.read_run(file, content)
+            yield scored_predictions.read_run(file, content, known)
         elif isinstance(content, dict) and {"eval", "plan"} <= content.keys():
-            yield from inspect_logs.read_runs(str(file))
+            yield from _inspect_runs(file)
         elif named:
             raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json")
     else:
         how = "; score predictions with: halu-tasks score TASK FILE --json" if file.suffix == ".jsonl" else ""
         raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json{how}")
+
+
+def _inspect_runs(log: Path) -> list[Run]:
+    from halu_tasks.results.readers.inspect import read_runs  # takes two seconds, which other results do not need
+
+    return read_runs(str(log))
 
 
 def _check(run: Run) -> None:
@@ -176,4 +186,5 @@ def _share_items(run: Run, items: dict[tuple[str, str], Item]) -> Run:
     for answered in run.answers:
         shared = items.setdefault((run.task, answered.item.id), answered.item)
         answers.append(answered._replace(item=shared) if shared == answered.item else answered)
-    return replace(run, answers=answers)
+    same = all(one.item is other.item for one, other in zip(answers, run.answers, strict=True))
+    return run if same else replace(run, answers=answers)
