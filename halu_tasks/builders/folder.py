@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import atomic_folder, atomic_write_text
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
@@ -327,10 +327,8 @@ def _create(
         (path / name).unlink(missing_ok=True)
     for option, name in pipeline.files().items():
         if file := options.get(option):
-            try:
+            with file_errors(path / name):
                 shutil.copyfile(Path(str(file)).expanduser(), path / name)
-            except OSError as error:
-                raise DataError(f"{path / name}: {error.strerror or error}") from None
     faults = Counter(fault and fault.reason for fault in map(pipeline.refuse, pipeline.documents(documents)))
     parts = -(-faults.total() // part_size) + bool(plan.samples)
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
