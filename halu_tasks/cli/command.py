@@ -32,17 +32,10 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The default of options KEY=VALUE."""
 
 
-def _of_items(spec: OptionSpec) -> bool:
-    return spec.name not in (*SCORING_OPTIONS, "fewshot", "probability")
-
-
-def _of_replies(spec: OptionSpec) -> bool:
-    return spec.name not in ("fewshot", "cot", "structured", "probability")
-
-
-ItemOptions = Annotated[Options, _of_items]
-ReplyOptions = Annotated[Options, _of_replies]
-RunOptions = Annotated[Options, lambda spec: True]
+# what follows the class are the options that the command has not
+ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability")]
+ReplyOptions = Annotated[Options, ("fewshot", "cot", "structured", "probability")]
+RunOptions = Annotated[Options, ()]
 Count = Annotated[int, click.IntRange(min=1), "N"]
 Output = Annotated[Path, "-o", "--output", "FOLDER"]
 
@@ -110,7 +103,9 @@ class Command(click.Command):
         """The class of each parameter that several options are made into, and their names."""
         self.params = list(self._parameters(function, about))
         arguments = [
-            f"{param.human_readable_name}: {about[param.name]}" for param in self.params if _is_argument(param)
+            f"{param.human_readable_name}: {about[param.name]}"
+            for param in self.params
+            if isinstance(param, click.Argument)
         ]
         self.help = "\n\n".join([summary, *arguments])
 
@@ -141,7 +136,7 @@ class Command(click.Command):
         for name, parameter in inspect.signature(function).parameters.items():
             kind, extras = _unwrapped(hints[name])
             if kind is Options:
-                specs = list(filter(extras[0], Options.specs().values()))
+                specs = [spec for spec in Options.specs().values() if spec.name not in extras[0]]
                 self._records[name] = Options, [spec.name for spec in specs]
                 yield from map(_task_option, specs)
             elif is_dataclass(kind) and isinstance(kind, type):
