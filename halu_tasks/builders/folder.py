@@ -276,20 +276,14 @@ def begin(
         # report invalid documents before anything is created
         if not any(True for _ in pipeline.documents(documents)):
             raise DataError(f"{documents}: contains no documents")
-    existed = path.is_dir()
-    try:
-        with guard(path):
-            if not (path / PLAN).is_file():
-                _create(path, pipeline, plan, documents, options, part_size)
-            folder = Folder(path)
-            if difference := folder.plan.difference(plan):
-                raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
-            _restore_documents(folder, documents)
-            yield folder
-    except BaseException:
-        if not existed and not (path / PLAN).is_file():
-            shutil.rmtree(path, ignore_errors=True)
-        raise
+    with guard(path):
+        if not (path / PLAN).is_file():
+            _create(path, pipeline, plan, documents, options, part_size)
+        folder = Folder(path)
+        if difference := folder.plan.difference(plan):
+            raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
+        _restore_documents(folder, documents)
+        yield folder
 
 
 def _planned(
