@@ -317,9 +317,8 @@ def _create(
     """Split the documents into parts, then write the plan last."""
     # left over from an interrupted attempt
     shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
-    for name in pipeline.files().values():
-        (path / name).unlink(missing_ok=True)
     for option, name in pipeline.files().items():
+        (path / name).unlink(missing_ok=True)
         if file := options.get(option):
             with file_errors(path / name):
                 shutil.copyfile(Path(str(file)).expanduser(), path / name)

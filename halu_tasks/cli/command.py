@@ -229,9 +229,8 @@ def _click_type(kind: Any) -> Any:
 
 def _parse_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:
     """Return the text of a Google docstring above its sections, and what it says of each argument."""
-    text, _, sections = re.sub("\n\nAttributes:\n", "\n\nArgs:\n", inspect.cleandoc(function.__doc__ or "")).partition(
-        "\n\nArgs:\n"
-    )
+    parts = re.split("\n\n(?:Args|Attributes):\n", inspect.cleandoc(function.__doc__ or ""), maxsplit=1)
+    text, sections = (*parts, "")[:2]
     entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", sections.partition("\n\n")[0], re.MULTILINE)
     return text, {name: " ".join(about.split()).rstrip(".") for name, about in entries}
 

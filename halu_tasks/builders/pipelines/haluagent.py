@@ -230,13 +230,11 @@ def _numbered(texts: Sequence[str]) -> str:
 
 def _distinct(row: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
     """Return the hallucinated answers that differ from each other and from the answer in more than spelling."""
-    seen = {_plain(str(row["answer"]))}
-    distinct = []
+    distinct: dict[str, dict[str, str]] = {}
     for each in row["hallucinated"]:
-        if (plain := _plain(each["text"])) not in seen:
-            seen.add(plain)
-            distinct.append(each)
-    return distinct
+        distinct.setdefault(_plain(each["text"]), each)
+    distinct.pop(_plain(str(row["answer"])), None)
+    return [*distinct.values()]
 
 
 def _plain(text: str) -> str:
