@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from openpyxl import Workbook
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -62,17 +63,7 @@ def fault(path: Path, **options: Any) -> str:
 # --- columns and labels ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "Question,Answer,edited_answer,label",
-        "question, ANSWER ,Edited Answer,Label",
-        "Dialogue,Summary,edited_summary,final_label",
-        "dialog,original summary,EditedSummary,Final_Label",
-        "conversation,Original_Answer,edited,LABEL",
-        "context,original,edited,label",
-    ],
-)
+@pytest.mark.parametrize("head", CASES["the_columns_of_both_parts_may_go_by_several_names"])
 def test_the_columns_of_both_parts_may_go_by_several_names(head: str, tmp_path: Path) -> None:
     (item,) = items(written(tmp_path / "x.csv", f"{head}\nC,O,E,relation\n"))
     assert item.target == "relation" and item.prompt.endswith("\nQuestion: C\nOriginal answer: O\nEdited answer: E")
