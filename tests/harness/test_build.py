@@ -17,23 +17,7 @@ Serve = Callable[..., Any]
 Run = Callable[..., Any]
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
-SITES = {
-    "Site1": "question_garbage",
-    "Site2": "support_invented",
-    "Site3": "two_answers",
-    "Site4": "label_unknown",
-    "Site5": "answer_no",
-    "Site6": "answer_uncertain",
-    "Site7": "answer_unread",
-    "Site8": "one_not_wrong",
-    "Site9": "none_wrong",
-    "Site10": "same_as_answer",
-    "Site11": "label_no",
-    "Site12": "label_few",
-    "Site13": "twice",
-    "Site14": "same_question",
-    "Site15": "same_question",
-}
+SITES: dict[str, str] = dict(CASES["pass_rates_reasons_and_files_are_as_scripted"])
 GOOD = 9
 
 
