@@ -80,6 +80,7 @@ class Score:
         self.seen: set[tuple[str, int]] = set()
 
     def command(self, out: Path) -> list[str | Path]:
+        out.mkdir(exist_ok=True)
         return [
             "score", benchmark_score.TASK, self.replies, "--data", self.data, "--json", "--work-folder", out / "work",
             "--details", f"{out}/details/",
