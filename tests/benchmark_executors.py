@@ -83,7 +83,7 @@ class Score:
         out.mkdir(exist_ok=True)
         return [
             "score", benchmark_score.TASK, self.replies, "--data", self.data, "--json", "--work-folder", out / "work",
-            "--details", f"{out}/details/",
+            "--details", out / "details.jsonl",
         ]  # fmt: skip
 
     def done(self, out: Path) -> int:
@@ -94,8 +94,7 @@ class Score:
     def result(self, out: Path) -> dict[str, bytes]:
         result = json.loads(out.with_suffix(".out").read_bytes())
         figures = json.dumps([result["n"], result["metrics"], result["intervals"]])
-        details = {path.name: path.read_bytes() for path in (out / "details").iterdir()}
-        return {"figures": figures.encode(), **details}
+        return {"figures": figures.encode(), "details": (out / "details.jsonl").read_bytes()}
 
     def repeated(self, out: Path) -> str:
         parts = [name for name, _ in self.seen if name.startswith(f"{out}/")]
