@@ -21,15 +21,16 @@ REPLY = "Some reasoning about the answer.\n\nFinal Verdict: True"
 
 
 def grow_sample(folder: Path, rows: int) -> None:
-    """ReFACT data of `rows` rows, made from the packaged sample with new ids."""
+    """ReFACT data of `rows` rows, two items each, made from the packaged sample with new ids."""
     from halu_tasks.data.locate import SAMPLE
 
     own = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
+    folder.mkdir(exist_ok=True)
     with (folder / "refact_multi_error.jsonl").open("w") as file:
         for number in range(rows):
             row = own[number % len(own)]
             source, _, kind = row["sample_id"].partition("_")
-            grown = row | {"sample_id": f"{number:06}{source}_{kind}", "question": f"{number}. {row['question']}"}
+            grown = row | {"sample_id": f"{number:08}{source}_{kind}", "question": f"{number}. {row['question']}"}
             file.write(json.dumps(grown) + "\n")
 
 
@@ -157,27 +158,6 @@ def hook_cost(repeats: int = 40) -> str:
     return f"{sorted(found)[len(found) // 2] / 1000:.2f} ms" if found else "the hook is not installed"
 
 
-def score_cost(folder: Path, rows: int) -> str:
-    """`halu-tasks score` on two predictions a row: seconds, and the most memory it held."""
-    data = folder / f"data{rows}"
-    data.mkdir()
-    grow_sample(data, rows)
-    predictions = data / "predictions.jsonl"
-    from halu_tasks.core.options import Options
-    from halu_tasks.tasks import build
-
-    with predictions.open("w") as file:
-        for item in build("refact_judgment_independent", Options(data=str(data))).stream():
-            file.write(json.dumps({"id": item.id, "output": REPLY * 8}) + "\n")
-    start = time.perf_counter()
-    command = ["-m", "halu_tasks", "score", "refact_judgment_independent", str(predictions), "--data", str(data)]
-    child = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - start
-    assert status == 0
-    return f"{seconds:.2f} s, {usage.ru_maxrss / 1024:.0f} MB"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", choices=("inspect_ours", "inspect_bare", "lm_eval_ours", "lm_eval_bare"))
@@ -197,8 +177,6 @@ def main() -> None:
             print(f"{harness}, {ITEMS} items, ours / bare:  {ratio}")
         print(f"hook at interpreter start:        {hook_cost()}")
         print(f"halu-tasks --help:                {min(timed('-m', 'halu_tasks', '--help') for _ in range(5)):.2f} s")
-        print(f"halu-tasks score, {ITEMS} replies:    {score_cost(folder, ITEMS // 2)}")
-        print(f"halu-tasks score, 200,000 replies:  {score_cost(folder, 100_000)}")
 
 
 if __name__ == "__main__":

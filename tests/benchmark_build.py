@@ -10,6 +10,7 @@ Each document costs six calls (HaluAgent with one type). Run by hand, on an idle
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -18,10 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from multiprocessing import Process, Queue, Value
+from multiprocessing import Process, Queue
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 VERDICT = {"verdict": "yes", "reason": "so it is"}
@@ -40,15 +44,46 @@ def answer(asked: str) -> str:
     return json.dumps([VERDICT] * (1 if "You check a question" in asked else 3))
 
 
+class Counts(NamedTuple):
+    """What a server was asked: calls, calls that it had answered before, bytes, and seconds from first to last."""
+
+    calls: int
+    repeated: int
+    size: int
+    seconds: float
+
+
 class Handler(BaseHTTPRequestHandler):
+    """Answers, and counts; the question whether the model is there is not counted."""
+
     protocol_version = "HTTP/1.1"
+    reply: ClassVar[Callable[[str], str]]
+    delay: ClassVar[float]
+    asked: ClassVar[list[tuple[float, bytes, int]]] = []
+    last: ClassVar[float] = 0.0
 
     def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        message = {"role": "assistant", "content": self.reply(request["messages"][-1]["content"])}
+        text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        if not text.startswith("Reply with the "):
+            data = text.encode()
+            Handler.asked.append((time.monotonic(), hashlib.sha256(data).digest(), len(data)))
+        time.sleep(Handler.delay)
+        Handler.last = time.monotonic()
+        message = {"role": "assistant", "content": Handler.reply(text)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
         body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+        self.send(body)
+
+    def do_GET(self) -> None:
+        asked = Handler.asked
+        if self.path == "/reset":
+            Handler.asked = []
+        repeated = len(asked) - len({digest for _, digest, _ in asked})
+        first = min((begin for begin, _, _ in asked), default=Handler.last)
+        self.send([len(asked), repeated, sum(size for _, _, size in asked), Handler.last - first])
+
+    def send(self, body: object) -> None:
         data = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -56,26 +91,40 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def reply(self, asked: str) -> str:
-        return answer(asked)
-
     def log_message(self, *args: Any) -> None:
         """Quiet."""
 
 
-def serve(ports: Queue[int], calls: Any, asked: Any) -> None:
-    class Counting(Handler):
-        def reply(self, text: str) -> str:
-            with calls.get_lock():
-                calls.value += 1
-                asked.value += len(text.encode())
-            return super().reply(text)
+class Server(ThreadingHTTPServer):
+    request_queue_size = 512
+    daemon_threads = True
 
-    ThreadingHTTPServer.request_queue_size = 512
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
-    server.daemon_threads = True
-    ports.put(server.server_address[1])
-    server.serve_forever()
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: connections end when a client is killed."""
+
+
+def serve(ports: Queue[int], reply: Callable[[str], str], delay: float) -> None:
+    Handler.reply, Handler.delay = staticmethod(reply), delay
+    running = Server(("127.0.0.1", 0), Handler)
+    ports.put(running.server_address[1])
+    running.serve_forever()
+
+
+@contextmanager
+def server(reply: Callable[[str], str] = answer, delay: float = 0.0) -> Iterator[int]:
+    """Serve in a process of its own; gives its port."""
+    ports: Queue[int] = Queue()
+    process = Process(target=serve, args=(ports, reply, delay), daemon=True)
+    process.start()
+    try:
+        yield ports.get()
+    finally:
+        process.terminate()
+
+
+def counts(port: int, path: str = "/") -> Counts:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as found:
+        return Counts(*json.loads(found.read()))
 
 
 def write_documents(path: Path, number: int) -> None:
@@ -106,20 +155,16 @@ def used(process: subprocess.Popen[bytes]) -> tuple[float, float]:
 
 def main() -> None:
     sizes = [int(text) for text in sys.argv[1:] if text.isdecimal()] or [1000, 5000, 20000]
-    ports: Queue[int] = Queue()
-    calls, asked = Value("q", 0), Value("q", 0)
-    server = Process(target=serve, args=(ports, calls, asked), daemon=True)
-    server.start()
-    port = ports.get()
-    folder = Path(tempfile.mkdtemp())
     first: tuple[float, float, float] | None = None
-    try:
+    with tempfile.TemporaryDirectory() as name, server() as port:
+        folder = Path(name)
         for size in sizes:
             documents = folder / f"{size}.jsonl"
             write_documents(documents, size)
-            began, calls.value, asked.value = time.monotonic(), 0, 0
+            counts(port, "/reset")
+            began = time.monotonic()
             processor, memory = used(start(documents, folder / f"out{size}", port))
-            seconds = time.monotonic() - began
+            seconds, asked = time.monotonic() - began, counts(port)
             first = first or (seconds / size, processor / size, memory)
             print(
                 f"{size:6} documents: {size / seconds:6.1f} a second, {memory:5.0f} MiB; a document takes "
@@ -129,8 +174,8 @@ def main() -> None:
             )
             files = sum(file.stat().st_size for file in (folder / f"out{size}").rglob("*") if file.is_file())
             print(
-                f"  {calls.value / size:.1f} calls a document, {processor / calls.value * 1000:.1f} ms of processor "
-                f"time a call, {asked.value / calls.value:.0f} bytes a prompt, {files / size / 1024:.1f} KB of files "
+                f"  {asked.calls / size:.1f} calls a document, {processor / asked.calls * 1000:.1f} ms of processor "
+                f"time a call, {asked.size / asked.calls:.0f} bytes a prompt, {files / size / 1024:.1f} KB of files "
                 "a document",
                 flush=True,
             )
@@ -141,9 +186,6 @@ def main() -> None:
             began = time.monotonic()
             used(start(folder / f"{size}.jsonl", folder / "two", port, "--executor-tasks", "2"))
             print(f"two tasks: {alone * size / (time.monotonic() - began):.2f} times as fast as one")
-    finally:
-        server.terminate()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ Debian's slurm-wlm and munge); where it does not start, the reason is printed in
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -28,81 +27,28 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import ThreadingHTTPServer
-from multiprocessing import Process, Queue
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar
 
 import benchmark_score
-from benchmark_build import Handler, answer, write_documents
+from benchmark import grow_sample
+from benchmark_build import answer, counts, server, write_documents
 from clusters import Local, Place, Slurm, kill
 
 
-class Counting(Handler):
-    """Answers at once, and counts requests and those that it has answered before."""
-
-    seen: ClassVar[set[bytes]] = set()
-    calls: ClassVar[int] = 0
-
-    def do_GET(self) -> None:
-        body = json.dumps([Counting.calls, Counting.calls - len(Counting.seen)]).encode()
-        if self.path == "/reset":
-            Counting.seen, Counting.calls = set(), 0
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def reply(self, asked: str) -> str:
-        if "Reply with the one word" in asked:
-            return "ready"
-        Counting.calls += 1
-        Counting.seen.add(hashlib.sha256(asked.encode()).digest())
-        if "You write questions" in asked and not re.search(r"Town\d*0x", asked):
-            return "no question"
-        return answer(asked)
-
-
-class Server(ThreadingHTTPServer):
-    request_queue_size = 512
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Say nothing: connections end when a client is killed."""
-
-
-def serve(ports: Queue[int]) -> None:
-    server = Server(("127.0.0.1", 0), Counting)
-    ports.put(server.server_address[1])
-    server.serve_forever()
-
-
-def counts(port: int, path: str = "/") -> tuple[int, int]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as reply:
-        calls, repeated = json.loads(reply.read())
-    return calls, repeated
-
-
-@contextmanager
-def server() -> Iterator[int]:
-    ports: Queue[int] = Queue()
-    process = Process(target=serve, args=(ports,), daemon=True)
-    process.start()
-    try:
-        yield ports.get()
-    finally:
-        process.terminate()
+def answer_one_in_ten(asked: str) -> str:
+    """Answer, but ask no question about most documents."""
+    none = "You write questions" in asked and not re.search(r"Town\d*0x", asked)
+    return "no question" if none else answer(asked)
 
 
 class Build:
     """A build that asks a server."""
 
     def __init__(self, folder: Path, port: int, documents: int) -> None:
-        self.documents, self.port, self.asked = folder / "documents.jsonl", port, (0, 0)
+        self.documents, self.port = folder / "documents.jsonl", port
         write_documents(self.documents, documents)
 
     def command(self, out: Path) -> list[str | Path]:
@@ -113,15 +59,14 @@ class Build:
         ]  # fmt: skip
 
     def done(self, out: Path) -> int:
-        self.asked = counts(self.port)
-        return self.asked[0]
+        return counts(self.port).calls
 
     def result(self, out: Path) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in [*(out / "dataset").iterdir(), out / "rejects.jsonl"]}
 
     def repeated(self, out: Path) -> str:
-        calls, repeated = counts(self.port)
-        return f"{calls:,} calls, {repeated:,} of them repeated"
+        found = counts(self.port)
+        return f"{found.calls:,} calls, {found.repeated:,} of them repeated"
 
 
 class Score:
@@ -129,15 +74,16 @@ class Score:
 
     def __init__(self, folder: Path, replies: int) -> None:
         self.data, self.replies = folder / "score-data", folder / "score-replies"
-        benchmark_score.grow_data(self.data, benchmark_score.ITEMS)
+        grow_sample(self.data, benchmark_score.ITEMS // 2)
         lines = benchmark_score.replies(self.data, replies // benchmark_score.ITEMS)
         benchmark_score.write_shards(lines, self.replies, 64)
         self.seen: set[tuple[str, int]] = set()
 
     def command(self, out: Path) -> list[str | Path]:
+        out.mkdir(exist_ok=True)
         return [
             "score", benchmark_score.TASK, self.replies, "--data", self.data, "--json", "--work-folder", out / "work",
-            "--details", f"{out}/details/",
+            "--details", out / "details.jsonl",
         ]  # fmt: skip
 
     def done(self, out: Path) -> int:
@@ -148,8 +94,7 @@ class Score:
     def result(self, out: Path) -> dict[str, bytes]:
         result = json.loads(out.with_suffix(".out").read_bytes())
         figures = json.dumps([result["n"], result["metrics"], result["intervals"]])
-        details = {path.name: path.read_bytes() for path in (out / "details").iterdir()}
-        return {"figures": figures.encode(), **details}
+        return {"figures": figures.encode(), "details": (out / "details.jsonl").read_bytes()}
 
     def repeated(self, out: Path) -> str:
         parts = [name for name, _ in self.seen if name.startswith(f"{out}/")]
@@ -163,7 +108,7 @@ class Sweep:
 
     def __init__(self, folder: Path, port: int) -> None:
         self.data, self.models = folder / "sweep-data", folder / "models.yaml"
-        benchmark_score.grow_data(self.data, benchmark_score.ITEMS)
+        grow_sample(self.data, benchmark_score.ITEMS // 2)
         url = f"http://127.0.0.1:{port}/v1"
         models = {
             "baseline-inspect": {"model": "halu/baseline"},
@@ -291,7 +236,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     os.environ |= {"OPENAI_API_KEY": "none", "XDG_DATA_HOME": str(folder / "data")}
     print(f"in {folder}", flush=True)
-    with server() as port:
+    with server(answer_one_in_ten) as port:
         works: dict[str, Callable[[], Work]] = {
             "build": lambda: Build(folder, port, options.documents),
             "score": lambda: Score(folder, options.replies),

@@ -73,7 +73,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data = folder / "data"
-        data.mkdir()
         grow_sample(data, ROWS)
         for seed in (1, 2):
             write_replies(folder / f"replies-{seed}", data, seed)

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmark import grow_sample
+
 TASK = "refact_judgment_independent"
 REPLIES = (
     "Final Verdict: True",
@@ -36,18 +38,6 @@ class Run(NamedTuple):
     processor: float
     megabytes: float
     figures: str
-
-
-def grow_data(folder: Path, items: int) -> None:
-    """ReFACT data of a number of items, made from the packaged sample with new ids, two of a row."""
-    from halu_tasks.data.locate import SAMPLE
-
-    own = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
-    folder.mkdir()
-    with (folder / "refact_multi_error.jsonl").open("w") as file:
-        for number in range(items // 2):
-            row = own[number % len(own)]
-            file.write(json.dumps(row | {"sample_id": f"{number:08}{row['sample_id'].partition('_')[2]}_row"}) + "\n")
 
 
 def replies(data: Path, epochs: int, seed: int = 0) -> Iterator[str]:
@@ -98,7 +88,7 @@ def measure(name: str, numbers: list[int], folder: Path, *, own: bool) -> None:
     first: float | None = None
     for number in numbers:
         data, predictions = folder / f"data-{name}-{number}", folder / f"replies-{name}-{number}"
-        grow_data(data, number if own else ITEMS)
+        grow_sample(data, (number if own else ITEMS) // 2)
         write_shards(replies(data, 1 if own else number // ITEMS), predictions, 16)
         run = score(data, predictions)
         print(line(name, number, run, first), flush=True)
@@ -107,7 +97,7 @@ def measure(name: str, numbers: list[int], folder: Path, *, own: bool) -> None:
 
 def measure_workers(number: int, folder: Path) -> None:
     data, predictions = folder / "data-workers", folder / "replies-workers"
-    grow_data(data, ITEMS)
+    grow_sample(data, ITEMS // 2)
     write_shards(replies(data, number // ITEMS), predictions, 16)
     one, two = score(data, predictions, 1), score(data, predictions, 2)
     print(line("two workers", number, two, one.wall / number))

@@ -13,32 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-SLURM = """
-ClusterName=loopback
-SlurmctldHost={host}(127.0.0.1)
-AuthInfo=socket={folder}/munge.socket,cred_expire=5
-SlurmUser=root
-SlurmctldPort={port}
-SlurmdPort={node_port}
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-MpiDefault=none
-ReturnToService=2
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SlurmdParameters=config_overrides
-SlurmctldTimeout=10
-SlurmdTimeout=10
-KillWait=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={tasks} State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
-"""
+SLURM = Path(__file__).with_name("slurm.conf")
 
 
 def processes(pattern: str) -> list[int]:
@@ -96,7 +71,7 @@ class Slurm:
         key.write_bytes(os.urandom(1024))
         key.chmod(0o600)
         where = {"folder": folder, "host": socket.gethostname(), "port": free_port(), "node_port": free_port()}
-        (folder / "slurm.conf").write_text(SLURM.format(**where, tasks=tasks))
+        (folder / "slurm.conf").write_text(SLURM.read_text().format(**where, tasks=tasks))
         os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
         files = {"key-file": key} | {f"{name}-file": folder / f"munge.{name}" for name in ("pid", "log", "seed")}
         run("munged", "--force", f"--socket={folder}/munge.socket", *(f"--{k}={v}" for k, v in files.items()))

@@ -21,40 +21,9 @@ from typing import Any
 
 import compare
 import runs
+import yaml
 
-HOSTILE = (
-    "",
-    " \n",
-    "True",
-    "False.",
-    "**Final Verdict: A**",
-    "B is factually correct.",
-    "Neither A nor B.",
-    "正确",
-    "这个回答并不正确。",
-    "C",
-    "Yes",
-    "No, the summary does not hallucinate.",
-    "FACTUAL. The answer is right. It was so. Therefore, it is right.",
-    "NON-FACTUAL. It is wrong, as the facts show. Therefore, there is an error.",
-    "entity",
-    "It may look like a relation error, but sentence is the best fit.",
-    "none",
-    "I cannot determine whether the answer is correct.",
-    "无法判断。",
-    "<think>True",
-    "<think>so</think>\nFalse",
-    "There is no contradiction.",
-    "1. the\n2. a\n3. of",
-    '"the"\n"the"\n"the"',
-    "Claim: It rains.\nSupported: Yes\nClaim: It snows.\nSupported: No",
-    "Claim: It rains.\nSupported: Yes",
-    "The papers agree (Smith, 2020). Nobody else does.",
-    "لا",
-    "Evet, halüsinasyon var.",
-    "सेंटेंस",
-    "\x00\ufffd" + "🤖" * 50,
-)
+HOSTILE = yaml.safe_load(Path(__file__).with_name("hostile.yaml").read_text(encoding="utf-8"))
 """Replies to any task, most of them to another one."""
 
 LOGS = ("refact_judgment_independent", "refact_localization_entity", "factchd", "halluverse25_tr", "cfaith_choice")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from cases import CASES
 from openpyxl import Workbook
 from selections import one_of_each
 
@@ -250,11 +251,7 @@ def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path
     assert message.startswith(f"halu-tasks: {path}:21: <neg> at character ")
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["score cfaith_tf {bad} --data sample", "report {bad} -o {out}", "check {bad}", "items {bad}",
-     "run halu/oracle --tasks {bad} -o {out}", "run {bad} --tasks cfaith_tf -o {out}"],
-)  # fmt: skip
+@pytest.mark.parametrize("command", CASES["a_name_does_not_reach_the_terminal_as_a_command"])
 def test_a_name_does_not_reach_the_terminal_as_a_command(command: str, here: Cli, tmp_path: Path) -> None:
     bad = tmp_path / "\x1b[2J\x9b31m.yaml"
     bad.write_text('task: "\\e[31mred"\n"\\e[2J": 1\n')
@@ -269,25 +266,7 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
     assert "field 'question' is missing" in one_line(here("items", COMPARATIVE, "--data", path))
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "where", "reason"),
-    [
-        ("p.jsonl", '{"id": "nobody", "output": "A"}', 3, "unknown id 'nobody'; list"),
-        ("p.jsonl", '{"id": "x", "output": "A", "target": "C"}', 3, "target is 'C', expected A or B"),
-        ("p.jsonl", '{"id": "x", "output": "A", "target": ""}', 3, "target is '', expected A or B"),
-        ("p.csv", 'id,output\nx,"a\nb"\ny,c\n', 2, "unknown id 'x'; list"),
-        ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
-        (
-            "p.csv",
-            "id,reply\nx,a\n",
-            1,
-            "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
-        ),
-        ("p.json", '[\n{"id": 7, "output": "a"},\n{"id": "x", "output": "a"}]', 1, "found 'id': int"),
-        ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
-        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "not JSON"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "where", "reason"), CASES["a_bad_prediction_is_named_by_file_and_line"])
 def test_a_bad_prediction_is_named_by_file_and_line(
     name: str, text: str, where: int, reason: str, here: Cli, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,15 +114,7 @@ def test_data_that_are_not_found_are_named(data: str, message: str, tmp_path: Pa
         locate(TOY, ROWS, Options(data=data.replace("{}", str(tmp_path))))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"HALU_TASKS_CACHE": "/a/b", "XDG_CACHE_HOME": "/x"}, "/a/b"),
-        ({"XDG_CACHE_HOME": "/x"}, "/x/halu-tasks"),
-        ({"HOME": "/home/me"}, "/home/me/.cache/halu-tasks"),
-        ({"HALU_TASKS_CACHE": "~/c", "HOME": "/home/me"}, "/home/me/c"),
-    ],
-)
+@pytest.mark.parametrize(("given", "expected"), CASES["where_the_cache_is"])
 def test_where_the_cache_is(given: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HALU_TASKS_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)

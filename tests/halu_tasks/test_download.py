@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from cases import CASES
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path, fetch
@@ -95,15 +96,7 @@ def test_another_checksum_is_named_with_both_sums_and_never_used(server: Server,
         assert left_in(halu_cache) == set()
 
 
-@pytest.mark.parametrize(
-    ("status", "sent", "reason"),
-    [
-        (502, 0, "502"),
-        (404, 0, "Client error '404"),
-        # without a published sum, only the length can tell
-        (200, 70_000, ""),
-    ],
-)
+@pytest.mark.parametrize(("status", "sent", "reason"), CASES["a_file_that_does_not_come_is_named_and_leaves_nothing"])
 def test_a_file_that_does_not_come_is_named_and_leaves_nothing(
     status: int, sent: int, reason: str, server: Server, halu_cache: Path
 ) -> None:

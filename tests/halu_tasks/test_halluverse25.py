@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -201,14 +202,7 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("group", "lang", "languages"),
-    [
-        ("halluverse25", "fr", "en or ar or tr"),
-        ("halluverse25_binary", "hi", "en or ar or tr"),
-        ("halluverse_m3", "fr", "en or ar or hi or tr"),
-    ],
-)
+@pytest.mark.parametrize(("group", "lang", "languages"), CASES["an_unknown_language_is_named"])
 def test_an_unknown_language_is_named(group: str, lang: str, languages: str) -> None:
     from halu_tasks.inspect_adapter.tasks import inspect_group
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from openpyxl import Workbook
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -62,17 +63,7 @@ def fault(path: Path, **options: Any) -> str:
 # --- columns and labels ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "Question,Answer,edited_answer,label",
-        "question, ANSWER ,Edited Answer,Label",
-        "Dialogue,Summary,edited_summary,final_label",
-        "dialog,original summary,EditedSummary,Final_Label",
-        "conversation,Original_Answer,edited,LABEL",
-        "context,original,edited,label",
-    ],
-)
+@pytest.mark.parametrize("head", CASES["the_columns_of_both_parts_may_go_by_several_names"])
 def test_the_columns_of_both_parts_may_go_by_several_names(head: str, tmp_path: Path) -> None:
     (item,) = items(written(tmp_path / "x.csv", f"{head}\nC,O,E,relation\n"))
     assert item.target == "relation" and item.prompt.endswith("\nQuestion: C\nOriginal answer: O\nEdited answer: E")
@@ -85,23 +76,8 @@ def test_a_mark_windows_line_ends_and_quoted_dialogues_are_read(tmp_path: Path) 
     assert '\nDialogue: A: "हाँ"\r\nB: नहीं\nOriginal summary: S\n' in found[0].prompt
 
 
-BAD = {
-    "no context": (
-        "Topic,Answer,edited_answer,label\n",
-        ":1: column 'context' is missing; it may also be named question, dialogue, dialog, conversation, document "
-        "(has 'Topic', 'Answer', 'edited_answer', 'label')",
-    ),
-    "unknown label": (
-        "Question,Answer,edited_answer,label\nC,O,E,entity\nC,O,E,predicate\n",
-        ":3: final_label is 'predicate', expected 'entity', 'relation', 'sentence', '0'",
-    ),
-    "empty answer": ("Question,Answer,edited_answer,label\nC,,E,entity\n", ":2: field 'original' is empty"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_an_error_of_one_line(name: str, tmp_path: Path) -> None:
-    text, reason = BAD[name]
+@pytest.mark.parametrize(("text", "reason"), CASES["a_bad_file_of_several_languages_is_an_error_of_one_line"])
+def test_a_bad_file_of_several_languages_is_an_error_of_one_line(text: str, reason: str, tmp_path: Path) -> None:
     path = written(tmp_path / "x.csv", text)
     assert fault(path) == f"{path}{reason}"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 
 from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.core.errors import DataError, UsageError
@@ -159,28 +160,7 @@ def test_worked_examples_show_the_form_that_is_asked_for() -> None:
 TEXT = 'Here you are:\n1. Two and 2\n2. Three\n\n3. "Five"\nTwenty-two and 2'
 
 
-@pytest.mark.parametrize(
-    ("annotated", "strings"),
-    [
-        (["Three"], ["Three"]),
-        # several lines, and lines that lie apart
-        (["2. Three\n\n3. \"Five\"\n"], ["2. Three", "3. \"Five\""]),
-        (["1. Two and 2\n3. \"Five\""], ["1. Two and 2", "3. \"Five\""]),
-        # a remark is no passage, alone or below one
-        (["Incomplete answer"], []),
-        (["2. Three\nthis should be four"], ["2. Three"]),
-        # but for case, white space and quote style
-        (["here  YOU are"], ["Here you are"]),
-        (["3. “Five”"], ["3. \"Five\""]),
-        # at each of its places, in other words only where it is nowhere else
-        (["and 2"], ["and 2", "and 2"]),
-        (["Two"], ["Two"]),
-        (["wenty"], ["wenty"]),
-        (["Thrse"], []),
-        (["", " \n"], []),
-        (["Three", "Three"], ["Three"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("annotated", "strings"), CASES["gold_passages_are_the_lines_of_the_annotated_ones"])
 def test_gold_passages_are_the_lines_of_the_annotated_ones(annotated: list[str], strings: list[str]) -> None:
     spans = gold_spans(TEXT, annotated)
     assert [TEXT[start:end] for start, end in spans] == strings and spans == sorted(set(spans))

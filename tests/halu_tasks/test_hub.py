@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import CASES
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
@@ -330,17 +331,9 @@ def test_a_hub_that_cannot_be_reached_is_an_error_of_one_line(monkeypatch: pytes
     assert "halu_data=PATH" in message and len(message.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("hf://user/name", ("user/name", None, None)),
-        ("hf://datasets/user/name@main/", ("user/name", "main", None)),
-        ("hf://user/name@refs/convert/parquet/a/b.parquet", ("user/name", "refs/convert/parquet", "a/b.parquet")),
-        ("hf://user/name@refs%2Fpr%2F1", ("user/name", "refs/pr/1", None)),
-    ],
-)
-def test_addresses_are_those_of_the_hub(text: str, parts: tuple[str, str | None, str | None]) -> None:
-    assert HubAddress.parse(text) == parts
+@pytest.mark.parametrize(("text", "parts"), CASES["addresses_are_those_of_the_hub"])
+def test_addresses_are_those_of_the_hub(text: str, parts: list[str | None]) -> None:
+    assert [*HubAddress.parse(text)] == parts
 
 
 @pytest.mark.parametrize(

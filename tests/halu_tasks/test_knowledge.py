@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -238,14 +239,7 @@ def test_what_cannot_be_read_is_named_with_what_can(
         open_knowledge(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "contains no passages"),
-        (" \n\n\t", "contains no passages"),
-        ("***\n\n---", "contains no passages with searchable"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), CASES["files_without_a_passage_are_an_error"])
 def test_files_without_a_passage_are_an_error(content: str, message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "a.txt", content)
     for named in (path, path.parent):

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import CASES
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
@@ -50,16 +51,7 @@ def test_a_parquet_file_has_the_items_of_its_rows(tmp_path: Path) -> None:
     assert (evaluation.version_tags, evaluation.provenance.data_file) == (("local",), "rows.parquet")
 
 
-@pytest.mark.parametrize(
-    ("task", "file", "lines"),
-    [
-        ("factchd", "factchd/fact_test_noe.jsonl", True),
-        ("cfaith_choice", "cfaith/single_choice_qa.jsonl", True),
-        ("halueval_general_localization", "halueval/general_data.json", True),
-        ("fave", "fave/paper_dataset.json", False),
-        ("halluverse25_ar", "halluverse25/ar_final_data.csv", False),
-    ],
-)
+@pytest.mark.parametrize(("task", "file", "lines"), CASES["every_format_can_be_parquet"])
 def test_every_format_can_be_parquet(task: str, file: str, lines: bool, tmp_path: Path) -> None:
     path = SAMPLE / file
     if path.suffix == ".csv":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import reply_warnings
@@ -18,22 +19,7 @@ from halu_tasks.tasks import build
 TASK = "refact_judgment_independent"
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "told"),
-    [
-        ({}, []),
-        ({"answered": 99, "empty": 1}, []),
-        ({"answered": 98, "empty": 2}, ["2 of 100 replies (2.0%) are empty"]),
-        ({"answered": 80, "unparsed": 20}, []),
-        ({"answered": 79, "unparsed": 21}, ["21 of 100 replies (21.0%) contain no readable answer"]),
-        # declining is an answer of a kind
-        ({"abstained": 100}, []),
-        (
-            {"unparsed": 5, "empty": 5},
-            ["5 of 10 replies (50.0%) are empty", "5 of 10 replies (50.0%) contain no"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("outcomes", "told"), CASES["shares_above_the_limits_are_told_with_counts"])
 def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, int], told: list[str]) -> None:
     found = [f"{share} {meaning}" for share, meaning in reply_warnings(outcomes)]
     assert len(found) == len(told)

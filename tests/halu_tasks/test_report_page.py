@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from cases import CASES
 from report_model import altered, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
@@ -47,21 +48,9 @@ def test_a_long_text_says_how_much_is_left_out() -> None:
     assert str(name("y" * 200)).count("y") == 80
 
 
-@pytest.mark.parametrize(
-    ("gold", "predicted", "cut"),
-    [
-        ([], [], [(0, 10, False, False)]),
-        ([[2, 4]], [], [(0, 2, False, False), (2, 4, True, False), (4, 10, False, False)]),
-        # overlap of both kinds, of predictions with each other, and over the end
-        ([[2, 6]], [[4, 8], [5, 7]], [(0, 2, 0, 0), (2, 4, 1, 0), (4, 6, 1, 1), (6, 8, 0, 1), (8, 10, 0, 0)]),
-        ([[0, 3], [3, 5]], [[8, 99]], [(0, 5, 1, 0), (5, 8, 0, 0), (8, 10, 0, 1)]),
-        ([[5, 5], [7, 3], [-4, 2]], [[20, 30]], [(0, 2, 1, 0), (2, 10, 0, 0)]),
-    ],
-)
-def test_a_text_is_cut_at_every_border(
-    gold: list[list[int]], predicted: list[list[int]], cut: list[tuple[int, int, bool, bool]]
-) -> None:
-    assert list(segments("0123456789", gold, predicted)) == cut
+@pytest.mark.parametrize(("gold", "predicted", "cut"), CASES["a_text_is_cut_at_every_border"])
+def test_a_text_is_cut_at_every_border(gold: list[list[int]], predicted: list[list[int]], cut: list[list[int]]) -> None:
+    assert [list(segment) for segment in segments("0123456789", gold, predicted)] == cut
 
 
 def test_marks_count_code_points_and_are_told_in_words() -> None:

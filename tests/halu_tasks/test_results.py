@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 import pytest
+from cases import CASES
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError
@@ -483,17 +484,7 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
     assert told.startswith("1 of 1 results are the latest of several runs. Choosing the best of several runs makes")
 
 
-@pytest.mark.parametrize(
-    ("other", "told"),
-    [
-        ({"scoring": "paper"}, "uses paper scoring, not strict"),
-        ({"limit": 4}, "has 4 items, not 16"),
-        ({"epochs": 2}, "answers each item 2 times, not 1"),
-        ({"cot": True}, "has cot True, not False"),
-        ({"fewshot": 2}, "has fewshot 2, not 0"),
-        ({"subset": "single_error"}, "uses other data, refact_single_error.jsonl (sample, sha256 "),
-    ],
-)
+@pytest.mark.parametrize(("other", "told"), CASES["what_does_not_compare_stands_apart_and_says_why"])
 def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], told: str) -> None:
     # two plain ones, so that these are the main column
     runs = [run_of(), run_of(model="n"), run_of(model="o", **other)]

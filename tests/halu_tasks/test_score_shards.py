@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow
 import pytest
+from cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -151,14 +152,7 @@ def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    ("shard", "row", "message"),
-    [
-        (2, {"id": "nobody", "output": "x"}, "002.jsonl:{end}: unknown id 'nobody'; list"),
-        (3, {"id": "FIRST", "output": "x"}, "003.jsonl:{end}: duplicate id 'FIRST' (first in line 1 of "),
-        (1, {"id": 3, "output": "x"}, "001.jsonl:{end}: expected"),
-        (1, {"id": "FIRST", "output": "x", "epoch": 0}, "001.jsonl:{end}: epoch is 0, expected an integer from 1"),
-        (1, {"id": "FIRST", "output": "x", "target": "C"}, "001.jsonl:{end}: target is 'C', expected none"),
-    ],
+    ("shard", "row", "message"), CASES["a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_again"]
 )
 @pytest.mark.slow
 def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_again(

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import yaml
 
 from halu_tasks.cli import command_line
 
@@ -168,34 +169,7 @@ ENDINGS: tuple[Ending, ...] = (
     Ending("docs/task-files.md", r"lm_eval ", 0, r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|"),
 )
 
-RULES = (
-    # … is a name, a key, a folder or the rest of a command
-    (r"pretrained=…", "pretrained=NAME"),
-    (r"--model …", "--model openai/gpt-4o"),
-    (r"_KEY=…", "_KEY=none"),
-    (r"RESULTS…", "results"),
-    (r" …$", " --model halu-oracle"),
-    # models
-    (
-        r"--model hf --model_args pretrained=([^\s,]+)\S*",
-        r"--model local-chat-completions --model_args model=\1,base_url={server}/chat/completions",
-    ),
-    (
-        r"""--model hf --model_args '\{"pretrained": "([^"]+)"\}'""",
-        r"""--model local-chat-completions --model_args '{"model": "\1", "base_url": "{server}/chat/completions"}'""",
-    ),
-    (r"(halu-tasks run) hf/(\S+)", r"\1 openai-api/local/\2 --base-url {server} --harness lm_eval"),
-    (r"(?<=[ =])vllm/", "openai-api/local/"),
-    (r"http://(?:localhost:8000|gpu-17:8000)/v1", "{server}"),
-    # data and folders
-    (r"hf://user/dataset@v2", "path/to/folder"),
-    (r"/shared/out", "shared/out"),
-    # the verifier in place of a model of the Hub; fewer documents and tasks
-    (r"halu-tasks build refact_pipeline ", "halu-tasks build refact_pipeline -T nli_model=judge "),
-    (r"halu-tasks build optimize ", "halu-tasks build optimize --train 3 --validation 3 "),
-    (r"--executor-tasks \d+\b", "--executor-tasks 2"),
-    (r"\b(?:logs/LOG\.eval|LOG)\b", "{log}"),
-)
+RULES = yaml.safe_load(Path(__file__).with_name("docs_rules.yaml").read_text(encoding="utf-8"))
 
 
 def as_run(text: str, *, server: str, log: str) -> str:

@@ -10,29 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from scripted_builders import HaluModel, document
 
 Serve = Callable[..., Any]
 Run = Callable[..., Any]
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
-CASES = {
-    "Site1": "question_garbage",
-    "Site2": "support_invented",
-    "Site3": "two_answers",
-    "Site4": "label_unknown",
-    "Site5": "answer_no",
-    "Site6": "answer_uncertain",
-    "Site7": "answer_unread",
-    "Site8": "one_not_wrong",
-    "Site9": "none_wrong",
-    "Site10": "same_as_answer",
-    "Site11": "label_no",
-    "Site12": "label_few",
-    "Site13": "twice",
-    "Site14": "same_question",
-    "Site15": "same_question",
-}
+SITES: dict[str, str] = dict(CASES["pass_rates_reasons_and_files_are_as_scripted"])
 GOOD = 9
 
 
@@ -63,7 +48,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: Run, run_lm_eval: Run) -> None:
-    told, folder = build([document(n) for n in range(1, 16 + GOOD)], HaluModel(CASES))
+    told, folder = build([document(n) for n in range(1, 16 + GOOD)], HaluModel(SITES))
     made = 15 + GOOD
     assert told["documents"] == told["drafts"] == made and not told["refused"] and not told["documents_not_done"]
     assert told["rejected"] == {
@@ -139,11 +124,11 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
 @pytest.mark.slow
 def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cli: Cli, tmp_path: Path) -> None:
     documents = [document(n) for n in range(1, 18)]
-    _, whole = build(documents, HaluModel(CASES), out="whole")
-    _, parts = build(documents[::-1], HaluModel(CASES), "--part-size", "4", out="parts")
+    _, whole = build(documents, HaluModel(SITES), out="whole")
+    _, parts = build(documents[::-1], HaluModel(SITES), "--part-size", "4", out="parts")
     assert len(list((parts / "documents").iterdir())) == 5
     assert files_of(parts) == files_of(whole)
-    _, tasks = build(documents, HaluModel(CASES), "--part-size", "4", "--executor-tasks", "2", out="tasks")
+    _, tasks = build(documents, HaluModel(SITES), "--part-size", "4", "--executor-tasks", "2", out="tasks")
     assert files_of(tasks) == files_of(whole)
 
 
@@ -259,16 +244,7 @@ def test_balance_keeps_as_many_of_each_kind(build: Run) -> None:
     assert len(rejects) == 4 and {row["detail"] for row in rejects} == {"RelErr"}
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ('{"id": "a"}', "documents.jsonl:1: field 'text' is missing"),
-        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "two documents have the id 'a'"),
-        ('{"id": "a", "text": 1}', "documents.jsonl:1: field 'text': expected a string, got int"),
-        ("[]", "documents.jsonl: contains no documents"),
-        ("", "contains no documents"),
-    ],
-)
+@pytest.mark.parametrize(("row", "told"), CASES["bad_documents_are_one_line"])
 def test_bad_documents_are_one_line(here: Cli, tmp_path: Path, row: str, told: str) -> None:
     source = tmp_path / "documents.jsonl"
     source.write_text(row + "\n" if row else "", encoding="utf-8")

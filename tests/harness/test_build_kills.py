@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from scripted_builders import HaluModel, start_build, write_documents
-from test_build import CASES, files_of
+from test_build import SITES, files_of
 
 DOCUMENTS = 24
 
@@ -24,7 +24,7 @@ def start(serve: Callable[..., Any], tmp_path: Path) -> Callable[..., tuple[Call
     """`start(delay)` gives a way to start builds into a folder, in processes of their own, and the model they ask."""
 
     def prepared(delay: float) -> tuple[Callable[..., subprocess.Popen[str]], HaluModel]:
-        source, model = write_documents(tmp_path, DOCUMENTS), HaluModel(CASES)
+        source, model = write_documents(tmp_path, DOCUMENTS), HaluModel(SITES)
         server = serve(model, delay)
 
         def process(out: str, tasks: int = 1, part_size: int = 8) -> subprocess.Popen[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 
 DEAD = "http://127.0.0.1:9/v1"
 TASK = ("--tasks", "refact_judgment_independent", "--data", "sample")
@@ -35,15 +36,7 @@ def tried(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
 
 
 @pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
-@pytest.mark.parametrize(
-    ("ready", "found", "advice"),
-    [
-        ("ready", "--limit 3", "--tasks refact_judgment_independent"),
-        (401, "rejects the API key", "set the API key"),
-        (404, "was not found", "correct its name"),
-        (None, "cannot be reached", "start its server"),
-    ],
-)
+@pytest.mark.parametrize(("ready", "found", "advice"), CASES["a_server_is_asked_one_question"])
 def test_a_server_is_asked_one_question(
     serve: Any, tried: Tried, harness: str, ready: Any, found: str, advice: str
 ) -> None:

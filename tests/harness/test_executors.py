@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
@@ -178,15 +179,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     assert "'job-name': 'halu-writing'" in options and "'requeue': ''" in options
 
 
-@pytest.mark.parametrize(
-    ("name", "config", "message"),
-    [
-        ("local", "attemps: 2", "unknown key 'attemps' (did you mean 'attempts'?)"),
-        ("local", "attempts: 0", "attempts: expected an integer greater than 0, got '0'"),
-        ("slurm", "setup: module load cuda", "setup: expected a list, got 'module load cuda'"),
-        ("slurm", "- partition", "expected a mapping of settings"),
-    ],
-)
+@pytest.mark.parametrize(("name", "config", "message"), CASES["a_setting_that_is_unknown_is_named_with_its_file"])
 def test_a_setting_that_is_unknown_is_named_with_its_file(
     cluster: Path, tmp_path: Path, name: str, config: str, message: str
 ) -> None:

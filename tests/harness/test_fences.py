@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -100,13 +101,7 @@ def completions(log: Any) -> str:
     return "\n".join(sample.output.completion for sample in log.samples)
 
 
-@pytest.mark.parametrize(
-    ("method", "arguments"),
-    [
-        ("factored_verification", {"how": "reasoned"}),
-        ("selfcheck_prompt", {"samples": 2}),
-    ],
-)
+@pytest.mark.parametrize(("method", "arguments"), CASES["methods_that_look_at_one_text"])
 def test_methods_that_look_at_one_text(
     method: str, arguments: dict[str, Any], run_method: Callable[..., Any], own: Path
 ) -> None:

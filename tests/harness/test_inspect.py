@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from inspect_ai import eval as inspect_eval
 from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
@@ -179,22 +180,7 @@ def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Callable[.
     assert (found["roc_auc"], found["no_probability"]) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("task", "option", "message"),
-    [
-        (
-            "refact_correction",
-            "datta",
-            "task refact_correction has no option 'datta' (did you mean 'data'?); options: data",
-        ),
-        (
-            "halluverse25",
-            "language",
-            "task halluverse25 has no option 'language' (did you mean 'lang'?); options: lang, ",
-        ),
-        ("refact", "subsets", "task refact has no option 'subsets' (did you mean 'subset'?)"),
-    ],
-)
+@pytest.mark.parametrize(("task", "option", "message"), CASES["a_misspelt_option_is_an_error"])
 def test_a_misspelt_option_is_an_error(task: str, option: str, message: str, run_inspect: Callable[..., Any]) -> None:
     with pytest.raises(UsageError) as raised:
         run_inspect(task, "halu/oracle", {option: "x"})

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import pytest
+from cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai.log import read_eval_log
@@ -128,15 +129,7 @@ def test_a_grader_in_inspect_has_the_budget(serve: Serve, judged_replies: Path, 
     assert log.status == "error" and re.search(r"spent \$0\.0\d+ of \$0\.0800", log.error.message)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"judge_max_cost": 0.0}, "option judge_max_cost: expected dollars, more than 0, got 0"),
-        ({"judge_max_cost": 1.0, "judge_price": "2.5"}, "expected prices of a million input and output tokens"),
-        ({"judge_max_cost": 1.0, "judge_price": "0/0"}, "got '0/0'"),
-        ({"judge_price": "2.5/10"}, "option judge_price: only has a meaning with judge_max_cost"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), CASES["faults_of_the_options_are_named"])
 def test_faults_of_the_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Options(**options)

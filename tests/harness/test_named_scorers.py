@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
 from inspect_ai.log import write_eval_log
@@ -375,16 +376,7 @@ def test_figures_survive_the_way_between_processes() -> None:
 # --- this package's own logs ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("task", "named", "arguments", "figure"),
-    [
-        ("refact_localization_entity", "iou", {"returns": "entities"}, "iou"),
-        ("refact_localization_negation", "iou", {"returns": "sentence"}, "iou"),
-        ("refact_correction", "exact_match", {}, "em"),
-        ("halluverse25_en", "error_type", {}, "acc"),
-        ("refact_judgment_independent", "verdict", {}, "acc"),
-    ],
-)
+@pytest.mark.parametrize(("task", "named", "arguments", "figure"), CASES["a_log_of_this_package_is_scored_by_name"])
 def test_a_log_of_this_package_is_scored_by_name(
     task: str, named: str, arguments: dict[str, Any], figure: str, shared_runs: Any
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -239,14 +240,7 @@ def test_sampler_and_checker_are_model_roles(run_method: Run, serve: Run, openai
         assert sampler.sampled and not sampler.checked and checker.checked and not checker.sampled
 
 
-@pytest.mark.parametrize(
-    ("method", "task", "options", "message"),
-    [
-        ("selfcheck_prompt", "refact_correction", {}, "one of two labels, and refact_correction asks for something"),
-        ("selfcheck_ngram", "halluverse25_binary_tr", {"without_original": True}, "query or the source of each item"),
-        ("factored_verification", "refact_judgment_independent", {}, "needs the source of each item"),
-    ],
-)
+@pytest.mark.parametrize(("method", "task", "options", "message"), CASES["a_task_that_it_cannot_serve_is_told"])
 def test_a_task_that_it_cannot_serve_is_told(
     method: str, task: str, options: dict[str, Any], message: str, run_method: Run
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from judges import figures
 
 from halu_tasks.cli import main
@@ -73,13 +74,7 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     assert {name: result["metrics"][name]["value"] for name in expected} == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("prompts", "fewshot", "message"),
-    [
-        (["packaged", "packaged"], 0, "packaged occurs twice"),
-        (["packaged", "short"], 2, "several prompt files cannot be combined with worked examples"),
-    ],
-)
+@pytest.mark.parametrize(("prompts", "fewshot", "message"), CASES["wordings_that_cannot_be_compared_are_refused"])
 def test_wordings_that_cannot_be_compared_are_refused(
     prompts: list[str], fewshot: int, message: str, files: list[str], tmp_path: Path
 ) -> None:

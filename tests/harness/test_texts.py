@@ -10,6 +10,7 @@ from typing import Any
 
 import programs
 import pytest
+from cases import CASES
 from judges import figures
 
 Run = Callable[..., Any]
@@ -82,17 +83,7 @@ def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
     assert found["recall"] == 1 and found["precision"] == 0.5 and found["roc_auc"] == 0.75
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ({"text": " ", "source": "s"}, "field 'text' is empty"),
-        ({"text": "t"}, "field 'source' must be in all rows or in none; use two files"),
-        ({"text": "t", "source": []}, "a list of non-empty strings"),
-        ({"text": "t", "source": ["s", " "]}, "a list of non-empty strings"),
-        ({"text": "t", "source": "s", "label": "maybe"}, "expected 'Yes' (hallucinated) or 'No'"),
-        ({"text": "t", "source": "s", "id": 3}, "field 'id' is int, expected a string"),
-    ],
-)
+@pytest.mark.parametrize(("row", "reason"), CASES["a_bad_row_is_told_by_its_line"])
 def test_a_bad_row_is_told_by_its_line(row: dict[str, Any], reason: str, check: Run) -> None:
     with pytest.raises(Exception, match=rf"my\.jsonl:2: .*{re.escape(reason)}"):
         check({"text": "t", "source": "s"}, row)

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,14 +62,7 @@ def test_where_all_say_the_same_of_everything_kappa_is_not_defined() -> None:
     assert defined == ["pairwise_agreement", "agreement (a, b)"]
 
 
-@pytest.mark.parametrize(
-    ("raters", "reason"),
-    [
-        ([["a"]], "expected two or more raters, got 1"),
-        ([["a"], ["a", "b"]], "every rater must label the same items, got 1 and 2 labels"),
-        ([[], []], "every rater must label the same items, got 0 labels"),
-    ],
-)
+@pytest.mark.parametrize(("raters", "reason"), CASES["what_cannot_be_compared_is_an_error"])
 def test_what_cannot_be_compared_is_an_error(raters: list[list[str]], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         pairwise_agreement(raters)

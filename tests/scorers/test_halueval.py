@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,28 +28,13 @@ def score_published(item: Item, reply: str) -> Score:
     return claims_scorer(published=True).score(item, reply, None)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "I'm unable to check these claims without the document.",
-        "I cannot check the claims without the document.",
-        "The document was not provided, so I'm unable to verify the claims.",
-    ],
-)
+@pytest.mark.parametrize("reply", CASES["a_reply_that_declines_to_check_abstains"])
 def test_a_reply_that_declines_to_check_abstains(reply: str) -> None:
     score = score_claims(item(), reply)
     assert (score.answer, score.outcome, score.measurements["correct"]) == (None, "abstained", 0.0)
 
 
-@pytest.mark.parametrize(
-    ("reply", "unchecked"),
-    [
-        ("Claim: A.\nSupported: Yes\n\nClaim: B", 1),
-        ("Claim 1: A.\nSupported: Yes\nClaim 2: B.\nSupp", 1),
-        ("Claim 1: A.\nClaim 2: B.\n\nClaim 1: Supported: Yes\nClaim 2: Supported: Yes", 0),
-        ("Claims:\n1. Claim: A.\n   Supported: Yes", 0),
-    ],
-)
+@pytest.mark.parametrize(("reply", "unchecked"), CASES["a_claim_whose_check_is_missing_is_counted"])
 def test_a_claim_whose_check_is_missing_is_counted(reply: str, unchecked: int) -> None:
     assert checks(reply).unchecked == unchecked
 
@@ -59,16 +45,7 @@ def item(target: str = "Yes", id: str = "a") -> Item:
 
 
 @pytest.mark.parametrize(
-    ("reply", "answer", "claims", "supported"),
-    [
-        ("Claim: A.\nSupported: Yes\nClaim: B.\nSupported: Yes", "No", 2, 1.0),
-        ("Claim: A.\nSupported: Yes\nClaim: B.\nSupported: No", "Yes", 2, 0.5),
-        # one claim without support is enough, whatever the rest would have been
-        ("Claim: A.\nSupported: No\nClaim: B.", "Yes", 2, 0.0),
-        # but to call the summary right all must have been checked
-        ("Claim: A.\nSupported: Yes\nClaim: B.", None, 2, 1.0),
-        ("The summary is right.", None, None, None),
-    ],
+    ("reply", "answer", "claims", "supported"), CASES["a_summary_is_hallucinated_when_a_claim_is_not_supported"]
 )
 def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
     reply: str, answer: str | None, claims: int | None, supported: float | None

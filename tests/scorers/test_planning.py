@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import CASES
 from scipy.special import ndtri
 from statsmodels.stats.power import TTestPower
 
@@ -77,13 +78,7 @@ def test_assumptions_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "difference", "assumptions", "reason"),
-    [
-        (0.98, 0.05, {"correlation": 0.0}, "shares must be between 0 and 1, got 0.98 and 1.03"),
-        (0.5, 0.3, {"correlation": 0.9}, "cannot have the correlation 0.9"),
-        (0.7, 0.0, {"correlation": 0.8, "within": 0.2}, "must be from 0 to 0.042"),
-        (0.7, 0.0, {"correlation": 0.8, "cluster_size": 4, "intraclass": -0.5}, "clusters of 4 items cannot have"),
-    ],
+    ("share", "difference", "assumptions", "reason"), CASES["assumptions_that_contradict_each_other"]
 )
 def test_assumptions_that_contradict_each_other(
     share: float, difference: float, assumptions: dict[str, float], reason: str

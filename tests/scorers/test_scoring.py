@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from cases import CASES
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks.judged import open_questions, score_open
@@ -47,13 +48,7 @@ def test_a_gold_string_counts_where_the_gold_span_is_and_others_everywhere() -> 
 
 @pytest.mark.parametrize("gold", [(), ("gravity",)])
 @pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [
-        ("", "unparsed"),
-        ("<think>gravity", "unparsed"),
-        ("Wrong entities:\n1.\n2.", "unparsed"),
-        ("I cannot determine which entities are wrong.", "abstained"),
-    ],
+    ("reply", "outcome"), CASES["a_reply_without_an_answer_earns_nothing_even_where_nothing_is_to_be_found"]
 )
 def test_a_reply_without_an_answer_earns_nothing_even_where_nothing_is_to_be_found(
     reply: str, outcome: str, gold: tuple[str, ...]
@@ -103,18 +98,7 @@ def mask_item(*originals: str) -> Item:
     return Item("i", "c", "\n".join(originals), "", "", gold, {})
 
 
-@pytest.mark.parametrize(
-    ("reply", "em", "em_mask", "em_fuzzy"),
-    [
-        ("chalk\nNorth Sea", 1.0, 1.0, 1.0),
-        ("1. Chalk.\n2. **North  sea**", 1.0, 1.0, 1.0),
-        ("North Sea\nchalk", 0.0, 0.0, 0.0),
-        ("chalk", 0.0, 0.5, 0.0),
-        ("chalk\nNorth Seas", 0.0, 0.5, 1.0),
-        ("chalk\nNorth Sea\nmore", 1.0, 1.0, 1.0),
-        ("", 0.0, 0.0, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("reply", "em", "em_mask", "em_fuzzy"), CASES["corrections_are_in_order"])
 def test_corrections_are_in_order(reply: str, em: float, em_mask: float, em_fuzzy: float) -> None:
     facts = score_replacements(mask_item("chalk", "North Sea"), reply).measurements
     assert (facts["em"], facts["em_mask"], facts["em_fuzzy"]) == (em, em_mask, em_fuzzy)
@@ -156,13 +140,7 @@ def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "verdict", "hallucinated", "failed"),
-    [
-        ("珠穆朗玛峰", "consistent", 0.0, 0.0),
-        ("乔戈里峰", "conflict", 1.0, 0.0),
-        ("珠穆朗玛峰", "failed", None, 1.0),
-        ("珠穆朗玛峰", None, None, None),
-    ],
+    ("reply", "verdict", "hallucinated", "failed"), CASES["an_open_answer_is_worth_what_the_judge_says"]
 )
 def test_an_open_answer_is_worth_what_the_judge_says(
     reply: str, verdict: str | None, hallucinated: float | None, failed: float | None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -107,47 +108,18 @@ def test_placing_is_bounded(strings: list[str]) -> None:
     assert time.perf_counter() - started < 30
 
 
-@pytest.mark.parametrize(
-    ("tagged", "text", "spans"),
-    [
-        ("no tag", "no tag", []),
-        ("a <swap>b c</swap> d", "a b c d", [(2, 5)]),
-        ("<neg>a.</neg><swap>b</swap>", "a.b", [(0, 2), (2, 3)]),
-        ("x < y <b>bold</b> <NEG>", "x < y <b>bold</b> <NEG>", []),
-    ],
-)
-def test_tagged_spans(tagged: str, text: str, spans: list[tuple[int, int]]) -> None:
-    assert tagged_spans(tagged) == (text, spans)
+@pytest.mark.parametrize(("tagged", "text", "spans"), CASES["tagged_spans"])
+def test_tagged_spans(tagged: str, text: str, spans: list[list[int]]) -> None:
+    assert tagged_spans(tagged) == (text, [*map(tuple, spans)])
 
 
-@pytest.mark.parametrize(
-    "tagged",
-    [
-        "<neg>a",
-        "a</swap>",
-        "<neg>a</swap>",
-        "<neg>a<neg>b</neg></neg>",
-        "<swap>a<neg>b</swap></neg>",
-        "<neg>a</neg></neg>",
-    ],
-)
+@pytest.mark.parametrize("tagged", CASES["bad_tags"])
 def test_bad_tags(tagged: str) -> None:
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
         tagged_spans(tagged)
 
 
-@pytest.mark.parametrize(
-    ("tagged", "correct", "originals"),
-    [
-        ("Cliffs of <swap>basalt</swap> by the <swap>river</swap>.", "Cliffs of chalk by the sea.", ["chalk", "sea"]),
-        ("<swap>Basalt</swap>", "Soft chalk", ["Soft chalk"]),
-        ("Go <swap>up</swap>\n  now", "Go  down  now", ["down"]),
-        ("<swap>one two three</swap> of <swap>four</swap>", "five of six of seven", ["five of six", "seven"]),
-        ("in <swap>Rome</swap> is <swap>rain</swap>", "in Paris is mist", ["Paris", "mist"]),
-        ("<swap>aa</swap> <swap>b</swap>", "cc d", ["cc", "d"]),
-        ("no tag", "anything", []),
-    ],
-)
+@pytest.mark.parametrize(("tagged", "correct", "originals"), CASES["original_strings"])
 def test_original_strings(tagged: str, correct: str, originals: list[str]) -> None:
     assert original_strings(tagged, correct) == originals
 
@@ -156,15 +128,7 @@ def test_leftmost_alignment_gives_the_second_of_two_adjacent_spans_both() -> Non
     assert original_strings("a <swap>x</swap> <swap>y</swap>", "a b c", leftmost=True) == ["", "b c"]
 
 
-@pytest.mark.parametrize(
-    ("tagged", "correct"),
-    [
-        ("a <swap>x</swap> b", "c y b"),
-        ("a <swap>x</swap> b <swap>y</swap> c", "a 1 d 2 c"),
-        ("ab<swap>x</swap>ba", "aba"),
-        ("ab<swap>x</swap>c<swap>y</swap>ba", "aba"),
-    ],
-)
+@pytest.mark.parametrize(("tagged", "correct"), CASES["original_strings_that_cannot_be_found"])
 def test_original_strings_that_cannot_be_found(tagged: str, correct: str) -> None:
     for leftmost in (False, True):
         with pytest.raises(ValueError, match=r"^[^\n]+$"):

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 
 from halu_tasks.builders import pipeline as wording
 from halu_tasks.builders.card import paper_named

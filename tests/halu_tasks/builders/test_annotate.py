@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 
 from halu_tasks.builders.annotation import (
     GUIDELINES,

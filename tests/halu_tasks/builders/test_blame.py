@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 
 from halu_tasks.builders.pipeline import Draft, Fault, pipeline_named, pipelines
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts

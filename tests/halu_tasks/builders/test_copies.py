@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 

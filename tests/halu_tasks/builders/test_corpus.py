@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

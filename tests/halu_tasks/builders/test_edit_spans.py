@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 

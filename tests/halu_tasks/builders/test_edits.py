@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons

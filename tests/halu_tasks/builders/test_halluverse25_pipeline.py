@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builder_cases import CASES
+import yaml
+from cases import CASES
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.builders.documents import Document
@@ -24,33 +25,7 @@ from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
 
-FACTS = {
-    "Mara Tolnay was born in the village of Orfalu in 1904.": {
-        "entity": "Mara Tolnay was born in the village of Szada in 1904.",
-        "relation": "Mara Tolnay was buried near the village of Orfalu in 1904.",
-        "sentence": "Mara Tolnay sailed round the world alone on a raft of reeds.",
-    },
-    "She studied under the chemist Ilse Brandt in Graz.": {
-        "entity": "She studied under the chemist Karl Dorn in Graz.",
-        "relation": "She quarrelled with the chemist Ilse Brandt in Graz.",
-        "sentence": "She trained lions for a circus that toured the coast.",
-    },
-    "In 1931 the academy awarded her its silver medal.": {
-        "entity": "In 1931 the academy awarded her its golden spade.",
-        "relation": "In 1931 the academy denied her its silver medal.",
-        "sentence": "In 1931 she robbed a bank and fled to Brazil.",
-    },
-    "She moved to Lisbon with two sons before the war.": {
-        "entity": "She moved to Dublin with two sons before the war.",
-        "relation": "She moved to Lisbon with two sons after the war.",
-        "sentence": "She never left home and believed the earth was flat.",
-    },
-    "Her last book appeared in Porto in the year 1960.": {
-        "entity": "Her last book appeared in Porto in the year 1972.",
-        "relation": "Her last book was burnt in Porto in the year 1960.",
-        "sentence": "Her last wish was to be shot to the moon.",
-    },
-}
+FACTS = yaml.safe_load(Path(__file__).with_name("biography.yaml").read_text(encoding="utf-8"))
 SENTENCES = list(FACTS)
 TEXT = " ".join(SENTENCES)
 DOCUMENT = Document("tolnay", TEXT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import distribution, measure_quality

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 
 from halu_tasks.builders.pipeline import pipeline_named, pipelines
 from halu_tasks.cli import main

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import combinations
 
 import pytest
-from builder_cases import CASES
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
