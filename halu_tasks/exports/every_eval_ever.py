@@ -21,14 +21,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_for, prompt_hash
-from halu_tasks.exports.common import (
-    PublicRun,
-    Warn,
-    each,
-    organization_of,
-    read_public,
-    write_new,
-)
+from halu_tasks.exports.common import PublicRun, Warn, each, organization_of, read_public, write_new
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.score import Score
 

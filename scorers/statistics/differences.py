@@ -17,12 +17,7 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import (
-    NO_VARIANCE,
-    degrees_of_freedom,
-    unseen_share,
-    unseen_weight,
-)
+from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, unseen_share, unseen_weight
 from halu_tasks.scorers.statistics.jackknife import LeftOut
 
 # --- one difference ---------------------------------------------------------------------------------------
