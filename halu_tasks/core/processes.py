@@ -19,7 +19,7 @@ from halu_tasks.core.errors import DataError
 
 LOCK = ".lock"
 """The lock of a whole folder."""
-GRACE = 10
+GRACE = 30
 """Seconds that a process has to write what is finished, after it was interrupted."""
 # seconds between two looks at whether a lock is free
 _POLL = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -96,12 +96,16 @@ def asked_otherwise(first: Run, other: Run) -> list[str]:
 
 
 def items_that_differ(first: Run, other: Run) -> int:
-    """Count the items of two comparable runs with another answer, outcome or measurement."""
-    return len({id for id, _ in Counter(_read(first)) - Counter(_read(other))})
+    """Count the items of two comparable runs with another answer, outcome or value of what both measured."""
+    both = {name for score in first.scores for name in score.measurements}
+    both &= {name for score in other.scores for name in score.measurements}
+    return len({id for id, _ in Counter(_read(first, both)) - Counter(_read(other, both))})
 
 
-def _read(run: Run) -> Iterable[tuple[str, str]]:
-    return ((score.id, repr((score.answer, score.outcome, sorted(score.measurements.items())))) for score in run.scores)
+def _read(run: Run, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    for score in run.scores:
+        measured = sorted((name, value) for name, value in score.measurements.items() if name in names)
+        yield score.id, repr((score.answer, score.outcome, measured))
 
 
 def other_targets(first: Run, other: Run) -> list[str]:

@@ -11,6 +11,7 @@ import json
 import os
 import runpy
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,6 +141,11 @@ def main() -> None:
     """Run the module that the second argument names, with the other arguments."""
     pipe = int(sys.argv[1])
     del sys.argv[:2]
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # started in the background, where Ctrl-C is not meant for it; but a harness that ignores it, as event loops do
+        # then, would not write what is finished when it is interrupted
+        os.setpgrp()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     interrupt_on_signals()
     # the end of the pipe is the only thing that can be read from it
     end_when(partial(os.read, pipe, 1))

@@ -122,7 +122,7 @@ def test_a_line_without_end_takes_little_memory(tmp_path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, cwd=sys.prefix, timeout=120)
     status, most = map(int, ran.stdout.split())
     assert f"{path}:1: more than 67,108,864 bytes in a line of a text file; if that is meant, " in ran.stderr
-    assert status == 2 and most < 700
+    assert status == 2 and most < 1_000
 
 
 @pytest.mark.parametrize(("limit", "value"), [("LINE", "9999"), ("TEXT", "60"), ("LINE", "none")])
@@ -213,7 +213,8 @@ def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Here, tmp_path: 
     scored = cli("score", TASK, folder / "répliques.jsonl", "--data", "sample", "--json", env=c_locale)
     (folder / "scored.json").write_text(scored.stdout)
     reported = cli("report", folder, "-o", folder / "report", env=c_locale)
-    assert (reported.returncode, reported.stderr) == (0, "") and reported.stdout.startswith(f"{folder}/report/index")
+    assert reported.returncode == 0 and reported.stdout.startswith(f"{folder}/report/index")
+    assert reported.stderr.startswith("Reading results …\n") and "halu-tasks:" not in reported.stderr
     missing = cli("score", TASK, folder / "ü", "--data", "sample", env=c_locale)
     assert missing.stderr.startswith(f"halu-tasks: {folder}/ü: ")
 

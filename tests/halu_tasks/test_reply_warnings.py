@@ -77,7 +77,7 @@ def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked
             done = here("score", task, path, "--data", "sample", "--model", model, "--json")
             path.with_suffix(".json").write_text(done.stdout)
     done = here("report", tmp_path, "-o", tmp_path / "report")
-    first, second = done.stderr.splitlines()
+    first, second = (line for line in done.stderr.splitlines() if line.startswith("halu-tasks"))
     assert first.startswith("halu-tasks: first: ") and second.startswith("halu-tasks: second: ")
     assert f"{TASK}: 64 of 64 replies (100.0%)" in first and "cfaith_choice: 28 of 28 replies" in first
     # the page has a line for each result

@@ -154,6 +154,7 @@ def test_data_that_changed_under_their_name_are_run_beside_the_earlier_results(t
 
 def test_the_demo_leaves_other_files_alone(here: Any, tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "notes.txt").touch()
     done = here("demo", "-o", tmp_path)
     assert done.returncode == 2 and "is not a report" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
