@@ -24,7 +24,8 @@ _IN_TEXT = (
      rf"\1{_HIDDEN}"),
     (re.compile(r"(\bauthorization['\"]?\s*[:=]\s*['\"]?(?:\w+\s+)?)[^\s'\",}]+", re.I), rf"\1{_HIDDEN}"),
     (re.compile(r"(\bBearer\s+)[\w.~+/=-]{8,}"), rf"\1{_HIDDEN}"),
-    (re.compile(rf"(?<![^\W_])((?:{_IN_WORDS})(?:=|['\"]\s*:\s*)['\"]?)(?!none\b)[^&#\s'\",;)}}\]]+", re.I), rf"\1{_HIDDEN}"),
+    (re.compile(rf"(?<![^\W_])((?:{_IN_WORDS})(?:=|['\"]\s*:\s*)['\"]?)(?!none\b)[^&#\s'\",;)}}\]]+", re.I),
+     rf"\1{_HIDDEN}"),
     (re.compile(r"\b(?:sk-|hf_|gsk_|xai-|ghp_)(?=[\w-]*\d)[\w-]{20,}"), _HIDDEN),
 )  # fmt: skip
 # minimum length of an environment variable's value to redact; shorter ones, such as `none`, are not secrets
