@@ -28,7 +28,8 @@ from halu_tasks.core.options import wrong_kind
 from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.solvers.records import MethodRecord, SampleMetadata, parts_of
-from halu_tasks.tasks import Task, prompt_names
+from halu_tasks.tasks import Task
+from halu_tasks.tasks.registry import prompt_names
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_
 
 from halu_tasks import __version__
 from halu_tasks.builders.folder import check_free, write_json
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
 from halu_tasks.core.processes import guard
 from halu_tasks.data.rows import Row, json_lines, read_json_object
@@ -69,10 +69,9 @@ def query(
         if value is not None and not pattern.fullmatch(value):
             raise UsageError(f"{expected}, got {value!r}")
     lines = ["?person wdt:P31 wd:Q5 ."]
-    if profession:
-        lines.append(f"?person wdt:P106 wd:{profession} .")
-    if country:
-        lines.append(f"?person wdt:P27 wd:{country} .")
+    lines += [
+        f"?person wdt:{relation} wd:{item} ." for relation, item in (("P106", profession), ("P27", country)) if item
+    ]
     if born:
         first, _, last = born.partition("..")
         years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"
@@ -93,15 +92,10 @@ def fetch_biographies(
     folder: Path,
     contact: str,
     report: Callable[[str], None],
+    wanted: Mapping[str, Any],
     *,
-    number: int,
-    languages: Sequence[str],
-    profession: str | None = None,
-    country: str | None = None,
-    born: str | None = None,
-    seed: int = 0,
-    wikidata: str = WIKIDATA,
-    wikipedia: str = WIKIPEDIA,
+    wikidata: str | None = None,
+    wikipedia: str | None = None,
 ) -> dict[str, Any]:
     """Fetch biographies, or the rest of them.
 
@@ -109,14 +103,9 @@ def fetch_biographies(
         folder: The folder.
         contact: The user's address, for the services.
         report: Called with lines about the progress.
-        number: The number of people.
-        languages: The languages of Wikipedia in which everyone must have an article.
-        profession: A profession (P106), as an item of Wikidata; None for any.
-        country: A country of citizenship (P27), as an item of Wikidata; None for any.
-        born: Years of birth (P569), such as `1900..1949`; None for any.
-        seed: The seed of the sample.
-        wikidata: The address of the query service.
-        wikipedia: The address of Wikipedia's API, with `{language}`.
+        wanted: The arguments of `query`, which say whose biographies.
+        wikidata: The address of another query service.
+        wikipedia: The address of another API of Wikipedia's kind, with `{language}`.
 
     Returns:
         The number of `people`, which may be fewer than requested, of `documents` by language, and of pages that give no
@@ -128,29 +117,18 @@ def fetch_biographies(
     """
     if not contact.strip():
         raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
-    wanted: dict[str, Any] = {
-        "number": number,
-        "languages": list(languages),
-        "profession": profession,
-        "country": country,
-        "born": born,
-        "seed": seed,
-    }
-    sparql = query(**wanted)
+    sparql, languages = query(**wanted), wanted["languages"]
     if not (folder / _PEOPLE).is_file():
         check_free(folder, what="contains no biographies")
     get_json = _client(contact)
-    try:
-        with guard(folder):
-            if (folder / _PEOPLE).is_file():
-                people = _sampled_before(folder, wanted)
-            else:
-                people = _sample_people(get_json, wikidata, sparql, languages)
-                write_json(folder / _PEOPLE, {**wanted, "people": people})
-            report(f"{len(people)} of {number} people")
-            _fetch_pages(folder, get_json, wikipedia, languages, people, report)
-    except OSError as error:
-        raise DataError(f"{error.filename or folder}: {error.strerror or error}") from None
+    with file_errors(folder), guard(folder):
+        if (folder / _PEOPLE).is_file():
+            people = _sampled_before(folder, wanted)
+        else:
+            people = _sample_people(get_json, wikidata or WIKIDATA, sparql, languages)
+            write_json(folder / _PEOPLE, {**wanted, "people": people})
+        report(f"{len(people)} of {wanted['number']} people")
+        _fetch_pages(folder, get_json, wikipedia or WIKIPEDIA, languages, people, report)
     return {
         "people": len(people),
         "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},

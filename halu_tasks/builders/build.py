@@ -160,12 +160,10 @@ class BuildJob:
                 report(_describe_beginning(folder, number))
                 started = started if worked else time.monotonic()
                 log = self._draft(folder, number, models)
-                worked, tokens = (
-                    worked + 1,
-                    tokens + sum(usage.total_tokens for usage in log.stats.model_usage.values()),
-                )
+                worked, usages = worked + 1, log.stats.model_usage.values()
+                tokens += sum(usage.total_tokens for usage in usages)
                 text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
-                if costs := [usage.total_cost for usage in log.stats.model_usage.values() if usage.total_cost]:
+                if costs := [usage.total_cost for usage in usages if usage.total_cost]:
                     text += f"; {sum(costs):,.2f} dollars"
                 if left:
                     minutes = (time.monotonic() - started) / worked * left / 60
@@ -194,7 +192,8 @@ def _describe_beginning(folder: Folder, number: int) -> str:
 
 def _describe_part(folder: Folder, number: int, log: EvalLog) -> str:
     """Describe what became of the documents of a part, and what passed."""
-    figures = _figures(log)
+    scores = log.results.scores if log.results else []
+    figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
     text = f"part {number + 1} of {len(folder.plan.parts)}"
     if "documents" in figures:
         names = ("documents", "refused", "drafts", "items")
@@ -202,11 +201,6 @@ def _describe_part(folder: Folder, number: int, log: EvalLog) -> str:
     if rates := [f"{check} {figures[check]:.1%}" for check in folder.pipeline.checks if check in figures]:
         text += f"; passed {figures['overall']:.1%} ({', '.join(rates)})"
     return text
-
-
-def _figures(log: EvalLog) -> dict[str, float]:
-    scores = log.results.scores if log.results else []
-    return {name: metric.value for score in scores for name, metric in score.metrics.items()}
 
 
 # --- the gate -------------------------------------------------------------------------------------

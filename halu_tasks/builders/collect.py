@@ -21,7 +21,7 @@ from halu_tasks.builders.drafting import PassCounts, add_counts, finished_log, l
 from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS, Folder, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.files import json_line
 from halu_tasks.core.processes import guard
 
@@ -59,7 +59,7 @@ def collect(
     collection = Collection(near=near or pipeline.near, licence=licence)
     duplicate_of = duplicate_filter(collection.near, embeddings)
     work = path / _UNFINISHED
-    with guard(path, wait=math.inf):
+    with guard(path, wait=math.inf), file_errors(path):
         folder.check_documents()
         if not partial:
             _check_finished(folder)
@@ -81,8 +81,6 @@ def collect(
             if (path / DATASET).exists():
                 (path / DATASET).rename(work / "replaced")
             place.rename(path / DATASET)
-        except OSError as error:
-            raise DataError(f"{error.filename or path}: {error.strerror or error}") from None
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return collection
@@ -165,7 +163,7 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
         DataError: A file cannot be written.
     """
     counts: Counter[str] = Counter()
-    try:
+    with file_errors(folder):
         folder.mkdir(parents=True)
         (folder / ITEMS).touch()
         with ExitStack() as stack:
@@ -177,8 +175,6 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
                         writers[name] = _writer(name, file, row)
                     writers[name](row)
                     counts[name] += 1
-    except OSError as error:
-        raise DataError(f"{folder}: {error.strerror or error}") from None
     return dict(counts)
 
 

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import atomic_folder, atomic_write_text
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
@@ -276,20 +276,14 @@ def begin(
         # report invalid documents before anything is created
         if not any(True for _ in pipeline.documents(documents)):
             raise DataError(f"{documents}: contains no documents")
-    existed = path.is_dir()
-    try:
-        with guard(path):
-            if not (path / PLAN).is_file():
-                _create(path, pipeline, plan, documents, options, part_size)
-            folder = Folder(path)
-            if difference := folder.plan.difference(plan):
-                raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
-            _restore_documents(folder, documents)
-            yield folder
-    except BaseException:
-        if not existed and not (path / PLAN).is_file():
-            shutil.rmtree(path, ignore_errors=True)
-        raise
+    with guard(path):
+        if not (path / PLAN).is_file():
+            _create(path, pipeline, plan, documents, options, part_size)
+        folder = Folder(path)
+        if difference := folder.plan.difference(plan):
+            raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
+        _restore_documents(folder, documents)
+        yield folder
 
 
 def _planned(
@@ -323,14 +317,11 @@ def _create(
     """Split the documents into parts, then write the plan last."""
     # left over from an interrupted attempt
     shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
-    for name in pipeline.files().values():
-        (path / name).unlink(missing_ok=True)
     for option, name in pipeline.files().items():
+        (path / name).unlink(missing_ok=True)
         if file := options.get(option):
-            try:
+            with file_errors(path / name):
                 shutil.copyfile(Path(str(file)).expanduser(), path / name)
-            except OSError as error:
-                raise DataError(f"{path / name}: {error.strerror or error}") from None
     faults = Counter(fault and fault.reason for fault in map(pipeline.refuse, pipeline.documents(documents)))
     parts = -(-faults.total() // part_size) + bool(plan.samples)
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)

@@ -282,21 +282,17 @@ def biographies(
         wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
     """
-    from halu_tasks.builders.biographies import WIKIDATA, WIKIPEDIA, fetch_biographies
+    from halu_tasks.builders.biographies import fetch_biographies
 
-    fetched = fetch_biographies(
-        output,
-        contact,
-        progress,
-        number=number,
-        languages=language or ("en", "ar", "tr"),
-        profession=profession,
-        country=country,
-        born=born,
-        seed=seed,
-        wikidata=wikidata or WIKIDATA,
-        wikipedia=wikipedia or WIKIPEDIA,
-    )
+    wanted = {
+        "number": number,
+        "languages": list(language) or ["en", "ar", "tr"],
+        "profession": profession,
+        "country": country,
+        "born": born,
+        "seed": seed,
+    }
+    fetched = fetch_biographies(output, contact, progress, wanted, wikidata=wikidata, wikipedia=wikipedia)
     print_record(fetched, as_json=json)
     if missing := number - fetched["people"]:
         warn(f"{missing:,} fewer people than requested")

@@ -32,17 +32,10 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The default of options KEY=VALUE."""
 
 
-def _of_items(spec: OptionSpec) -> bool:
-    return spec.name not in (*SCORING_OPTIONS, "fewshot", "probability")
-
-
-def _of_replies(spec: OptionSpec) -> bool:
-    return spec.name not in ("fewshot", "cot", "structured", "probability")
-
-
-ItemOptions = Annotated[Options, _of_items]
-ReplyOptions = Annotated[Options, _of_replies]
-RunOptions = Annotated[Options, lambda spec: True]
+# what follows the class are the options that the command has not
+ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability")]
+ReplyOptions = Annotated[Options, ("fewshot", "cot", "structured", "probability")]
+RunOptions = Annotated[Options, ()]
 Count = Annotated[int, click.IntRange(min=1), "N"]
 Output = Annotated[Path, "-o", "--output", "FOLDER"]
 
@@ -110,7 +103,9 @@ class Command(click.Command):
         """The class of each parameter that several options are made into, and their names."""
         self.params = list(self._parameters(function, about))
         arguments = [
-            f"{param.human_readable_name}: {about[param.name]}" for param in self.params if _is_argument(param)
+            f"{param.human_readable_name}: {about[param.name]}"
+            for param in self.params
+            if isinstance(param, click.Argument)
         ]
         self.help = "\n\n".join([summary, *arguments])
 
@@ -141,7 +136,7 @@ class Command(click.Command):
         for name, parameter in inspect.signature(function).parameters.items():
             kind, extras = _unwrapped(hints[name])
             if kind is Options:
-                specs = list(filter(extras[0], Options.specs().values()))
+                specs = [spec for spec in Options.specs().values() if spec.name not in extras[0]]
                 self._records[name] = Options, [spec.name for spec in specs]
                 yield from map(_task_option, specs)
             elif is_dataclass(kind) and isinstance(kind, type):
@@ -234,9 +229,8 @@ def _click_type(kind: Any) -> Any:
 
 def _parse_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:
     """Return the text of a Google docstring above its sections, and what it says of each argument."""
-    text, _, sections = re.sub("\n\nAttributes:\n", "\n\nArgs:\n", inspect.cleandoc(function.__doc__ or "")).partition(
-        "\n\nArgs:\n"
-    )
+    parts = re.split("\n\n(?:Args|Attributes):\n", inspect.cleandoc(function.__doc__ or ""), maxsplit=1)
+    text, sections = (*parts, "")[:2]
     entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", sections.partition("\n\n")[0], re.MULTILINE)
     return text, {name: " ".join(about.split()).rstrip(".") for name, about in entries}
 

@@ -287,7 +287,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
 
 def _named(names: Sequence[str]) -> list[Source]:
     """Return the sources of some names, or all."""
-    from halu_tasks.tasks import source_named, sources
+    from halu_tasks.tasks.registry import source_named, sources
 
     return [source_named(name) for name in names] or list(sources().values())
 

@@ -2,7 +2,8 @@
 
 import difflib
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from types import TracebackType
 
@@ -60,6 +61,23 @@ class JudgeError(HaluTasksError, RuntimeError):
 
 class BudgetError(JudgeError):
     """A judge that cannot be asked again, because it might then cost more than is allowed."""
+
+
+@contextmanager
+def file_errors(place: object, advice: str = "") -> Iterator[None]:
+    """Turn what the operating system reports on a file or folder into one line that names it.
+
+    Args:
+        place: The file or folder, as the message names it.
+        advice: How the message ends.
+
+    Raises:
+        DataError: Instead of any OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{place}: {error.strerror or error}{advice}") from None
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
-from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.errors import HaluTasksError, UsageError, file_errors
 from halu_tasks.core.limits import exceeded, limit
 from halu_tasks.core.processes import lock
 
@@ -26,10 +26,8 @@ def create_folder(path: Path, what: str = "") -> None:
     Raises:
         DataError: It cannot be created.
     """
-    try:
+    with file_errors(f"{what} {path}".strip(), "; choose another folder with -o"):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{what} {path}: {error.strerror or error}; choose another folder with -o".strip()) from None
 
 
 @contextmanager
@@ -64,15 +62,13 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: The file cannot be written.
     """
-    try:
+    with file_errors(f"{what} {path}".strip()):
         if path.exists() and not path.is_file() and not path.is_dir():
             yield path
             return
         with _workplace(path) as place:
             yield place / path.name
             (place / path.name).replace(path)
-    except OSError as error:
-        raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
 
 
 @contextmanager
@@ -90,15 +86,12 @@ def atomic_files(folder: Path, main: str, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: A file cannot be written.
     """
-    try:
-        with _workplace(folder / main) as place:
-            yield place
-            with lock(folder):
-                (folder / main).unlink(missing_ok=True)
-                for file in sorted(place.iterdir(), key=lambda file: (file.name == main, file.name)):
-                    file.replace(folder / file.name)
-    except OSError as error:
-        raise DataError(f"{what} {folder}: {error.strerror or error}".strip()) from None
+    with file_errors(f"{what} {folder}".strip()), _workplace(folder / main) as place:
+        yield place
+        with lock(folder):
+            (folder / main).unlink(missing_ok=True)
+            for file in sorted(place.iterdir(), key=lambda file: (file.name == main, file.name)):
+                file.replace(folder / file.name)
 
 
 @contextmanager
@@ -125,7 +118,7 @@ def atomic_folder(path: Path, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: The folder cannot be written.
     """
-    try:
+    with file_errors(f"{what} {path}".strip()):
         path.parent.mkdir(parents=True, exist_ok=True)
         with _workplace(path) as place:
             partial = place / path.name
@@ -136,8 +129,6 @@ def atomic_folder(path: Path, what: str = "") -> Iterator[Path]:
             except OSError:
                 if not path.is_dir():
                     raise
-    except OSError as error:
-        raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
 
 
 def atomic_write_text(path: Path, text: str, what: str = "") -> None:

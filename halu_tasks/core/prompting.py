@@ -110,14 +110,6 @@ def prompt_hash(prompt: Prompt) -> str:
 class JinjaText(str):
     """A string with Jinja's placeholders, `{{name}}`, as in task files; in plain strings they are `{name}`."""
 
-    def placeholders(self) -> set[str]:
-        """Return the names that the template uses.
-
-        Raises:
-            ValueError: It is not valid Jinja.
-        """
-        return set(_names_in(str(self))) if "{" in self else set()
-
 
 @cache
 def _names_in(source: str) -> frozenset[str]:
@@ -136,7 +128,10 @@ def _names_in(source: str) -> frozenset[str]:
 
 def placeholders(text: str) -> set[str]:
     """Return the names of a template's placeholders."""
-    return text.placeholders() if isinstance(text, JinjaText) else set(PLACEHOLDER.findall(text))
+    if not isinstance(text, JinjaText):
+        return set(PLACEHOLDER.findall(text))
+    # most texts of a task file have none, and Jinja takes long to import
+    return set(_names_in(str(text))) if "{" in text else set()
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.files import atomic_path
 from halu_tasks.data import hub
 from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, HubAddress
@@ -45,11 +45,8 @@ def sha256_of(path: Path) -> str:
     Raises:
         DataError: It cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
+    with file_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fetch(source: Source, name: str) -> Path:

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import DataError, HaluTasksError, require_extra
+from halu_tasks.core.errors import DataError, HaluTasksError, file_errors, require_extra
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.limits import check_archive, exceeded, limit
 
@@ -311,7 +311,7 @@ def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
     rows, left = [], limit("max_cells")
     try:
-        with path.open("rb") as file, warnings.catch_warnings():
+        with file_errors(path), path.open("rb") as file, warnings.catch_warnings():
             # openpyxl warns of features that it drops (styles, validation), which do not matter here
             warnings.simplefilter("ignore")
             check_archive(file, path)
@@ -326,8 +326,6 @@ def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
                     cells.pop()
                 if cells:
                     rows.append((number, cells))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
     except HaluTasksError:
         raise
     except Exception as error:

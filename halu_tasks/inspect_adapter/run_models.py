@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,7 @@ class RunModels:
         Raises:
             ModelError: A model does not answer.
         """
-        main, roles = self._create()
-        models = [main, *(model for of_role in roles.values() for model in _as_list(of_role))]
-        reach(models, again=again, timeout=self.eval_settings.get("timeout"))
+        reach(self._create()[0], again=again, timeout=self.eval_settings.get("timeout"))
 
     def as_settings(self) -> dict[str, Any]:
         """Return the arguments of `inspect_ai.eval` that name the models.
@@ -79,15 +78,17 @@ class RunModels:
         are not among the arguments, since Inspect would log them; the model's client already has them, and a copy of
         the model would not.
         """
-        main, roles = self._create()
-        for model in (main, *(model for of_role in roles.values() for model in _as_list(of_role))):
+        models, roles = self._create()
+        for model in models:
             model.model_args = public(model.model_args)
-        return {**self.eval_settings, "model": main, "model_roles": roles or None}
+        return {**self.eval_settings, "model": models[0], "model_roles": roles or None}
 
-    def _create(self) -> tuple[Model, dict[str, Model | list[Model]]]:
-        """Create the main model, and the others by role."""
+    def _create(self) -> tuple[list[Model], dict[str, Model | list[Model]]]:
+        """Create the models; return all of them, the main one first, and those of roles."""
         main = create_model(self.name, self.base_url, {"memoize": False, **self.arguments})
-        return main, {role: _role_model(value) for role, value in self.roles.items()}
+        roles = {role: _role_model(value) for role, value in self.roles.items()}
+        listed = (of_role if isinstance(of_role, list) else [of_role] for of_role in roles.values())
+        return [main, *chain.from_iterable(listed)], roles
 
 
 def create_model(
@@ -146,10 +147,6 @@ def _role_model(value: Any) -> Any:
     config = {name: setting for name, setting in given.items() if name not in ("model", "base_url", "model_args")}
     arguments = {"memoize": False, **given.get("model_args", {})}
     return create_model(str(given.get("model")), given.get("base_url"), arguments, config)
-
-
-def _as_list(models: Model | list[Model]) -> list[Model]:
-    return models if isinstance(models, list) else [models]
 
 
 def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any) -> EvalLog:

@@ -27,9 +27,10 @@ from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
 from halu_tasks.solvers.records import SampleMetadata
-from halu_tasks.tasks import Evaluation, TaskReference, build, group_named, registry, task_named, task_of_file
+from halu_tasks.tasks import Evaluation, TaskReference, build, registry, task_named
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema
+from halu_tasks.tasks.registry import group_named, task_of_file
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")

@@ -40,9 +40,9 @@ from halu_tasks.replies.scoring import (
 )
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
-from halu_tasks.tasks import Evaluation, build, task_of
+from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.asking import response_schema, worked_examples
-from halu_tasks.tasks.registry import HEADLINE, registry
+from halu_tasks.tasks.registry import HEADLINE, registry, task_of
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()

@@ -62,14 +62,11 @@ class ItemStore:
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
-        self.find = lru_cache(_CACHED)(self._find)
+        self.find = lru_cache(_CACHED)(lambda id: self._read("id", json.dumps(id)))
+        """Find an item by its id; None if no item has it."""
 
     def __len__(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM items").fetchone()[0])
-
-    def _find(self, id: str) -> NumberedItem | None:
-        """Find an item by its id; None if no item has it."""
-        return self._read("id", json.dumps(id))
 
     def at(self, number: int) -> NumberedItem | None:
         """Read the item at a place in the data."""

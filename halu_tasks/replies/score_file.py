@@ -9,7 +9,6 @@ so that the figures do not depend on how replies are divided into files and part
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from pyarrow.compute import not_equal
 
 from halu_tasks import __version__
 from halu_tasks.core.credentials import public
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import atomic_write, atomic_write_text
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
@@ -364,11 +363,8 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
 
 def _check_writable(path: Path) -> None:
     """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
-    try:
-        is_replaced = path.is_file() or not path.exists()
-    except OSError as error:
-        raise DataError(f"details {path}: {error.strerror}; choose another name") from None
-    if path.is_dir():
-        raise DataError(f"details {path}: is a folder; name a file in it")
-    if not (os.access(path.parent, os.W_OK) and path.parent.is_dir() if is_replaced else os.access(path, os.W_OK)):
-        raise DataError(f"details {path}: cannot be written; name a file in a folder that can")
+    with file_errors(f"details {path}", "; name a file in a folder that can be written"):
+        if path.is_dir():
+            raise IsADirectoryError("is a folder")
+        if path.is_file() or not path.exists():
+            tempfile.TemporaryFile(dir=path.parent).close()

@@ -21,7 +21,8 @@ from halu_tasks.results.comparability import (
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Group, Task, registry
+from halu_tasks.tasks import Task, registry
+from halu_tasks.tasks.registry import Group
 
 # kinds of data, beginning with those that best represent the benchmark
 _DATA = ("pinned", "extract", "local", "sample")

@@ -190,7 +190,8 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
     if training is None:
         if data.lacks_training(options):
             logger.warning(OWN_EXAMPLES, task.name, data.training)
-        yield from data.fewshot_rows(options)
+        path = data.fewshot_path(options)
+        yield from data.rows(path) if path.is_file() else ()
         return
 
     names = placeholders(prompt["user"])

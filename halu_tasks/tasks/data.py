@@ -169,11 +169,6 @@ class TaskData(Keys):
             lines = table_rows(content.rows(nulls=True), content, columns)
         return read_rows(lines, content, self.row.types(), self.row.check_values, named)
 
-    def fewshot_rows(self, options: Options) -> Iterator[Row]:
-        """Read the package's rows for worked examples, if there are any."""
-        path = self.fewshot_path(options)
-        return self.rows(path) if path.is_file() else iter(())
-
     def fewshot_path(self, options: Options) -> Path:
         """Return the path of these rows: the file for these options, or else for the default options."""
         folder = SAMPLE / "fewshot" / self.source.name

@@ -25,7 +25,7 @@ from pydantic import (
 
 from halu_tasks.core.errors import did_you_mean, unknown
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import JinjaText
+from halu_tasks.core.prompting import JinjaText, placeholders
 from halu_tasks.tasks.yaml_files import TaskFile, load_object
 
 Mode = Literal["strict", "paper"]
@@ -155,7 +155,7 @@ def check_placeholders(text: str, known: Collection[str], expected: str = "a fie
     Raises:
         ValueError: There is such a placeholder.
     """
-    if unknown := sorted(JinjaText(text).placeholders() - set(known)):
+    if unknown := sorted(placeholders(JinjaText(text)) - set(known)):
         close, plural = did_you_mean(unknown[0], known), f"{expected.partition(' ')[2]}s"
         raise ValueError(f"{{{{{unknown[0]}}}}} is not {expected}{close}; {plural}: {', '.join(known) or 'none'}")
     return text

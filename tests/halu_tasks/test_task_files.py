@@ -17,8 +17,9 @@ from programs import run as program
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
-from halu_tasks.tasks import TaskReference, registry, task_of, task_of_file
+from halu_tasks.tasks import TaskReference, registry
 from halu_tasks.tasks.checks import check_sample
+from halu_tasks.tasks.registry import task_of, task_of_file
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs

@@ -145,15 +145,9 @@ class HaluAgent(Pipeline):
             if supported and not found:
                 kept.append({"text": text, "type": label})
         title = str(document.fields.get("title") or document.id)
-        return Draft.of(
-            document,
-            _most_frequent([each["type"] for each in kept], kind),
-            kind,
-            place,
-            checks=self.checks,
-            faults=faults,
-            row={**row, "title": title, "hallucinated": kept} if kept else {},
-        )
+        item = {**row, "title": title, "hallucinated": kept} if kept else {}
+        found_kind = _most_frequent([each["type"] for each in kept], kind)
+        return Draft.of(document, found_kind, kind, place, checks=self.checks, faults=faults, row=item)
 
     def _labels(self, reply: str) -> Answer[list[str]]:
         """Read the types that a reply names, as the paper's names."""
@@ -180,10 +174,8 @@ class HaluAgent(Pipeline):
         question, answer = row["question"], row["answer"]
         first = next(each for each in row["hallucinated"] if each["type"] == item.kind)
         shared = {"reason": row["support"], "halu_type": _RELEASED[item.kind], "ent": row["title"]}
-        yield (
-            "generative_qa.jsonl",
-            {"question": question, "correct_answer": answer, **shared, "halu_answer": first["text"]},
-        )
+        generative = {"question": question, "correct_answer": answer, **shared, "halu_answer": first["text"]}
+        yield "generative_qa.jsonl", generative
         for text, right in ((answer, True), (first["text"], False)):
             yield "true_false_qa.jsonl", {"question": question, "answer": text, "label": right, **shared}
         options = [(answer, "correct"), *((each["text"], _RELEASED[each["type"]]) for each in _distinct(row))]
@@ -191,15 +183,13 @@ class HaluAgent(Pipeline):
             options.sort(key=lambda option: self.draw(item.id, option[0]))
             answers, labels = zip(*options, strict=True)
             listed = "\n".join(f"{letter}. {text}" for letter, text in zip(_LETTERS, answers, strict=True))
-            yield (
-                "single_choice_qa.jsonl",
-                {
-                    "question": self.prompt("choice", question=question, options=listed),
-                    "answers": list(answers),
-                    "labels": list(labels),
-                    "correct_option": _LETTERS[labels.index("correct")],
-                },
-            )
+            choice = {
+                "question": self.prompt("choice", question=question, options=listed),
+                "answers": list(answers),
+                "labels": list(labels),
+                "correct_option": _LETTERS[labels.index("correct")],
+            }
+            yield "single_choice_qa.jsonl", choice
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the answer with each hallucinated answer."""
@@ -240,13 +230,11 @@ def _numbered(texts: Sequence[str]) -> str:
 
 def _distinct(row: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
     """Return the hallucinated answers that differ from each other and from the answer in more than spelling."""
-    seen = {_plain(str(row["answer"]))}
-    distinct = []
+    distinct: dict[str, dict[str, str]] = {}
     for each in row["hallucinated"]:
-        if (plain := _plain(each["text"])) not in seen:
-            seen.add(plain)
-            distinct.append(each)
-    return distinct
+        distinct.setdefault(_plain(each["text"]), each)
+    distinct.pop(_plain(str(row["answer"])), None)
+    return [*distinct.values()]
 
 
 def _plain(text: str) -> str:

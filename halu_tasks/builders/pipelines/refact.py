@@ -323,14 +323,10 @@ class Transformation:
         details: dict[tuple[str, str], list[str]] = {}
         for fault in (*self.faults, *self.left_out):
             details.setdefault((fault.check, fault.reason), []).append(fault.detail)
-        return Draft.of(
-            self.document,
-            self.kind,
-            self.kind,
-            checks=tuple(sorted(self.checks, key=self.pipeline.checks.index)),
-            faults=tuple(Fault(*key, "\n".join(filter(None, lines))) for key, lines in details.items()),
-            row={} if self.faults else row or {},
-        )
+        checks = tuple(sorted(self.checks, key=self.pipeline.checks.index))
+        merged = tuple(Fault(*key, "\n".join(filter(None, lines))) for key, lines in details.items())
+        kept = {} if self.faults else row or {}
+        return Draft.of(self.document, self.kind, self.kind, checks=checks, faults=merged, row=kept)
 
 
 async def _most_convincing(attempt: Transformation, variants: Sequence[Edits]) -> Edits | Fault:
