@@ -155,9 +155,6 @@ def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
 
 # --- n-grams ----------------------------------------------------------------------------------------------
 
-# the mark that pads the start of a sentence, which differs from all tokens since these are not empty
-_BEGIN = ""
-
 _END = re.compile(r"[.!?…।۔؟][\"'”’)\]»]*(?=\s)|[。！？]+[」』”’）]*")
 
 
@@ -222,5 +219,6 @@ def _token() -> re.Pattern[str]:
 
 
 def _ngrams(sentence: str, n: int) -> Iterator[tuple[str, ...]]:
-    padded = [_BEGIN] * (n - 1) + tokens(sentence)
+    # the start is padded by a mark that differs from all tokens, since these are not empty
+    padded = [""] * (n - 1) + tokens(sentence)
     return zip(*(padded[i:] for i in range(n)), strict=False)

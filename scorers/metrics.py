@@ -38,7 +38,7 @@ import numpy.typing as npt
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import Interval, default_interval, mean_interval, support
+from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, exact_sum, leave_out, leave_out_items
 
 __all__ = ["Array", "Columns", "by_cluster"]
@@ -110,7 +110,7 @@ class Metric:
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
     averaged: bool = False
     bounds: Callable[[Array], tuple[float, float] | None] | None = None
-    interval: Interval | None = default_interval
+    interval: Interval | None = exact_interval
     members: tuple[Metric, ...] = ()
 
     def only(self, tag: str, value: str, name: str) -> Metric:
@@ -172,8 +172,7 @@ class Metric:
 
     def sums_of_items(self, columns: Columns) -> Sums | float:
         """Compute what each item adds to the sums of the metric; or the metric, if its function does so itself."""
-        has_tag = self._has_tag(columns) if self.tag_filter else None
-        counted = columns if has_tag is None else columns.where(has_tag)
+        counted = self.counted(columns)
         with np.errstate(all="ignore"):
             terms = self.terms(counted)
         if not isinstance(terms, tuple):
@@ -185,7 +184,7 @@ class Metric:
         table = np.nan_to_num(np.stack([nothing + np.asarray(each, dtype=np.float64) for each in terms], axis=1))
         own = Sums(table, self.of_classes(counted))
         # items without the tag add nothing
-        return own if has_tag is None else own.spread(has_tag)
+        return own.spread(self._has_tag(columns)) if self.tag_filter else own
 
     def of_classes(self, counted: Columns) -> Flags:
         """Return whether each item is of each class that the metric compares, shape (N, L)."""

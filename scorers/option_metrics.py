@@ -69,7 +69,9 @@ def with_reader(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
         *metrics,
         by_reader,
         _share("read_by_reader", "a model read", lambda score: bool(score.verdicts)),
-        _share("changed_by_reader", "a model read otherwise than the rules", _is_changed),
+        _share(
+            "changed_by_reader", "a model read otherwise than the rules", lambda s: read_again(s).answer != s.answer
+        ),
         _share("reader_failed", "the model gave no reading of", _has_failed),
     )
 
@@ -85,10 +87,6 @@ def _share(name: str, what: str, counts: Callable[[Score], bool]) -> Metric:
 
 def _has_failed(score: Score) -> bool:
     return any(verdict.label == FAILED for verdict in score.verdicts)
-
-
-def _is_changed(score: Score) -> bool:
-    return read_again(score).answer != score.answer
 
 
 def read_again(score: Score) -> Score:

@@ -21,14 +21,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_for, prompt_hash
-from halu_tasks.exports.common import (
-    PublicRun,
-    Warn,
-    each,
-    organization_of,
-    read_public,
-    write_new,
-)
+from halu_tasks.exports.common import PublicRun, Warn, each, organization_of, read_public, write_new
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.score import Score
 
@@ -67,17 +60,12 @@ def export_eee(
     """
     publisher = {"source_organization_name": organization, "evaluator_relationship": relationship}
     runs, unread = read_public(paths, models, warn)
-    written, failed = each(runs, lambda public: _write_run(public, folder, publisher), warn)
-    for path, unjudged, replies in written:
-        if unjudged:
-            warn(
-                f"{path}: {unjudged:,} of {replies:,} replies have no row, since it is not known whether they are right"
-            )
-    return [path for path, _, _ in written], unread or failed
+    written, failed = each(runs, lambda public: _write_run(public, folder, publisher, warn), warn)
+    return written, unread or failed
 
 
-def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str]) -> tuple[Path, int, int]:
-    """Write a run; return the file with its figures, and how many replies have no row, of how many."""
+def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], warn: Warn) -> Path:
+    """Write a run; return the file with its figures."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
     digest = stable_hash(*run.identity, public.model, surrogates="replace")
@@ -105,7 +93,10 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str]) ->
     # the record comes last: it refers to the replies
     files[path] = (json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     write_new(files)
-    return path, unjudged, len(run.answers)
+    if unjudged:
+        of = f"{unjudged:,} of {len(run.answers):,}"
+        warn(f"{path}: {of} replies have no row, since it is not known whether they are right")
+    return path
 
 
 def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> dict[str, Any]:

@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.exports.common import (
-    PublicRun,
-    Warn,
-    each,
-    read_public,
-    write_new,
-)
+from halu_tasks.exports.common import PublicRun, Warn, each, read_public, write_new
 from halu_tasks.scorers.answer import EMPTY, UNPARSED
 
 if TYPE_CHECKING:

@@ -12,16 +12,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.report.board import Board, Column, Mean
 from halu_tasks.report.details import write_details
 from halu_tasks.report.pairs import Ranks, differences
-from halu_tasks.report.records import (
-    Condition,
-    Floor,
-    GroupResult,
-    Json,
-    Report,
-    ReportColumn,
-    ReportGroup,
-    Result,
-)
+from halu_tasks.report.records import Condition, Floor, GroupResult, Json, Report, ReportColumn, ReportGroup, Result
 from halu_tasks.report.summary import joined
 from halu_tasks.results.comparability import Entry, different_settings, items_that_differ
 from halu_tasks.results.published import Published, published, published_for
@@ -29,7 +20,7 @@ from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.methods import total
-from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.metrics import by_cluster, estimate, estimates
 
 TABLE = "items.parquet"
 # maximum number of entries that are named together
@@ -157,10 +148,9 @@ def _group(mean: Mean) -> ReportGroup:
 
 
 def _means(mean: Mean, ranks: Ranks) -> Iterator[GroupResult]:
+    (metric,) = mean.compared_by
     for entry, figure in mean.figures.items():
-        corrected: Estimate | None = None
-        if mean.corrected:
-            corrected = estimates(mean.compared_by, mean.scores(entry)).get(mean.compared_by[0].name)
+        corrected = estimate(metric, by_cluster(mean.scores(entry))) if mean.corrected else None
         yield GroupResult(entry.id, mean.id, figure, corrected, ranks.get(entry))
 
 

@@ -16,10 +16,10 @@ from halu_tasks.results.comparability import (
     entries_of,
     labelled,
     not_paired,
-    reordered,
+    other_targets,
 )
 from halu_tasks.results.run import Run
-from halu_tasks.scorers.metrics import Estimate, Metric
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.registry import Group
@@ -106,7 +106,8 @@ class Column:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
         judged = comparison_note(self.task, self.compared_by[0], [run.scores for run in self.runs.values()])
         notes = [judged] if judged else []
-        if counts := {entry.model: count for entry, run in self.runs.items() if (count := reordered(self.first, run))}:
+        ids = {entry.model: other_targets(self.first, run) for entry, run in self.runs.items()}
+        if counts := {model: len(own) for model, own in ids.items() if own}:
             low, high = min(counts.values()), max(counts.values())
             items = f"{low:,}" if low == high else f"{low:,} to {high:,}"
             who = next(iter(counts)) if len(counts) == 1 else f"{len(counts)} models"
@@ -269,10 +270,10 @@ def _means(board: Board) -> Iterator[Mean]:
             if len(columns) < len(group.members) or not _same_condition(columns):
                 continue
             entries = [entry for entry in board.entries if all(entry in column.runs for column in columns)]
-            figures = {entry: group.figures(mode, _by_task(columns, entry)) for entry in entries}
-            name = group.means[0]
-            if means := {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}:
-                yield Mean(group, name, mode, columns, means)
+            metric = group.metric(group.means[0], mode)
+            means = ((entry, estimate(metric, by_cluster(group.scores(_by_task(columns, entry))))) for entry in entries)
+            if figures := {entry: mean for entry, mean in means if mean}:
+                yield Mean(group, metric.name, mode, columns, figures)
 
 
 def _column(board: Board, task: str, mode: str) -> Column | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from math import inf, isfinite
@@ -64,9 +64,7 @@ def markdown(report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryP
         metrics: Metrics whose figures are shown besides those of the leaderboard.
         pairs: The differences that are listed; all if None.
     """
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = Environment(**_TEMPLATES)
     environment.filters |= {
         "md": escaped,
         "count": text.count,
@@ -244,7 +242,13 @@ def _file(name: str) -> str:
     return (_HERE / name).read_text("utf-8").replace("\r\n", "\n")
 
 
-# what the templates of the page and of Markdown call
+# how the templates of the page and of Markdown are read, and what they call
+_TEMPLATES: dict[str, Any] = {
+    "loader": FileSystemLoader(_HERE / "templates"),
+    "undefined": StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+}
 _SHARED: dict[str, Any] = {
     "ranked": ranked,
     "notes_on": notes_on,
@@ -258,14 +262,11 @@ _SHARED: dict[str, Any] = {
 def _environment() -> Environment:
     """Create the template environment, which makes invisible characters of all strings visible and escapes them."""
     environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+        **_TEMPLATES,
         autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else text.plain(value),
     )
-    filters: dict[str, Callable[..., Any]] = {
+    environment.filters |= {
         "name": text.name,
         "plain": lambda value, limit=text.NAME: text.plain(value, limit),
         "line": lambda value, limit=300: text.name(value, limit),
@@ -276,7 +277,6 @@ def _environment() -> Environment:
         "rank": text.rank,
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
-    environment.filters.update(filters)
     functions = (text.interval, text.defined, text.marked, floors, published, verdict, bar)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

@@ -101,10 +101,5 @@ def _ranks(place: Column | Mean, pairs: Sequence[EntryPair]) -> Ranks:
     if not here or metric.higher_is_better is None or place.by_judge_alone(metric):
         return {}
     entries = [entry for entry in place.entries if entry.id in compared]
-    position = {entry.id: number for number, entry in enumerate(entries)}
-    decided = [
-        (position[pair.better], position[pair.second if pair.better == pair.first else pair.first])
-        for pair in here
-        if pair.better
-    ]
-    return dict(zip(entries, rank_ranges(decided, len(entries)), strict=True))
+    decided = [(pair.better, pair.second if pair.better == pair.first else pair.first) for pair in here if pair.better]
+    return dict(zip(entries, rank_ranges(decided, [entry.id for entry in entries]), strict=True))

@@ -69,7 +69,7 @@ def not_paired(first: Run, other: Run) -> Differences:
         same_number = len(other.scores) == len(first.scores)
         items = "has other items" if same_number else f"has {len(other.scores):,} items, not {len(first.scores):,}"
         differences[items] = f"{mismatch}; run both with the same --limit and options"
-    elif not differences and (ids := _other_targets(first, other)) and not first.benchmark_task.rules.own_targets:
+    elif not differences and (ids := other_targets(first, other)) and not first.benchmark_task.rules.own_targets:
         differences[f"has a different correct answer for {len(ids)} items, such as {ids[0]}"] = ""
     return differences
 
@@ -108,12 +108,13 @@ def _read(run: Run, names: Collection[str]) -> Iterator[tuple[str, str]]:
         yield score.id, repr((score.answer, score.outcome, measured))
 
 
-def reordered(first: Run, other: Run) -> int:
-    """Count the items of two comparable runs whose answers were shown in different orders.
+def other_targets(first: Run, other: Run) -> list[str]:
+    """List the items of two runs on the same items with a different correct answer in each.
 
-    The correct answer of such an item has a different label in each run.
+    In comparable runs, these are items whose answers were shown in different orders.
     """
-    return len(_other_targets(first, other))
+    targets = {score.id: score.target for score in first.scores}
+    return [score.id for score in other.scores if score.target != targets[score.id]]
 
 
 def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metric]:
@@ -132,11 +133,6 @@ def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metri
         problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
         raise UsageError(f"{problem}; metrics: {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(names or [task.headline_metric(scoring).name])]
-
-
-def _other_targets(first: Run, other: Run) -> list[str]:
-    targets = {score.id: score.target for score in first.scores}
-    return [score.id for score in other.scores if score.target != targets[score.id]]
 
 
 def _score_again(run: Run, scoring: str) -> str:
@@ -241,14 +237,9 @@ def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[En
     return differences
 
 
-def last_part(model: str) -> str:
-    """Return what follows the last slash in the name of a model."""
-    return model.rstrip("/").rpartition("/")[2]
-
-
 def short_names(models: Collection[str]) -> dict[str, str]:
     """Shorten the names of models to what follows the last slash, if they stay distinct."""
-    last = {model: last_part(model) for model in models}
+    last = {model: model.rstrip("/").rpartition("/")[2] for model in models}
     return last if all(last.values()) and len(set(last.values())) == len(last) else {model: model for model in models}
 
 

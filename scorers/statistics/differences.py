@@ -13,17 +13,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import (
-    NO_VARIANCE,
-    degrees_of_freedom,
-    unseen_share,
-    unseen_weight,
-)
+from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, unseen_share, unseen_weight
 from halu_tasks.scorers.statistics.jackknife import LeftOut
+
+T = TypeVar("T")
 
 # --- one difference ---------------------------------------------------------------------------------------
 
@@ -248,7 +245,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def rank_ranges(better: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
+def rank_ranges(better: Iterable[tuple[T, T]], runs: Sequence[T]) -> list[tuple[int, int]]:
     """Compute confidence sets for the ranks of M runs, where 1 is the best.
 
     These are the sets of Mogstad, Romano, Shaikh and Wilhelm (2024, "Inference for Ranks", Review of Economic Studies
@@ -258,13 +255,13 @@ def rank_ranges(better: Iterable[tuple[int, int]], runs: int) -> list[tuple[int,
 
     Args:
         better: The pairs of runs of which the first is significantly better than the second.
-        runs: The number M of runs.
+        runs: The M runs.
 
     Returns:
         The best and the worst rank of each run.
     """
     claims = set(better)
     return [
-        (1 + sum(loser == run for _, loser in claims), runs - sum(winner == run for winner, _ in claims))
-        for run in range(runs)
+        (1 + sum(loser == run for _, loser in claims), len(runs) - sum(winner == run for winner, _ in claims))
+        for run in runs
     ]

@@ -169,10 +169,6 @@ def exact_interval(
     return bottom + width * max(low, 0.0), bottom + width * (min(high, 1.0) if is_bounded else high)
 
 
-# of all metrics that name no other
-default_interval: Interval = exact_interval
-
-
 def unseen_share(clusters: int, t: float) -> float:
     """Compute the share of all clusters, at most, that are unlike each of those seen."""
     return 1 / (1 + clusters / t / t) if t else 0.0

@@ -29,6 +29,6 @@ def test_one_difference_keeps_its_p_value_however_small() -> None:
 
 def test_ranks_by_hand() -> None:
     """Run 0 is better than both others, which are not told apart; run 3 was compared with run 0 alone."""
-    assert rank_ranges([(0, 1), (0, 2), (0, 3)], 4) == [(1, 1), (2, 4), (2, 4), (2, 4)]
-    assert rank_ranges([(2, 0), (2, 1), (1, 0)], 3) == [(3, 3), (2, 2), (1, 1)]
-    assert rank_ranges([], 3) == [(1, 3)] * 3
+    assert rank_ranges([(0, 1), (0, 2), (0, 3)], range(4)) == [(1, 1), (2, 4), (2, 4), (2, 4)]
+    assert rank_ranges([(2, 0), (2, 1), (1, 0)], range(3)) == [(3, 3), (2, 2), (1, 1)]
+    assert rank_ranges([], range(3)) == [(1, 3)] * 3
