@@ -46,8 +46,15 @@ def _warn_of_unread(own):
 
     for path, error in sorted(unread.items()):
         if own not in path.resolve().parents:
-            message = f"{path} cannot be read ({error}); its task is missing"
-            logging.getLogger("halu_tasks").warning("%s", " ".join(message.split()))
+            from halu_tasks.core.errors import UsageError
+            from halu_tasks.tasks.yaml_files import read_task_file
+
+            fault = f"{path} cannot be read ({error})"
+            try:
+                read_task_file(path)
+            except UsageError as named:
+                fault = str(named)  # with the line
+            logging.getLogger("halu_tasks").warning("%s; its task is missing", " ".join(fault.split()))
     unread.clear()
 
 

@@ -169,8 +169,7 @@ def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path:
     found, errors = shown(FEW + code)
     assert {*OURS, "a_good_task"} <= set(found)
     (warned,) = [line for line in errors.splitlines() if line.startswith("WARNING")]
-    assert f"{tmp_path}/bad.yaml cannot be read (while parsing a flow node did not find" in warned
-    assert "line 2" in warned and warned.endswith("; its task is missing")
+    assert f"{tmp_path}/bad.yaml:2: not YAML" in warned and warned.endswith("; its task is missing")
 
 
 # --- with an lm-eval of another shape --------------------------------------------------------------
