@@ -35,7 +35,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 _OPENAI = "OPENAI_API_KEY"
 _USERS = "HALU_TASKS_"
-"""Begins the name under which a process finds a user's key whose variable has another key for its client."""
+"""The prefix of the variable that keeps the user's key while its usual variable has the key of another server."""
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ _USERS = "HALU_TASKS_"
 def key_of(model: str, address: str | None) -> tuple[str, str | None]:
     """Return the environment variable of the key of a model's provider, and the key that the model is asked with.
 
-    No key goes to another provider than its own, but to an address that the user gives for a model of that provider.
+    A key goes only to its provider, or to an address that the user gave for a model of that provider.
 
     Args:
         model: The model, named as in Inspect; `openai-api/local/NAME` has its key in LOCAL_API_KEY.

@@ -31,8 +31,8 @@ def create_folder(path: Path, what: str = "") -> None:
 
 
 @contextmanager
-def _workplace(path: Path) -> Iterator[Path]:
-    """Yield a new folder beside a path, for this process alone: the first that is free, also of one that was killed."""
+def _temporary_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder beside a path that no other process uses; one left by a killed process is used again."""
     with ExitStack() as claim:
         for number in count():
             place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
@@ -66,7 +66,7 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
         if path.exists() and not path.is_file() and not path.is_dir():
             yield path
             return
-        with _workplace(path) as place:
+        with _temporary_folder(path) as place:
             yield place / path.name
             (place / path.name).replace(path)
 
@@ -86,7 +86,7 @@ def atomic_files(folder: Path, main: str, what: str = "") -> Iterator[Path]:
     Raises:
         DataError: A file cannot be written.
     """
-    with file_errors(f"{what} {folder}".strip()), _workplace(folder / main) as place:
+    with file_errors(f"{what} {folder}".strip()), _temporary_folder(folder / main) as place:
         yield place
         with lock(folder):
             (folder / main).unlink(missing_ok=True)
@@ -120,7 +120,7 @@ def atomic_folder(path: Path, what: str = "") -> Iterator[Path]:
     """
     with file_errors(f"{what} {path}".strip()):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _workplace(path) as place:
+        with _temporary_folder(path) as place:
             partial = place / path.name
             partial.mkdir()
             yield partial

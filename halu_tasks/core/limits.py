@@ -54,7 +54,7 @@ def exceeded(name: str, place: object) -> LimitError:
         name: The limit.
         place: Where that is, such as `file:line`.
     """
-    how = f"if that is meant, allow more with HALU_TASKS_{name.upper()}=N"
+    how = f"to allow more, set HALU_TASKS_{name.upper()}=N"
     return LimitError(f"{place}: more than {limit(name):,} {option_specs(Limits)[name].about}; {how}")
 
 

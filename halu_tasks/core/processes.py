@@ -1,4 +1,4 @@
-"""Processes that meet: locks that end with their process, signals that end one, and one that ends with its parent.
+"""Locks between processes, and ending a process together with those that it has started.
 
 Locks are those of the operating system, on a file or a folder: they need no cleaning up after a process that was
 killed. They belong to an open file, so that processes to which it is passed on hold them, too.
@@ -94,7 +94,7 @@ def guard(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[int]:
             os.pwrite(descriptor, holder.encode(), 0)
         except BlockingIOError:
             busy = f"another process is working on it ({file.read_text(encoding='utf-8')})"
-            raise DataError(f"{folder}: {busy}; wait until it has ended, or end it") from None
+            raise DataError(f"{folder}: {busy}; wait for it to finish, or stop it") from None
         except OSError as error:
             raise DataError(f"{folder}: is not writable ({error.strerror or error}); choose another folder") from None
         yield descriptor
@@ -104,9 +104,9 @@ def guard(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[int]:
 
 
 def interrupt_on_signals() -> None:
-    """Let what ends this process from outside do what Ctrl-C does, so that what it has started ends with it.
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that the processes that this one has started end with it.
 
-    A signal that its starter has it ignore stays ignored, as `nohup` does with SIGHUP.
+    An ignored signal stays ignored, as SIGHUP does under `nohup`.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -122,7 +122,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def end_when(has_ended: Callable[[], object]) -> None:
-    """End this process, and its group if it leads one, when a call returns, after a while to write what is finished.
+    """End this process, with its group if it leads one, once a call returns and it had time to write its results.
 
     Args:
         has_ended: Waits for the end of another process, in a thread.

@@ -41,13 +41,16 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
             "--model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
         )
     chosen = tuple(name for name in ("judge", "reader") if getattr(options, name))
-    told = {name: shlex.quote(str(value)) for name, value in task.suggested.items() if not name.startswith(chosen)}
-    if told:
+    suggested = {name: shlex.quote(str(value)) for name, value in task.suggested.items() if not name.startswith(chosen)}
+    if suggested:
+        named = suggested.items()
+        models = ", ".join(f"{name} {value}" for name, value in named)
+        flags = " ".join(f"{Options.specs()[name].flag} {value}" for name, value in named)
+        metadata = ",".join(f"{PREFIX}{name}={value}" for name, value in named)
+        arguments = " ".join(f"-T {name}={value}" for name, value in named)
         warnings.append(
-            f"task file {task.file.path} suggests {', '.join(f'{name} {value}' for name, value in told.items())}; pass "
-            f"{' '.join(f'{Options.specs()[name].flag} {value}' for name, value in told.items())} to use it (lm-eval: "
-            f"--metadata {','.join(f'{PREFIX}{name}={value}' for name, value in told.items())}; Inspect: "
-            f"{' '.join(f'-T {name}={value}' for name, value in told.items())})"
+            f"task file {task.file.path} suggests {models}; pass {flags} to use it "
+            f"(lm-eval: --metadata {metadata}; Inspect: {arguments})"
         )
     return warnings
 

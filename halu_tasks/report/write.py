@@ -61,7 +61,7 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
-    progress(f"Comparing {len(runs):,} results …")
+    progress(f"Comparing results ({len(runs):,}) …")
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
         for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.credentials import public, redacted
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write, create_folder
+from halu_tasks.core.files import atomic_write, atomic_write_text, create_folder
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.processes import GRACE, LOCK, guard
@@ -174,15 +174,16 @@ class ModelRun:
             if self.shown:
                 run_harness(command, self.variables, None, held)
                 continue
-            with self.output.open("ab") as output:
-                output.write(f"$ {line}\n".encode())
-                output.flush()
-                run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output, held)
-            printed = self.output.read_text("utf-8", "surrogateescape")
-            self.output.write_text(redacted(printed), "utf-8", "surrogateescape")
+            try:
+                with self.output.open("ab") as output:
+                    output.write(f"$ {line}\n".encode())
+                    output.flush()
+                    run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output, held)
+            finally:
+                atomic_write_text(self.output, redacted(self.output.read_text("utf-8", "replace")), "output")
 
     def require_free(self) -> None:
-        """Raise DataError if another process is working in the folder, and not only because it has to end."""
+        """Raise DataError if another process holds the folder for longer than an interrupted one takes to end."""
         if (self.folder / LOCK).exists():
             with guard(self.folder, wait=GRACE + 5):
                 pass
@@ -205,7 +206,9 @@ class ModelRun:
         """
         create_folder(self.folder)
         if (self.folder / _SETTINGS).exists() and not self.has_replies_in(self.folder):
-            raise DataError(f"{self.folder}: has become that of a run with other settings; give the command again")
+            raise DataError(
+                f"{self.folder}: another command has just started a run with other settings here; run the command again"
+            )
         record = {**self._settings(), "data": {**_record(self.folder).get("data", {}), **self.data}}
         with atomic_write(self.folder / _SETTINGS, "settings") as file:
             json.dump(record, file, indent=2, ensure_ascii=False)

@@ -109,8 +109,8 @@ def _trusted(name: str) -> str:
         return name
     folder, _, module = name.rpartition("/")
     raise UsageError(
-        f"the result names the function {name}, which could be anybody's code; "
-        f"if you trust it, set {TRUST}={folder or module.partition('.')[0]}"
+        f"the result names the function {name}, which is not one of this package; "
+        f"to trust it, set {TRUST}={folder or module.partition('.')[0]}"
     )
 
 

@@ -80,7 +80,7 @@ def test_a_fault_of_any_template_names_its_key(key: str, here: Here, tmp_path: P
 LAUGHS = "a0: &a0 [1, 2]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 YAML = {
     "x: " + "[" * 100_000: ":1: ",
-    "{a: " * 300 + "1" + "}" * 300: ":1: more than 100 levels of nesting in a YAML file; if that is meant, allow more",
+    "{a: " * 300 + "1" + "}" * 300: ":1: more than 100 levels of nesting in a YAML file; to allow more",
     LAUGHS: ":6: more than 100,000 values in a YAML file, with what its aliases repeat",
     "a: &a [*a]": ":1: more than 100,000 values",
 }
@@ -121,7 +121,7 @@ def test_a_line_without_end_takes_little_memory(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, "score", TASK, str(path), "--data", "sample"]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=sys.prefix, timeout=120)
     status, most = map(int, ran.stdout.split())
-    assert f"{path}:1: more than 67,108,864 bytes in a line of a text file; if that is meant, " in ran.stderr
+    assert f"{path}:1: more than 67,108,864 bytes in a line of a text file; to allow more, " in ran.stderr
     assert status == 2 and most < 1_000
 
 
@@ -136,7 +136,7 @@ def test_a_limit_can_be_set_and_is_named(
     if value == "none":
         assert told == "option max_line: expected an integer greater than 0, got 'none'"
     else:
-        assert told.startswith(str(path)) and told.endswith(f"allow more with HALU_TASKS_MAX_{limit}=N")
+        assert told.startswith(str(path)) and told.endswith(f"to allow more, set HALU_TASKS_MAX_{limit}=N")
 
 
 def zipped(path: Path, parts: dict[str, bytes], stated: int | None = None) -> Path:
