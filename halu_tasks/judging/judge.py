@@ -25,7 +25,7 @@ from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
-from halu_tasks.core.prompting import fill, prompt_for
+from halu_tasks.core.prompting import fill
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.reaching import REJECTED, describe_error, log_retries, run_blocking, status_of, unanswered
 from halu_tasks.judging.stores import VerdictStore, dollars, open_budget
@@ -82,14 +82,13 @@ class Judge:
         self.max_failures = options.judge_max_failures
         self._asked = self._failed = 0
         self._judging = judging
-        self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
         self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
         schema = JSONSchema.model_validate(verdict_schema(judging.read))
         asked_for = ResponseSchema(
-            name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
+            name="verdict", description="The reason, then the verdict", json_schema=schema, strict=True
         )
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
         self._takes_schema = self.model.config.response_schema is None
@@ -182,7 +181,7 @@ class Judge:
         return verdict._replace(about=fields.get("about", ""))
 
     def _text(self, fields: Mapping[str, str]) -> str:
-        return fill(self._prompt["user"], fields)
+        return fill(self._judging.prompt, fields)
 
     def _key(self, text: str) -> str:
         return stable_hash(self._identity, text, surrogates="replace")

@@ -161,7 +161,7 @@ class Task:
         Raises:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
-        _ = self.version, self.data, self.prompts, self.rules
+        _ = self.version, self.data, self.prompts, self.rules, self.shown_to_judge
         return self
 
     @cached_property
@@ -197,6 +197,29 @@ class Task:
     def judged(self) -> JudgeSpec | None:
         """What a judge is asked about each reply; None if no judge is needed."""
         return self.rules.judge
+
+    @cached_property
+    def shown_to_judge(self) -> tuple[str, ...]:
+        """The fields that the prompt of a judge in the file shows; empty if the file has no such prompt.
+
+        Raises:
+            UsageError: A placeholder of the prompt is no field.
+        """
+        from halu_tasks.core.prompting import placeholders
+        from halu_tasks.scorers.judge import REPLY, TARGET
+        from halu_tasks.tasks.keys import check_placeholders
+
+        judge, fields = self.judged, self.prompts.fields
+        if judge is None or not isinstance(self.values["judge"], dict):
+            return ()
+        used = placeholders(judge.prompt)
+        try:
+            if twice := used & {*fields} & {REPLY, TARGET}:
+                raise ValueError(f"{{{{{min(twice)}}}}} is also the name of a field; give the field another one")
+            check_placeholders(judge.prompt, (*fields, REPLY, TARGET))
+        except ValueError as error:
+            raise self.file.fault("judge", f"prompt: {error}") from None
+        return tuple(name for name in fields if name in used)
 
     @property
     def headline(self) -> str:
