@@ -79,9 +79,9 @@ def check_sample(task: Task, file: TaskFile) -> None:
     if not path.is_file():
         return
     with _naming(file, "rows"):
-        rows = list(task.data.rows(path))
+        rows = list(task.rows(path))
     try:
-        items = list(task.data.items(rows, Options()))
+        items = list(task.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
         raise file.fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
     if not items:
