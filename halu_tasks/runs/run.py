@@ -257,7 +257,8 @@ def checksum_of(task: Task, file: Path | None, options: Options) -> str:
     """
     located = task.data.locate(options)
     files = [path for path in (file, *map(Path, options.prompts)) if path and path.is_file()]
-    return stable_hash(located.sha256, *map(sha256_of, files))
+    examples = [part.sha256] if file and (part := task.data.training_data(options)) else []
+    return stable_hash(located.sha256, *map(sha256_of, files), *examples)
 
 
 def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:

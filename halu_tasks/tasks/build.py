@@ -13,6 +13,7 @@ from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import JUDGING_OPTIONS, Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.tasks.asking import (
     packaged_prompt,
     prompts_of,
@@ -93,7 +94,9 @@ class Evaluation:
 
     def repeated_id(self, id: str) -> DataError:
         """Make the error for two items with the same id."""
-        return DataError(f"{self.located}: two rows make the item {id!r}; ids must be unique")
+        own = isinstance(self.task.data.source, OwnSource)
+        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if own else "")
+        return DataError(f"{self.located}: two rows make the item {id!r}; {advice}")
 
     @cached_property
     def items(self) -> list[Item]:

@@ -32,7 +32,6 @@ from halu_tasks.tasks.keys import (
     Function,
     KeyFault,
     Keys,
-    Strings,
     check_placeholders,
     check_signature,
     reason_of,

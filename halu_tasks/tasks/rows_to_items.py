@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
 
-from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
@@ -114,17 +113,21 @@ def text_at(row: Row, path: str) -> str:
     parts = value if isinstance(value, list) else [value]
     if any(part is None or isinstance(part, dict | list) for part in parts):
         raise ValueError(f"field {path!r} is {type(value).__name__}, expected a text; one within it is named {path}.…")
-    text = "\n".join(map(str, parts))
+    text = "\n".join(map(_text, parts))
     require_text({path: f"{text}."}, path)  # the field may be blank, but not invalid Unicode
     return text
+
+
+def _text(value: Any) -> str:
+    """Return a plain value as JSON has it; YAML and JSON read true and 1 as such."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # --- gold -------------------------------------------------------------------------------------------
 
 
 def _by_text(value: Any) -> Any:
-    """Return labels by the values of rows as text: YAML reads 1 and true as such, as JSON rows have them."""
-    return {str(key): label for key, label in value.items()} if isinstance(value, dict) else value
+    return {_text(key): label for key, label in value.items()} if isinstance(value, dict) else value
 
 
 class GoldKeys(Keys):
@@ -173,7 +176,7 @@ class GoldKeys(Keys):
         if not isinstance(answer, Strings):
             return target, {}
         value = value_at(row, str(self.target))
-        return target, {"originals": list(map(str, value)) if isinstance(value, list) else [target]}
+        return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
 
 
 # --- items ------------------------------------------------------------------------------------------
