@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
-from halu_tasks.core.items import SHOWN, WORDING, Example, Item
+from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import JUDGING_OPTIONS, Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located
@@ -76,10 +76,7 @@ class Evaluation:
         """
         items = self.task.items(self.task.rows(self.located), self.options)
         item = None
-        shown = self.task.shown_to_judge
         for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
-            if shown:
-                item = replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in shown}})
             try:
                 self.task.rules.answer.check(item)
             except ValueError as error:

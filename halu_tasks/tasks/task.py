@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import SHOWN, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
@@ -174,7 +174,7 @@ class Task:
 
     def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
         """Make items of rows; their prompts are not rendered yet."""
-        maker, data, shown = self.maker, self.data, self.rules.gold_fields
+        maker, data, shown = self.maker, self.data, self.shown_to_judge
         items: Iterable[Item]
         if maker:
             items = maker.items(rows, options)
@@ -183,7 +183,8 @@ class Task:
             items = data.cases(rows, options, **data.cases_arguments)
         if not shown:
             return items
-        return (replace(item, gold={**{name: item.fields[name] for name in shown}, **item.gold}) for item in items)
+        # items of logs have no fields
+        return (replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in shown}}) for item in items)
 
     @cached_property
     def prompts(self) -> Prompts:
