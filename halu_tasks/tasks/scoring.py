@@ -144,7 +144,7 @@ def _own_metric(value: Any) -> Any:
 class MetricKeys(Keys):
     """An entry of `metric_list`: a metric of the scorer by its name, or one of one's own."""
 
-    named: Annotated[Any, BeforeValidator(_own_metric)] = Field(alias="metric")
+    metric: Annotated[Any, BeforeValidator(_own_metric)]
     of: StrictStr | None = None
     by: Annotated[Strings, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
     split_requires: OptionName | None = None
@@ -152,9 +152,9 @@ class MetricKeys(Keys):
     headline: Mode | None = None
 
     @property
-    def metric(self) -> str:
+    def name(self) -> str:
         """The name under which the metric is reported."""
-        return str(getattr(self.named, "name", self.named))
+        return str(getattr(self.metric, "name", self.metric))
 
 
 def _by_mode(value: Any) -> Any:
@@ -218,7 +218,7 @@ class Scoring(Keys):
         )
         for entry in entries:
             self._check_metric(entry, of_any_mode)
-        if repeated := [name for name, times in Counter(entry.metric for entry in entries).items() if times > 1]:
+        if repeated := [name for name, times in Counter(entry.name for entry in entries).items() if times > 1]:
             raise KeyFault("metric_list", f"lists {repeated[0]!r} twice")
         return {mode: replace(each, metrics=self._reported(mode, each, entries)) for mode, each in scorers.items()}
 
@@ -229,7 +229,7 @@ class Scoring(Keys):
         """
         arguments: dict[str, Any] = {}
         usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
-        own = [entry.named for entry in self.metric_list if entry.named != entry.metric]
+        own = [entry.metric for entry in self.metric_list if entry.metric != entry.name]
         try:
             if isinstance(spec, dict):
                 arguments = {str(name): load_object(value) for name, value in spec.items() if name != "name"}
@@ -245,17 +245,17 @@ class Scoring(Keys):
         return replace(scorer, metrics=(*scorer.metrics, *own)) if own else scorer
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
-        of = entry.of or entry.metric
+        of = entry.of or entry.name
         if of not in metrics:
             close = did_you_mean(of, metrics)
             raise KeyFault("metric_list", f"unknown metric {of!r}{close}; the scorer has {', '.join(metrics)}")
         higher_is_better = metrics[of].higher_is_better
         if entry.higher_is_better not in (None, higher_is_better):
-            reason = f"{entry.metric}: higher_is_better is {higher_is_better} by the metric's definition"
+            reason = f"{entry.name}: higher_is_better is {higher_is_better} by the metric's definition"
             raise KeyFault("metric_list", reason)
         if unknown := [tag for tag in entry.by if tag not in self.tags]:
             expected = f"expected tags ({', '.join(self.tags) or 'none are declared'})"
-            raise KeyFault("metric_list", f"{entry.metric}: by: {expected}, got {unknown[0]!r}")
+            raise KeyFault("metric_list", f"{entry.name}: by: {expected}, got {unknown[0]!r}")
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
@@ -265,13 +265,13 @@ class Scoring(Keys):
         listed: list[Metric] = []
         splits: list[Metric] = []
         for entry in sorted(entries, key=lambda entry: entry.headline != mode):
-            base = metrics.get(entry.of or entry.metric)
+            base = metrics.get(entry.of or entry.name)
             if base is None:
                 continue  # one of the modes may lack a metric
-            metric = replace(base, name=entry.metric)
+            metric = replace(base, name=entry.name)
             listed.append(metric)
             part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
-            splits += [part.only(tag, value, f"{entry.metric}_{value}") for tag in entry.by for value in self.tags[tag]]
+            splits += [part.only(tag, value, f"{entry.name}_{value}") for tag in entry.by for value in self.tags[tag]]
         if not listed:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:
