@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import OF_ITEM, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
@@ -162,6 +162,10 @@ class Task:
             return None
         if fault := data.gold.fault(answer):
             raise self.file.fault("gold", fault)
+        tags, shown = {*self.rules.tags, *data.row.tags}, {*self.rules.gold_fields}
+        if taken := sorted((tags | shown) & OF_ITEM | tags & shown):
+            key = "fields" if taken[0] in shown else "tags"
+            raise self.file.fault(key, f"{taken[0]!r} is taken in logs; rename it, as in {key}: {{other_name: …}}")
         return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
 
     def rows(self, data: Located | Path) -> Iterator[Row]:
