@@ -162,10 +162,8 @@ class Task:
             return None
         if fault := data.gold.fault(answer):
             raise self.file.fault("gold", fault)
-        tags, shown = {*self.rules.tags, *data.row.tags}, {*self.rules.gold_fields}
-        if taken := sorted((tags | shown) & OF_ITEM | tags & shown):
-            key = "fields" if taken[0] in shown else "tags"
-            raise self.file.fault(key, f"{taken[0]!r} is taken in logs; rename it, as in {key}: {{other_name: …}}")
+        if taken := OF_ITEM & {*self.rules.tags, *data.row.tags}:
+            raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
         return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
 
     def rows(self, data: Located | Path) -> Iterator[Row]:
