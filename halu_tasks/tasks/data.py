@@ -81,8 +81,9 @@ class TaskData(Keys):
 
     source: Annotated[InstanceOf[Source], BeforeValidator(_source)]
     file_names: Annotated[
-        tuple[Annotated[StrictStr, AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))], ...],
+        tuple[StrictStr, ...],
         BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        AfterValidator(lambda names: tuple(check_placeholders(name, OPTIONS, "an option") for name in names)),
         Field(alias="file", min_length=1),
     ]
     training: StrictStr | None = Field(None, alias="training_file")
@@ -114,7 +115,7 @@ class TaskData(Keys):
             raise KeyFault("cases", error) from None
         if any(name != path for name, path in self.fields.items()):
             raise KeyFault("fields", "are made by the function `cases`: list their names")
-        unused = {"gold": self.gold.model_fields_set, "rows": self.row.model_fields_set & self.row.of_items}
+        unused = {"gold": self.gold.model_fields_set, "rows": self.row.model_fields_set & {"id", "cluster", "tags"}}
         for key, names in unused.items():
             if names:
                 raise KeyFault(key, f"{min(names)}: has no effect, since the function `cases` makes the items")
