@@ -147,7 +147,7 @@ def flip_rate(orders: Sequence[str]) -> Metric:
 # --- a reading of a task's own labels ---------------------------------------------------------------------
 
 _LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi")
-_UNSPACED = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # what a word behind a label does to it, if no reason comes first ("supported, but not by the first source")
 _QUALIFIES = (
     *("turn", "except", "partly", "negate", "no", "cannot", "hedge", "suppose", "concede", "decline", "retract"),
@@ -219,9 +219,6 @@ class LabelQuestion(TypeQuestion):
     def _other(self, label: str) -> str:
         return ""
 
-    def _of_good(self, good: bool) -> str:
-        return ""
-
     def _field(self, item: dict[str, object]) -> str | None:
         # a true, a false or a number may be a label
         return super()._field(
@@ -231,10 +228,10 @@ class LabelQuestion(TypeQuestion):
 
 def _word(label: str) -> str:
     """Return an expression for a label that is no part of a word, in scripts that have spaces between words."""
-    before, after = (rf"(?<![^\W{_UNSPACED}])", rf"(?![^\W{_UNSPACED}])")
-    spaced = re.compile(rf"[{_UNSPACED}]")
-    left = "" if spaced.match(label[0]) else before
-    return left + re.escape(label) + ("" if spaced.match(label[-1]) else after)
+    before, after = (
+        "" if _UNSPACED.match(end) else rf"[^\W{_UNSPACED.pattern[1:-1]}]" for end in (label[0], label[-1])
+    )
+    return f"(?<!{before or '(?!)'}){re.escape(label)}(?!{after or '(?!)'})"
 
 
 # --- wrong labels as hallucinations (C-FAITH, section 4.2) ------------------------------------------------
