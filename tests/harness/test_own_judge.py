@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judges import asked_text, figures, is_question, verdict
+from judges import asked_text, figures, is_question, priced, verdict
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
@@ -80,15 +80,6 @@ def in_score(capsys: Capture, task: Path, replies: Path, server: Any, *arguments
     judge = ("--judge", "openai/gpt-4o", "--judge-base-url", server.url)
     assert main(["score", str(task), str(replies), "--json", *judge, *arguments]) == 0
     return dict(json.loads(capsys.readouterr().out))
-
-
-def test_the_example_is_short_and_names_no_function_but_lm_evals_class() -> None:
-    lines = (EXAMPLE / "judged.yaml").read_text(encoding="utf-8").splitlines()
-    assert len([line for line in lines if line.strip() and not line.startswith("#")]) <= 20
-    assert (
-        sum("!function" in line for line in lines) == 1
-        and len((EXAMPLE / "judged.jsonl").read_text().splitlines()) == 30
-    )
 
 
 def test_both_harnesses_and_score_say_the_same(
@@ -170,15 +161,14 @@ def test_a_report_and_labels_need_no_task_file(
 
 
 def test_a_small_budget_is_used(task: Path, replies: Path, serve: Serve, capsys: Capture) -> None:
-    def priced(request: dict[str, Any]) -> dict[str, Any]:
-        usage = {"prompt_tokens": 300, "completion_tokens": 50, "total_tokens": 350}
-        message = {"role": "assistant", "content": by_its_beginning(request)}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    def paid(request: dict[str, Any]) -> dict[str, Any]:
+        (choice,) = priced(request)["choices"]
+        message = {**choice["message"], "content": by_its_beginning(request)}
+        return {**priced(request), "choices": [{**choice, "message": message}]}
 
-    server = serve(priced)
+    server = serve(paid)
     judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.5/10"]
-    # the most that one question may cost is about 0.014, and each costs 0.00125
+    # the most that one attempt may cost is about 0.014, and each costs 0.002
     assert main(["score", str(task), str(replies), *judge, "--judge-max-cost", "0.03"]) == 2
     assert "judging stopped before it could cost more" in capsys.readouterr().err
-    assert 10 < sum(map(is_question, server.asked)) <= 24
+    assert 7 <= sum(map(is_question, server.asked)) <= 15
