@@ -115,7 +115,6 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
             and `abstract` or `text`.
         support: Whether a model is asked if the cited papers support each sentence.
     """
-
     failures = Failures(None)
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
