@@ -28,14 +28,12 @@ Here = Callable[..., subprocess.CompletedProcess[str]]
 
 def nested(folder: Path, *instead: str) -> Path:
     """The task file in a folder with the rows of two files, with something else in one place."""
-    for name, word in (("a", "Is"), ("b", "Was"), ("d", "May")):
+    for name, word in (("a.json", "Is"), ("b.json", "Was"), ("shots", "May")):
         rows = [
             {"number": 1, "source": "s", "meta": {"model": "m1"}, "body": {"text": f"{word} it?"}, "right": True},
             {"number": 2, "source": "s", "meta": {"model": "m2"}, "body": {"text": f"{word} he?"}, "right": 0},
         ]
-        path = folder / ("d.json" if name == "d" and "d.json" in str(instead) else f"{name}.json")
-        if name != "d" or "d.json" in str(instead):
-            path.write_text(json.dumps({"samples": rows}, indent=1))
+        (folder / name).write_text(json.dumps({"samples": rows}, indent=1))
     path = folder / "mine.yaml"
     path.write_text(OWN["file"].replace(*instead, 1) if instead else OWN["file"])
     return path
