@@ -27,7 +27,7 @@ from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import load_object
-from halu_tasks.text.folding import slug
+from halu_tasks.text.folding import fold, slug
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -80,6 +80,8 @@ class AnswerKeys(Keys):
                 raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
         elif missing := {"labels", *(["reading"] if self.kind == "claims" else [])} - self.model_fields_set:
             raise ValueError(f"{min(missing)}: is missing")
+        elif self.reading is None and len({*map(fold, self.labels)}) < len(self.labels):
+            raise ValueError("labels: some differ only in case or accents; name a reading that tells them apart")
         elif unknown := self.only_with.keys() - self.labels.keys():
             raise ValueError(f"only_with: {min(unknown)!r} is not a label")
         return self
@@ -240,6 +242,9 @@ class Scoring(Keys):
         if not isinstance(scorer, TaskScorer):
             reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
             raise KeyFault("scorer", reason)
+        counted = self.judge.measurement if self.judge else ""
+        if counted and not any(counted in metric.columns for metric in scorer.metrics):
+            raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use judged")
         if known := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
             raise KeyFault("metric_list", f"the scorer has a metric {min(known)!r}; give yours another name")
         return replace(scorer, metrics=(*scorer.metrics, *own)) if own else scorer
