@@ -126,8 +126,10 @@ def _matching(folder: Path, name: str) -> list[Path]:
     """Return the files that a name or pattern stands for, in the order of their names."""
     if (folder / name).is_file():
         return [folder / name]
-    found = folder.glob(name) if name and not Path(name).is_absolute() else ()
-    files = sorted(path for path in found if path.is_file() and path.name[0] not in "~.")
+    try:
+        files = sorted(path for path in folder.glob(name) if path.is_file() and path.name[0] not in "~.")
+    except (ValueError, NotImplementedError, IndexError):  # not a pattern, such as an absolute path
+        files = []
     if not files:
         raise DataError(f"{folder / name}: {'no file matches' if '*' in name else 'no such file'}")
     return files
