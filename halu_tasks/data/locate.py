@@ -109,7 +109,7 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
     if options.data and options.data.startswith(SCHEME):
         return _user_dataset(named_dataset(options.data, options), options)
     if options.data is None and source.folder is None:
-        raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name it, or data")
+        raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; {HOW_TO_NAME}")
     path = _existing(source, options.data) if options.data else Path(str(source.folder))
     _refuse(options, "data_split", "data_config")
     if path.is_dir():
