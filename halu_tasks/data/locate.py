@@ -104,6 +104,8 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
         return _user_dataset(named_dataset(options.data, options), options)
     if options.data is None and source.folder is None:
         raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name the data")
+    if options.data == "sample":
+        raise DataError(f"{source.title}: has no packaged sample; leave the option data out, or name a file")
     _refuse(options, "data_split", "data_config")
     path = Path(options.data or str(source.folder)).expanduser()
     files = {path: None}
