@@ -156,7 +156,7 @@ def new(
     if not re.fullmatch(r"[\w-]+", name) or name in {name for part in registry() for name in part}:
         raise UsageError(f"{name!r} cannot name a new task: use letters, digits and _, and no name of a packaged task")
     if path.exists():
-        raise UsageError(f"{path} exists; name another file with --output")
+        raise UsageError(f"{path} exists; name another file with -o")
     text, guessed = draft(name, rows, os.path.relpath(rows, path.parent))
     atomic_write_text(path, text)
     say(f"wrote {path}; guessed: {guessed}")

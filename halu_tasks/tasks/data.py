@@ -55,11 +55,8 @@ def _source(value: Any) -> Any:
 
 def _own_fields(value: Any) -> Any:
     """Return prompt fields with the fields of rows that they are, which have the same names in a list."""
-    return {name: name for name in value} if isinstance(value, list) and all(map(_is_text, value)) else value
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    names = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return {name: name for name in value} if names else value
 
 
 class TaskData(Keys):
@@ -158,18 +155,19 @@ class TaskData(Keys):
         columns |= dict.fromkeys(named.values(), ())
         types, check = self.row.types(), self.row.check_values
         file = Path(str(content).removesuffix(".gz"))
-        kind = self._format(file, declared=maker is None and not isinstance(self.source, OwnSource))
+        declared = maker is None and not isinstance(self.source, OwnSource)
+        kind = "" if isinstance(content, Dataset) else self._format(file, declared=declared)
         if maker:
             check = maker.check
             columns = dict.fromkeys([path for path in maker.paths if path not in named], ()) | columns
             types = {**dict.fromkeys(named, object), **types}
-        if isinstance(content, Path) and kind == "parquet":
-            content = parquet_file(content)
+        if kind == "parquet":
+            content = parquet_file(Path(str(content)))
         lines: Iterable[tuple[int, Row]]
         if isinstance(content, Dataset):
             lines = table_rows(content.rows(nulls=True), content, columns) if self.row.columns else content.rows()
         elif kind in ("csv", "xlsx"):
-            lines = table_lines(content, columns, kind == "xlsx" if self.row.format else None)
+            lines = table_lines(content, columns)
         else:
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
         if maker and maker.names_file:
