@@ -56,6 +56,7 @@ SCORERS = {
     "fave": "benchmarks.judged:fave_scorer",
     "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
     "iou": "benchmarks.strings:iou_scorer",
+    "mushroom": "benchmarks.spans:mushroom_scorer",
     "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""

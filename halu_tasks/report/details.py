@@ -25,7 +25,7 @@ from halu_tasks.report.board import Board, Column
 from halu_tasks.report.records import Json, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
-from halu_tasks.scorers.benchmarks.strings import places
+from halu_tasks.scorers.benchmarks.spans import places
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
