@@ -182,6 +182,44 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return content
 
 
+def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
+    """Read (number from 1, object) of each row of a list within a JSON file.
+
+    Args:
+        path: The file.
+        records: Where the list is, as a dotted path.
+
+    Raises:
+        DataError: The file is not JSON, or has no list of objects there.
+    """
+    try:
+        found = value_at(read_json_object(path), records)
+    except ValueError as error:
+        raise error if isinstance(error, DataError) else DataError(f"{path}: {error}") from None
+    if not isinstance(found, list):
+        raise DataError(f"{path}: {records!r} is {type(found).__name__}, expected a list of rows")
+    for number, row in enumerate(found, 1):
+        yield number, _object(f"{path}:{number}", row)
+
+
+def value_at(row: Row, path: str) -> Any:
+    """Return the value of a field, or of one within other fields and lists, as `metadata.model` or `notes.0.label`.
+
+    Raises:
+        ValueError: There is none.
+    """
+    value: Any = row
+    for part in [path] if path in row else path.split("."):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            known = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
+            raise ValueError(f"field {path!r} is missing (has {known or 'none'})")
+    return value
+
+
 def require_fields(row: Row, fields: Mapping[str, type]) -> None:
     """Raise ValueError unless the row has all fields with the right types."""
     for field, type_ in fields.items():
@@ -214,30 +252,38 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
     """
     seen: Counter[str] = Counter()
     for row in rows:
-        id = short_hash(*(str(row[field]) for field in fields))
-        seen[id] += 1
-        yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
+        yield numbered(short_hash(*(str(row[field]) for field in fields)), seen), row
+
+
+def numbered(id: str, seen: Counter[str]) -> str:
+    """Return an id, with a number unless it is the first of its kind; `seen` counts the ids so far."""
+    seen[id] += 1
+    return id if seen[id] == 1 else f"{id}-{seen[id]}"
 
 
 # --- tables -----------------------------------------------------------------------------------------
 
 
-def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
+def table_lines(
+    path: Path, columns: Mapping[str, Sequence[str]], workbook: bool | None = None
+) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
-    The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Quoted cells of a CSV
-    file may contain line ends; blank lines are ignored.
+    The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Cells of a CSV file
+    are separated by commas, semicolons or tabs, as its header shows; quoted ones may contain line ends; blank lines are
+    ignored.
 
     Args:
         path: The file.
         columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
             the table may have other columns, too.
+        workbook: Whether it is a workbook, if not the file's name says it.
 
     Raises:
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
             fewer cells than there are columns. The message names file and line.
     """
-    workbook = path.suffix.lower() == WORKBOOK
+    workbook = path.suffix.lower() == WORKBOOK if workbook is None else workbook
     rows = _workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
     names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns) if head else []
@@ -294,7 +340,9 @@ def _column_key(name: str) -> str:
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     begin = 1
-    rows = csv.reader((text for _, text in text_lines(path)), strict=True)
+    texts = (text for _, text in text_lines(path))
+    head = next(texts, "")
+    rows = csv.reader(chain([head], texts), delimiter=_delimiter(head), strict=True)
     try:
         for cells in rows:
             if any(cell.strip() for cell in cells) or len(cells) > 1:
@@ -302,6 +350,12 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
             begin = rows.line_num + 1
     except csv.Error as error:
         raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
+
+
+def _delimiter(head: str) -> str:
+    """Return what separates the names of columns: a comma, or what spreadsheets write in its place."""
+    unquoted = "".join(head.split('"')[::2])
+    return max(",;\t", key=unquoted.count)
 
 
 def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.executors.local import run_here
 from halu_tasks.replies.parts import (
@@ -160,7 +161,10 @@ def score_file(
         prepare_judge(evaluation, job.costs)
         write_items(evaluation, job.items)
         executor(job, report)
-        names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}
+        names, source = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}, evaluation.task.data.source
+        if options.data is None and isinstance(source, OwnSource):
+            # a report restores the task without its file, whose folder has the rows
+            options = replace(options, data=str(source.folder))
         run = {
             "model": model,
             "predictions": public(files),

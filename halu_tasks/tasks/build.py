@@ -12,7 +12,8 @@ from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import JUDGING_OPTIONS, Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
-from halu_tasks.data.locate import Located, locate
+from halu_tasks.data.locate import Located
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.tasks.asking import (
     packaged_prompt,
     prompts_of,
@@ -73,7 +74,7 @@ class Evaluation:
         Raises:
             DataError: A row is malformed, or there is no row for this task.
         """
-        items = self.task.data.items(self.task.data.rows(self.located), self.options)
+        items = self.task.items(self.task.rows(self.located), self.options)
         item = None
         for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
             try:
@@ -93,7 +94,9 @@ class Evaluation:
 
     def repeated_id(self, id: str) -> DataError:
         """Make the error for two items with the same id."""
-        return DataError(f"{self.located}: two rows make the item {id!r}; ids must be unique")
+        own = isinstance(self.task.data.source, OwnSource)
+        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if own else "")
+        return DataError(f"{self.located}: two rows make the item {id!r}; {advice}")
 
     @cached_property
     def items(self) -> list[Item]:
@@ -262,7 +265,7 @@ def build(name: str | Task, options: Options) -> Evaluation:
         raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
-    located = locate(task.data.source, task.data.file(options), options)
+    located = task.data.locate(options)
     first = next(iter(prompts.values()))
     examples = worked_examples(task, options, first)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:

@@ -11,12 +11,17 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
-from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.locate import SAMPLE, Located
+from halu_tasks.data.sources import OwnSource
+from halu_tasks.tasks.build import build
 from halu_tasks.tasks.keys import GroupKeys, validated
 from halu_tasks.tasks.prompts import PARTS
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
+
+CLASS = "!function halu_tasks.lm_eval_adapter.task.HaluTask"
+"""The class of all task files."""
 
 
 def faults_of(paths: Iterable[Path]) -> list[str]:
@@ -61,45 +66,51 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
 def _checked(file: TaskFile) -> Task:
     task = task_of(file)
     if "class" not in file.values:
-        raise UsageError(
-            f"{file.path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
-        )
+        raise UsageError(f"{file.path}: class: is missing, without which lm-eval does not run it; add class: {CLASS}")
     check_sample(task, file)
     return task
 
 
 def check_sample(task: Task, file: TaskFile) -> None:
-    """Make items of the packaged sample and check them, if the source has a sample.
+    """Make items of the rows beside the task file, or of the packaged sample if the source has one, and check them.
 
     Raises:
         UsageError: A row is refused, the function `cases` fails, or its items are not what the file declares; the
             message names file and key.
     """
-    path = SAMPLE / task.benchmark / task.data.file(Options())
-    if not path.is_file():
+    data: Path | Located = SAMPLE / task.benchmark / task.data.file(Options())
+    of = "the sample"
+    if isinstance(task.data.source, OwnSource):
+        with _naming(file, "file"):
+            data, of = task.data.locate(Options()), "the rows"
+        with _naming(file, "examples"):
+            evaluation = build(task, Options(fewshot=task.prompts.shots))
+        with _naming(file, "rows"):
+            _ = evaluation.items
+    elif not data.is_file():
         return
     with _naming(file, "rows"):
-        rows = list(task.data.rows(path))
+        rows = list(task.rows(data))
     try:
-        items = list(task.data.items(rows, Options()))
+        items = list(task.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
-        raise file.fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
+        raise file.fault("cases", f"fails on {of} ({type(error).__name__}: {error})") from None
     if not items:
-        raise file.fault("cases", "makes no items of the sample")
+        raise file.fault("cases", f"makes no items of {of}")
     if not all(isinstance(item, Item) for item in items):
         raise file.fault("cases", "returns something other than items (halu_tasks.core.items.Item)")
     for item in items:
         if missing := [name for name in task.prompts.fields if name not in item.fields]:
             raise file.fault("fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
-        with _naming(file, "answer", f"item {item.id!r} of the sample: "):
+        with _naming(file, "answer", f"item {item.id!r} of {of}: "):
             task.rules.answer.check(item)
     known = {tag for item in items for tag in item.tags}
     for tag, values in (file.values.get("tags") or {}).items():
         if tag not in known:
-            reason = f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}"
+            reason = f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}"
             raise file.fault("tags", reason)
         if undeclared := sorted({item.tags[tag] for item in items if tag in item.tags} - set(values)):
-            raise file.fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
+            raise file.fault("tags", f"{tag}: an item of {of} has {undeclared[0]!r}, which is not listed")
     prompt = task.prompts.wording(Options()).prompt
     for item in items:
         for key, part in PARTS.items():
@@ -109,7 +120,7 @@ def check_sample(task: Task, file: TaskFile) -> None:
             task.prompts.baseline(item)
         with _naming(file, "doc_to_target"):
             if (value := _oracle_value(task, render(item, prompt))) is not None and value != 1.0:
-                raise UsageError(f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1")
+                raise UsageError(f"the reply for item {item.id!r} of {of} scores {value:g} instead of 1")
 
 
 @contextmanager

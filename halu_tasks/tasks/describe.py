@@ -14,6 +14,7 @@ from typing import Any
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.tasks.build import build
 from halu_tasks.tasks.registry import registry, task_named, tasks_selected
@@ -29,8 +30,9 @@ _OF_SOURCE = ("name", "title", "paper", "homepage", "licence", "revision", "gate
 def summary(task: Task) -> Summary:
     """Summarize a task as JSON: what its file declares, and the version, source, metrics and options that follow."""
     source = task.data.source
-    path = SAMPLE / source.name / task.data.file(Options())
-    item = next(build(task, Options(data="sample")).stream()) if path.is_file() else None
+    options = Options(data=None if isinstance(source, OwnSource) else "sample")
+    has_rows = options.data is None or (SAMPLE / source.name / task.data.file(options)).is_file()
+    item = next(build(task, options).stream()) if has_rows else None
     return {
         "task": task.name,
         "version": task.version,
@@ -93,7 +95,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
         # tasks of a benchmark share the training part; nothing is downloaded
         part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
         if part and str(part) not in training:
-            training[str(part)] = _counts(task, part, data.items(data.rows(part), own))
+            training[str(part)] = _counts(task, part, task.items(task.rows(part), own))
     yield from ({**counts, "training": True} for counts in training.values())
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
 
@@ -267,14 +268,14 @@ def task_of(file: TaskFile) -> Task:
     check_tags(file, {*tasks, *groups})
     name, reference = file.values.get("task"), file.values.get("reference_task")
     packaged = tasks.get(reference) if isinstance(reference, str) else None
+    if isinstance(name, str) and name != reference and (name in groups or name in tasks):
+        raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
     if packaged is None:
-        if reference is None or reference != name:
+        if reference not in (None, name):
             close = did_you_mean(str(reference), tasks)
             reason = f"expected the packaged task that the file includes, got {reference!r}{close}"
             raise file.fault("reference_task", f"{reason}; a new task names itself")
-        return Task(file).check()
-    if isinstance(name, str) and name != reference and (name in groups or name in tasks):
-        raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
+        return Task(with_defaults(file)).check()
     derived = Task(file, packaged)
     is_own = derived.suggested or {*derived.differing(packaged)} - {"metadata"}
     return derived.check() if is_own else packaged.check()

@@ -216,6 +216,11 @@ class Scoring(Keys):
         return self.answer.reading if isinstance(self.answer, Label) else None
 
     @property
+    def gold_fields(self) -> tuple[str, ...]:
+        """The prompt fields that scoring needs, which become gold, since items of logs have no fields."""
+        return ()
+
+    @property
     def own_targets(self) -> tuple[str, ...]:
         """The targets that a prediction may state as its own, because the question has an order."""
         return self.answer.labels if isinstance(self.answer, Label) and self.answer.target_varies else ()

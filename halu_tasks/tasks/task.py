@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import ASKED_OPTIONS, PREFIX
+from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
+from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halu_tasks.data.locate import Located
+    from halu_tasks.data.rows import Row
     from halu_tasks.scorers.answer import Answer
     from halu_tasks.scorers.judge import JudgeSpec, Verdict
     from halu_tasks.scorers.metrics import Metric
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
     from halu_tasks.tasks.data import TaskData
     from halu_tasks.tasks.keys import Model
     from halu_tasks.tasks.prompts import Prompts
+    from halu_tasks.tasks.rows_to_items import ItemMaker
     from halu_tasks.tasks.scoring import Scoring
 
 # keys of lm-eval that a task file may have and that do not change how the task is asked or scored
@@ -52,7 +59,8 @@ def task_keys() -> tuple[str, ...]:
     from halu_tasks.tasks.prompts import Prompts
     from halu_tasks.tasks.scoring import Scoring
 
-    return tuple(name for part in (Naming, TaskData, Prompts, Scoring) for name in part.names())
+    names = (name for part in (Naming, TaskData, Prompts, Scoring) for name in part.names())
+    return tuple(dict.fromkeys(names))
 
 
 class Task:
@@ -117,6 +125,10 @@ class Task:
         if self.packaged and isinstance(decoding, dict) and "max_gen_toks" not in decoding:
             # authors who only set another temperature expect the rest to stay
             values["generation_kwargs"] = {**self.packaged.values["generation_kwargs"], **decoding}
+        if values.get("source") == OWN:
+            from halu_tasks.data.sources import OwnSource
+
+            values["source"] = OwnSource(name=self.name, title=self.name, files=(), folder=file.folder)
         return values
 
     @cached_property
@@ -135,6 +147,43 @@ class Task:
         from halu_tasks.tasks.data import TaskData
 
         return self._checked(TaskData)
+
+    @cached_property
+    def maker(self) -> ItemMaker | None:
+        """What makes items of rows without code; None if the file names a function for this.
+
+        Raises:
+            UsageError: The key `gold` lacks what the answer needs.
+        """
+        from halu_tasks.tasks.rows_to_items import ItemMaker
+
+        data, answer = self.data, self.rules.answer
+        if data.cases:
+            return None
+        if fault := data.gold.fault(answer):
+            raise self.file.fault("gold", fault)
+        return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
+
+    def rows(self, data: Located | Path) -> Iterator[Row]:
+        """Read the rows of located data, or of a file.
+
+        Raises:
+            DataError: A row is invalid, or there are none.
+        """
+        return self.data.rows(data, self.maker)
+
+    def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
+        """Make items of rows; their prompts are not rendered yet."""
+        maker, data, shown = self.maker, self.data, self.rules.gold_fields
+        items: Iterable[Item]
+        if maker:
+            items = maker.items(rows, options)
+        else:
+            assert data.cases
+            items = data.cases(rows, options, **data.cases_arguments)
+        if not shown:
+            return items
+        return (replace(item, gold={**{name: item.fields[name] for name in shown}, **item.gold}) for item in items)
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -161,7 +210,7 @@ class Task:
         Raises:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
-        _ = self.version, self.data, self.prompts, self.rules
+        _ = self.version, self.data, self.prompts, self.rules, self.maker
         return self
 
     @cached_property
