@@ -7,7 +7,7 @@ marked. White space at the ends of what is marked does not count, for the gold a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 DEGREES = ("prob", "probability", "confidence", "score")
@@ -41,22 +41,30 @@ class Mark(NamedTuple):
         return self.prob > HARD
 
 
-def marks_of(values: Any) -> list[Mark] | None:
+def _as_it_is(category: Any) -> str:
+    return category if isinstance(category, str) else ""
+
+
+def marks_of(values: Any, named: Callable[[Any], str] = _as_it_is) -> list[Mark] | None:
     """Return the marks that a JSON value lists: pairs [start, end], or records with `start` and `end`.
 
+    Args:
+        values: The value.
+        named: Returns the category of what a record states as such.
+
     Returns:
-        The marks; None if the value is not such a list, an empty one included only if it is a list.
+        The marks; None if the value is not such a list.
 
     Raises:
         ValueError: An offset or a degree is impossible.
     """
     if not isinstance(values, Sequence) or isinstance(values, str):
         return None
-    marks = [_mark(value) for value in values]
+    marks = [_mark(value, named) for value in values]
     return None if None in marks else [mark for mark in marks if mark]
 
 
-def _mark(value: Any) -> Mark | None:
+def _mark(value: Any, named: Callable[[Any], str]) -> Mark | None:
     record = value if isinstance(value, Mapping) else {}
     pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
     start, end = value if pair else (record.get("start"), record.get("end"))
@@ -64,20 +72,19 @@ def _mark(value: Any) -> Mark | None:
         return None
     if not 0 <= start <= end:
         raise ValueError(f"expected 0 <= start <= end, got {start} and {end}")
-    return Mark(start, end, *degree_and_category(record))
+    return Mark(start, end, *degree_and_category(record, named))
 
 
-def degree_and_category(record: Mapping[str, Any]) -> tuple[float, str]:
+def degree_and_category(record: Mapping[str, Any], named: Callable[[Any], str] = _as_it_is) -> tuple[float, str]:
     """Return the degree of a record, 1 if it states none, and its category, empty if it states none.
 
     Raises:
         ValueError: The degree is not a number from 0 to 1.
     """
     prob = next((record[key] for key in DEGREES if record.get(key) is not None), 1.0)
-    category = next((record[key] for key in CATEGORIES if isinstance(record.get(key), str)), "")
     if isinstance(prob, bool) or not isinstance(prob, int | float) or not 0 <= prob <= 1:
         raise ValueError(f"the degree of a span is {prob!r}, expected a number from 0 to 1")
-    return float(prob), category
+    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key)), "")
 
 
 def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mark]]:

@@ -130,9 +130,12 @@ def _given(
     """
     contents = list(_contents(reply))
     for content in (*reversed(contents), [each for each in contents if isinstance(each, dict)]):
-        if (marks := _hard_and_soft(content)) is not None:
+        quotes, marks = _quotes(content), _hard_and_soft(content)
+        # of a model's offsets and quotations that differ, the quotations are right
+        differ = marks and any(_differ(text, *pair) for pair in zip(marks[0], quotes, strict=False))
+        if marks is not None and not differ:
             return marks
-        if records and (quotes := _quotes(content)):
+        if quotes and (records or differ):
             return quotes
     try:
         bare, tagged = unmarked(reply, categories)
@@ -143,6 +146,10 @@ def _given(
     by = text.find(bare.strip()) - (len(bare) - len(bare.lstrip()))
     shifted = [mark._replace(start=max(mark.start + by, 0), end=mark.end + by) for mark in tagged]
     return (shifted, shifted) if shifted else []
+
+
+def _differ(text: str, mark: Mark, quote: _Quote) -> bool:
+    return text[mark.start : mark.end].split() != quote.string.split()
 
 
 def _contents(text: str) -> Iterator[Any]:
