@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -131,6 +133,41 @@ def _show_published(task: str | None, *, json: bool) -> None:
     say(table(rows))
     for number, note in enumerate(notes, 1):
         say(f"{number}: {note}")
+
+
+def new(
+    name: str,
+    *,
+    rows: Annotated[Path, "FILE"],
+    output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
+) -> int:
+    """Write the file of a new task about your own rows, and check it.
+
+    Args:
+        name: the name of the task
+        rows: rows in JSON Lines, JSON, .csv, .xlsx or .parquet
+        output: where to write it (default: NAME.yaml beside the rows)
+    """
+    from halu_tasks.core.files import atomic_write_text
+    from halu_tasks.tasks.checks import faults_of
+    from halu_tasks.tasks.new import draft
+    from halu_tasks.tasks.registry import registry
+
+    path = (output or rows.with_name(f"{name}.yaml")).expanduser()
+    if not re.fullmatch(r"[\w-]+", name) or name in {name for part in registry() for name in part}:
+        raise UsageError(f"{name!r} cannot name a new task: use letters, digits and _, and no name of a packaged task")
+    if path.exists():
+        raise UsageError(f"{path} exists; name another file with --output")
+    drafted = draft(name, rows, os.path.relpath(rows, path.parent))
+    atomic_write_text(path, drafted.text)
+    say(f"wrote {path}: guessed {drafted.guessed}")
+    faults = faults_of([path])
+    for fault in faults:
+        say(fault)
+    if not faults:
+        say(f"no faults; change the prompt, see it with: halu-tasks items {path} --limit 1")
+        say(f"then ask a model: halu-tasks run openai/gpt-4o-mini --tasks {path} --limit 5")
+    return 2 if faults else 0
 
 
 def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+SHOWN = "shown"
+"""The entry of an item's gold with the fields that a judge is shown, since items of logs have no fields."""
 WORDING = "wording"
 """The tag of an item that names the wording of its prompt, if a run has several."""
 

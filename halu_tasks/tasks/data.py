@@ -39,7 +39,7 @@ from halu_tasks.tasks.keys import (
 )
 from halu_tasks.tasks.rows_to_items import FILE, GoldKeys, ItemMaker, RowKeys
 
-_FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".xlsx": "xlsx", ".parquet": "parquet"}
+FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".xlsx": "xlsx", ".parquet": "parquet"}
 
 
 def _source(value: Any) -> Any:
@@ -177,7 +177,7 @@ class TaskData(Keys):
 
     def _format(self, file: Path, *, declared: bool) -> str:
         """Return the format of a file; of a published one, the task file declares the columns of a table."""
-        by_name = ("csv" if self.row.columns else "jsonl") if declared else _FORMATS.get(file.suffix.lower())
+        by_name = ("csv" if self.row.columns else "jsonl") if declared else FORMATS.get(file.suffix.lower())
         known = self.row.format or ("json" if self.row.records else by_name)
         if known is None:
             raise DataError(f"{file}: the name does not say the format; state it in the task file, rows: {{format: …}}")

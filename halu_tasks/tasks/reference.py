@@ -97,7 +97,7 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
 
 def _value(label: Any, judged: JudgeSpec) -> float:
     """Return what a label says: from 0, no hallucination, to 1, a hallucination."""
-    words = {**_WORDS, **{name: float(name == judged.positive) for name in judged.read.labels}}
+    words = {**_WORDS, **{name.casefold(): float(name in judged.positive) for name in judged.read.labels}}
     value = words.get(str(label).strip().casefold(), _number(label))
     if value is None or not 0 <= value <= 1:
         raise ValueError(f"label is {label!r}, expected yes or no, {' or '.join(judged.read.labels)}, or 0 to 1")

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import SHOWN, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
@@ -174,7 +174,7 @@ class Task:
 
     def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
         """Make items of rows; their prompts are not rendered yet."""
-        maker, data, shown = self.maker, self.data, self.rules.gold_fields
+        maker, data, shown = self.maker, self.data, self.shown_to_judge
         items: Iterable[Item]
         if maker:
             items = maker.items(rows, options)
@@ -183,7 +183,8 @@ class Task:
             items = data.cases(rows, options, **data.cases_arguments)
         if not shown:
             return items
-        return (replace(item, gold={**{name: item.fields[name] for name in shown}, **item.gold}) for item in items)
+        # items of logs have no fields
+        return (replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in shown}}) for item in items)
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -210,7 +211,7 @@ class Task:
         Raises:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
-        _ = self.version, self.data, self.prompts, self.rules, self.maker
+        _ = self.version, self.data, self.prompts, self.rules, self.maker, self.shown_to_judge
         return self
 
     @cached_property
@@ -246,6 +247,29 @@ class Task:
     def judged(self) -> JudgeSpec | None:
         """What a judge is asked about each reply; None if no judge is needed."""
         return self.rules.judge
+
+    @cached_property
+    def shown_to_judge(self) -> tuple[str, ...]:
+        """The fields that the prompt of a judge in the file shows; empty if the file has no such prompt.
+
+        Raises:
+            UsageError: A placeholder of the prompt is no field.
+        """
+        from halu_tasks.core.prompting import placeholders
+        from halu_tasks.scorers.judge import REPLY, TARGET
+        from halu_tasks.tasks.keys import check_placeholders
+
+        judge, fields = self.judged, self.prompts.fields
+        if judge is None or not isinstance(self.values["judge"], dict):
+            return ()
+        used = placeholders(judge.prompt)
+        try:
+            if twice := used & {*fields} & {REPLY, TARGET}:
+                raise ValueError(f"{{{{{min(twice)}}}}} is also the name of a field; give the field another one")
+            check_placeholders(judge.prompt, (*fields, REPLY, TARGET))
+        except ValueError as error:
+            raise self.file.fault("judge", f"prompt: {error}") from None
+        return tuple(name for name in fields if name in used)
 
     @property
     def headline(self) -> str:
