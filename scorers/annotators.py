@@ -111,10 +111,11 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
 
 
 def by_annotator(item: Item) -> dict[str, list[Record]]:
-    """Return the records of each annotator of an item; empty if it has none."""
+    """Return the records of each annotator of an item; empty if it has none. One without a label does not count."""
     people: dict[str, list[Record]] = {}
     for record in item.gold.get(ANNOTATORS, ()):
-        people.setdefault(record["by"], []).append(record)
+        if record.get("label") != "":
+            people.setdefault(record["by"], []).append(record)
     return people
 
 
