@@ -97,7 +97,11 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
     gold |= {"categories": [mark.category for mark in hard]} if answer.categories else {}
     gold |= {"degrees": [mark._asdict() for mark in marks]} if answer.degrees else {}
     quotes = [{"text": string, "category": mark.category} for string, mark in zip(strings, hard, strict=True)]
-    offsets = [{**mark._asdict(), "text": text[mark.start : mark.end]} for mark in (marks if answer.degrees else hard)]
+    shown = ("start", "end", *(["prob"] if answer.degrees else []), *(["category"] if answer.categories else []))
+    listed = marks if answer.degrees else hard
+    offsets = [
+        {"text": text[mark.start : mark.end], **{name: getattr(mark, name) for name in shown}} for mark in listed
+    ]
     forms = [] if answer.degrees else [quotes] if answer.categories else ["\n".join(strings)]
     for form in (*forms, offsets):
         target = form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)

@@ -42,6 +42,7 @@ class Marked(NamedTuple):
         soft: All marks with their degrees, as the reply gives them.
         unplaced: The strings that occur nowhere, and the offsets beyond the text.
         extra: The number of their characters.
+        by_offsets: Whether the reply says where they are.
     """
 
     answer: Answer[list[str]]
@@ -50,6 +51,7 @@ class Marked(NamedTuple):
     soft: Sequence[Mark]
     unplaced: Sequence[str]
     extra: int
+    by_offsets: bool = False
 
 
 class _Quote(NamedTuple):
@@ -117,6 +119,7 @@ def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Seq
         soft,
         [f"{start} to {end}" for start, end in beyond],
         sum(end - start for start, end in beyond),
+        by_offsets=True,
     )
 
 
