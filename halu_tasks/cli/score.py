@@ -38,8 +38,8 @@ def score(
 
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
-        predictions: rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more
-            files, or folders of them
+        predictions: rows of {"id": …, "output": …}, or with a detector's "spans" or "probability": JSON Lines, a JSON
+            array, .parquet, .csv or .xlsx; one or more files, or folders of them
         options: which items, and how replies are scored
         id_field: the field or column that contains the item's id
         output_field: the field or column that contains the reply
