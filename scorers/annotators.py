@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks.spans import read_marks, series
+from halu_tasks.scorers.benchmarks.spans import series
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.kinds import AnswerKind, Label, Spans
 from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.statistics.agreement import alpha_of_counts
 from halu_tasks.text.marks import Mark, trimmed
 
@@ -42,13 +43,13 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
     """
     pool = item.gold[POOL]
     if isinstance(answer, Label):
-        given, rank = Counter(record["label"] for record in records), answer.labels.index
+        given, rank = Counter(record["label"] for record in records if record["label"]), answer.labels.index
         orders: dict[str, Callable[[str], Any]] = {
             "any": rank,
             "all": lambda label: -rank(label),
             "majority": lambda label: (-given[label], rank(label)),
         }
-        return replace(item, target=min(given, key=orders[pool]))
+        return replace(item, target=min(given, key=orders[pool], default=""))
     assert isinstance(answer, Spans)
     marks = _pooled_marks([_marks(record) for record in records], len(item.gold["text"]), [*answer.categories], pool)
     return with_marks(item, list(marks), answer)
@@ -92,22 +93,17 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
         known = ", ".join(answer.categories) or "none"
         raise ValueError(f"{min(unknown)!r} is not among the categories of the answer; it has {known}")
     hard = trimmed(text, marks)
-    spans, strings = [(mark.start, mark.end) for mark in hard], [text[mark.start : mark.end] for mark in hard]
-    gold = {"spans": [list(span) for span in spans], "strings": strings}
+    strings = [text[mark.start : mark.end] for mark in hard]
+    gold: dict[str, Any] = {"spans": [[mark.start, mark.end] for mark in hard], "strings": strings}
     gold |= {"categories": [mark.category for mark in hard]} if answer.categories else {}
     gold |= {"degrees": [mark._asdict() for mark in marks]} if answer.degrees else {}
-    quotes = [{"text": string, "category": mark.category} for string, mark in zip(strings, hard, strict=True)]
-    shown = ("start", "end", *(["prob"] if answer.degrees else []), *(["category"] if answer.categories else []))
-    listed = marks if answer.degrees else hard
-    offsets = [
-        {"text": text[mark.start : mark.end], **{name: getattr(mark, name) for name in shown}} for mark in listed
-    ]
-    forms = [] if answer.degrees else [quotes] if answer.categories else ["\n".join(strings)]
-    for form in (*forms, offsets):
-        target = form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
-        read = read_marks(target, text, spans, "passage", [*answer.categories], records=bool(answer.categories))
-        if read.answer.value is not None and {*trimmed(text, read.hard)} == {*hard}:
-            break
+    target = "\n".join(strings)
+    lines = quotations(target, text, "passage").value
+    if answer.categories or answer.degrees or lines != strings:
+        keys = ["start", "end", *(["prob"] * answer.degrees), *(["category"] if answer.categories else [])]
+        listed = marks if answer.degrees else hard
+        records = [{"text": text[m.start : m.end], **{key: getattr(m, key) for key in keys}} for m in listed]
+        target = json.dumps(records, ensure_ascii=False)
     return replace(item, target=target, gold={**item.gold, **gold})
 
 

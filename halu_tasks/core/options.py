@@ -363,9 +363,7 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         valid=lambda weight: 0 < weight <= 1,
     )
     pool: str | None = option(
-        None,
-        "tasks with several annotators: what they say together; by default, as the task file says",
-        POOLS,
+        None, "tasks with several annotators: what they say together; by default, as the task file says", POOLS
     )
     part: str = option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
 

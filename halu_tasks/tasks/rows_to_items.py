@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
@@ -18,7 +18,7 @@ from halu_tasks.scorers.annotators import ANNOTATORS, POOL, pooled, with_marks
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.tasks.keys import Function, Keys, takes
 from halu_tasks.tasks.keys import Strings as StringList
-from halu_tasks.text.marks import Mark, marks_of, unmarked
+from halu_tasks.text.marks import Mark, marks_of, shifted, unmarked
 from halu_tasks.text.spans import Text
 
 FILE = "file"
@@ -154,20 +154,23 @@ class AnnotatorKeys(Keys):
     none: StrictStr | None = None
 
 
+_Annotators = Annotated[
+    AnnotatorKeys, BeforeValidator(lambda value: {"field": value} if isinstance(value, str) else value)
+]
+
+
 class GoldKeys(Keys):
     """The key `gold`: which fields of a row say what is right.
-
-    Spans are given by one of `spans`, `strings` and `marked`, or by annotators. White space at their ends is left out.
 
     Attributes:
         target: The field with the label, the strings, or a reply that earns the full score.
         labels: The labels by the values that this field has, or the categories of spans by their values; by default,
             the values themselves.
         text: The prompt field that spans are in; by default `text`, or else the only one.
-        spans: The field with [start, end] in characters of the text, or records with `start`, `end`, `label`, `prob`.
-        strings: The field with strings of the text, which are marked wherever they occur.
-        marked: The field with the text, in which tags such as [HAL] and [/HAL] are around what is marked.
-        annotators: What each of several people says.
+        spans: The field with the spans: [start, end] in characters of the text, records with `start`, `end`, `label`
+            and `prob`, strings that are marked wherever they occur, or the text with tags such as [HAL] and [/HAL].
+            White space at their ends does not count.
+        annotators: What each of several people says, likewise.
         pool: How this is pooled, if no other field says what is right; also an option of the task.
     """
 
@@ -175,34 +178,23 @@ class GoldKeys(Keys):
     labels: Annotated[dict[str, StrictStr], BeforeValidator(_by_text)] = Field({})
     text: StrictStr | None = None
     spans: StrictStr | None = None
-    strings: StrictStr | None = None
-    marked: StrictStr | None = None
-    annotators: (
-        Annotated[AnnotatorKeys, BeforeValidator(lambda value: {"field": value} if isinstance(value, str) else value)]
-        | None
-    ) = None
+    annotators: _Annotators | None = None
     pool: Literal["any", "majority", "all", "soft"] = "majority"
 
     @property
     def paths(self) -> list[str]:
         """The fields that are named."""
         people = self.annotators.field if self.annotators else None
-        return [path for path in (self.target, self.spans, self.strings, self.marked, people) if path]
-
-    @property
-    def _spans(self) -> list[str]:
-        return [key for key in ("spans", "strings", "marked") if getattr(self, key)]
+        return [path for path in (self.target, self.spans, people) if path]
 
     def fault(self, answer: AnswerKind) -> str | None:
         """Return what is missing or wrong for a kind of answer; None if nothing is."""
-        of_spans, spans = isinstance(answer, Spans), self._spans
-        if wrong := [*([] if of_spans else spans[:1]), *spans[1:]]:
-            return f"{wrong[0]}: has no effect: the answer is of the kind {answer.name}, with {spans[0]} in the gold"
-        if self.annotators and not isinstance(answer, Label | Spans):
-            return f"annotators: give labels or spans, not {answer.name}"
-        if not self.annotators and not (spans if of_spans else self.target) and not isinstance(answer, JudgedText):
-            missing = "spans: is missing (or strings, marked, annotators)" if of_spans else "target: is missing"
-            return f"{missing}: the field of the rows with the {answer.name}"
+        of_spans = isinstance(answer, Spans)
+        if not (of_spans or isinstance(answer, Label)) and (self.spans or self.annotators):
+            return f"has spans or annotators, which answers of the kind {answer.name} do not use"
+        key = "spans" if of_spans else "target"
+        if not (getattr(self, key) or self.annotators or isinstance(answer, JudgedText)):
+            return f"{key}: is missing: the field of the rows with the {answer.name}"
         unknown = [label for label in self.labels.values() if _known(answer) and label not in _known(answer)]
         return f"labels: {unknown[0]!r} is not among the labels of the answer" if unknown else None
 
@@ -220,72 +212,66 @@ class GoldKeys(Keys):
         Raises:
             ValueError: A field is missing or wrong; the message names it.
         """
-        target = self._label(value_at(row, self.target), answer) if self.target else ""
+        target, gold = self._label(value_at(row, self.target), answer) if self.target else "", dict[str, Any]()
         if isinstance(answer, Strings):
             value = value_at(row, str(self.target))
             return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
-        records = self._records(row, answer) if self.annotators else []
-        gold: dict[str, Any] = {ANNOTATORS: records, POOL: options.pool or self.pool} if self.annotators else {}
-        item = Item("", "", target, gold=gold)
         if isinstance(answer, Spans):
             name = self.text or ("text" if "text" in fields or len(fields) != 1 else next(iter(fields)))
             if name not in fields:
                 raise ValueError(f"gold: text: {name!r} is not among the fields; they are {', '.join(fields)}")
-            item = replace(item, gold={"text": fields[name], **gold})
-            marks = self._marks(row, fields[name], answer) if self._spans else None
-            item = pooled(item, records, answer) if marks is None else with_marks(item, marks, answer)
-        elif self.annotators and not target:
-            given = [record for record in records if record["label"]]
-            item = pooled(item, given, answer) if given else replace(item, target=self.annotators.none or "")
-        return target or item.target, dict(item.gold)
+            gold["text"] = fields[name]
+        if self.annotators:
+            gold |= {ANNOTATORS: self._records(row, gold, answer), POOL: options.pool or self.pool}
+        item = Item("", "", "", gold=gold)
+        if self.spans and isinstance(answer, Spans):
+            item = with_marks(item, self._marks(value_at(row, self.spans), self.spans, gold, answer), answer)
+        elif self.annotators:
+            item = pooled(item, gold[ANNOTATORS], answer)
+        return target or item.target or (self.annotators and self.annotators.none) or "", dict(item.gold)
 
     def _label(self, value: Any, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
-        texts = [text_at({"": one}, "") for one in value] if isinstance(value, list) and _known(answer) else None
-        texts = [text_at({"": value}, "")] if texts is None else texts
+        values = value if isinstance(value, list) and _known(answer) else [value]
+        texts = [text_at({"label": one}, "label") for one in values]
         if unknown := [text for text in texts if self.labels and text not in self.labels]:
             known = ", ".join(map(repr, self.labels))
             raise ValueError(f"gold: labels: lacks {unknown[0]!r}, which the row has; it has {known}")
         labels = {self.labels.get(text, text) for text in texts}
         return next((label for label in _known(answer) if label in labels), next(iter(labels), ""))
 
-    def _marks(self, row: Row, text: str, answer: Spans) -> list[Mark]:
-        """Return the marks that a row gives by itself."""
-        value = value_at(row, self.spans or self.strings or str(self.marked))
-        if self.spans:
-            return self._listed(value, self.spans, answer)
-        if self.strings:
-            placed = {str(one): Text(text).place(str(one), fuzzy=False) for one in value}
-            if absent := [string for string, spans in placed.items() if not spans]:
-                raise ValueError(f"field {self.strings!r}: {absent[0]!r} does not occur in the text")
-            return [Mark(*span) for spans in placed.values() for span in spans]
-        bare, marks = unmarked(str(value), answer.categories)
-        by = text.find(bare.strip()) - (len(bare) - len(bare.lstrip()))
-        if bare.strip() != text.strip():
-            raise ValueError(f"field {self.marked!r} is not the text with tags in it")
-        return [mark._replace(start=max(mark.start + by, 0), end=mark.end + by) for mark in marks]
-
-    def _listed(self, value: Any, path: str, answer: Spans) -> list[Mark]:
-        marks = marks_of(value, lambda named: self._label(named, answer) if answer.categories else "")
+    def _marks(self, value: Any, path: str, gold: Mapping[str, Any], answer: Spans) -> list[Mark]:
+        """Return the marks that a value gives in one of the ways of `spans`."""
+        text = gold["text"]
+        marks: list[Mark] | None = None
+        if isinstance(value, str):
+            marks = shifted(*unmarked(value, answer.categories), text)
+        elif value and isinstance(value, list) and all(isinstance(string, str) for string in value):
+            places = [Text(text).place(string, fuzzy=False) for string in value]
+            marks = [Mark(*span) for spans in places for span in spans] if all(places) else None
+        else:
+            marks = marks_of(value, lambda named: self._label(named, answer) if answer.categories else "")
         if marks is None:
-            raise ValueError(f"field {path!r} is no list of [start, end] or of records with start and end")
+            raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
         return marks
 
-    def _records(self, row: Row, answer: AnswerKind) -> list[dict[str, Any]]:
+    def _records(self, row: Row, gold: Mapping[str, Any], answer: AnswerKind) -> list[dict[str, Any]]:
         """Return what each annotator says, one record for each label, or for the marks of each annotator."""
         keys = self.annotators
         assert keys
-        given = value_at(row, keys.field)
-        pairs = [*given.items()] if isinstance(given, dict) else [(text_at(one, keys.by), one) for one in given]
+        given, of_spans = value_at(row, keys.field), isinstance(answer, Spans)
+        names = {"start": keys.start, "end": keys.end, **({"label": keys.label} if _known(answer) else {})}
+        pairs = [*given.items()] if isinstance(given, dict) else []
+        for one in given if isinstance(given, list) else ():
+            said = (
+                [{name: value_at(one, key) for name, key in names.items()}] if of_spans else value_at(one, keys.label)
+            )
+            pairs.append((text_at(one, keys.by), said))
         if not isinstance(answer, Spans):
-            said = pairs if isinstance(given, dict) else [(by, value_at(one, keys.label)) for by, one in pairs]
-            return [{"by": by, "label": self._label(value, answer) if value else ""} for by, value in said]
+            return [{"by": by, "label": self._label(value, answer) if value else ""} for by, value in pairs]
         people: dict[str, list[Mark]] = {}
         for by, value in pairs:
-            if not isinstance(given, dict):
-                named = {"start": keys.start, "end": keys.end, **({"label": keys.label} if answer.categories else {})}
-                value = [{name: value_at(value, key) for name, key in named.items()}]
-            people.setdefault(by, []).extend(self._listed(value, keys.field, answer))
+            people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
         return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
 
 

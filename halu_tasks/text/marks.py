@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from halu_tasks.text.spans import merge
+
 DEGREES = ("prob", "probability", "confidence", "score")
 CATEGORIES = ("category", "label", "label_type", "type")
 """The keys of a record under which the degree and the category stand; the first that it has counts."""
@@ -116,23 +118,23 @@ def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mar
     return text + marked[at:], marks
 
 
+def shifted(bare: str, marks: Iterable[Mark], text: str) -> list[Mark] | None:
+    """Return the marks of a text that occurs in another, as marks of this one; None if it does not occur in it."""
+    by = text.find(bare.strip()) - (len(bare) - len(bare.lstrip()))
+    moved = [mark._replace(start=max(mark.start + by, 0), end=mark.end + by) for mark in marks]
+    return moved if bare.strip() in text else None
+
+
 def trimmed(text: str, marks: Iterable[Mark]) -> list[Mark]:
     """Return the marks that count where there are no degrees, without white space at their ends.
 
     Those of one category that overlap or touch are one; the order is that of the text. Both the gold and what is
     returned are trimmed in this way, so that the gold itself always has a full score.
     """
-    whole: list[Mark] = []
-    for mark in sorted((mark for mark in marks if mark.is_hard), key=lambda mark: (mark.category, mark.start)):
-        if whole and whole[-1].category == mark.category and mark.start <= whole[-1].end:
-            whole[-1] = whole[-1]._replace(end=max(whole[-1].end, mark.end))
-        else:
-            whole.append(mark._replace(prob=1.0))
-    bare = [_bare(text, mark) for mark in whole]
+    hard, bare = [mark for mark in marks if mark.is_hard], list[Mark]()
+    for category in {mark.category for mark in hard}:
+        for start, end in merge((mark.start, mark.end) for mark in hard if mark.category == category):
+            string = text[start:end]
+            start += len(string) - len(string.lstrip())
+            bare.append(Mark(start, start + len(string.strip()), category=category))
     return sorted(mark for mark in bare if mark.start < mark.end)
-
-
-def _bare(text: str, mark: Mark) -> Mark:
-    string = text[mark.start : mark.end]
-    start = mark.start + len(string) - len(string.lstrip())
-    return mark._replace(start=start, end=start + len(string.strip()))

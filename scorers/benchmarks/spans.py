@@ -23,7 +23,7 @@ from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.folding import normalise
-from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, trimmed, unmarked
+from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, shifted, trimmed, unmarked
 from halu_tasks.text.spans import Span, Text
 
 _QUOTES = ("text", "quote", "span", "passage", "string")
@@ -144,11 +144,9 @@ def _given(
         bare, tagged = unmarked(reply, categories)
     except ValueError:
         return []
-    if bare.strip() not in text:
-        return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
-    by = text.find(bare.strip()) - (len(bare) - len(bare.lstrip()))
-    shifted = [mark._replace(start=max(mark.start + by, 0), end=mark.end + by) for mark in tagged]
-    return (shifted, shifted) if shifted else []
+    if moved := shifted(bare, tagged, text):
+        return moved, moved
+    return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
 
 
 def _differ(text: str, mark: Mark, quote: _Quote) -> bool:

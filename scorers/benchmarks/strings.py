@@ -21,7 +21,7 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.folding import normalise
 from halu_tasks.text.marks import Mark
-from halu_tasks.text.spans import char_counts, merge
+from halu_tasks.text.spans import char_counts
 
 Returns = Literal["sentence", "entities", "passages"]
 _UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "passages": "passage"}
@@ -59,7 +59,7 @@ def score_passages(
     text, gold = item.gold["text"], [(int(start), int(end)) for start, end in item.gold["spans"]]
     found = read_marks(reply, text, gold, unit, [*(categories or ())], records=bool(categories) or degrees)
     answer, returned, unplaced = found.answer, found.spans.keys(), found.unplaced
-    counts = char_counts(merge(gold), [span for spans in found.spans.values() for span in spans], found.extra)
+    counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)
     gold_strings = {normalise(string) for string in item.gold["strings"]}
     answered = answer.value is not None
     recall = len(gold_strings & returned) / len(gold_strings) if gold_strings else float(not returned)
