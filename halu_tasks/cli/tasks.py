@@ -149,7 +149,6 @@ def new(
         output: where to write it (default: NAME.yaml beside the rows)
     """
     from halu_tasks.core.files import atomic_write_text
-    from halu_tasks.tasks.checks import faults_of
     from halu_tasks.tasks.new import draft
     from halu_tasks.tasks.registry import registry
 
@@ -157,17 +156,14 @@ def new(
     if not re.fullmatch(r"[\w-]+", name) or name in {name for part in registry() for name in part}:
         raise UsageError(f"{name!r} cannot name a new task: use letters, digits and _, and no name of a packaged task")
     if path.exists():
-        raise UsageError(f"{path} exists; name another file with --output")
-    drafted = draft(name, rows, os.path.relpath(rows, path.parent))
-    atomic_write_text(path, drafted.text)
-    say(f"wrote {path}: guessed {drafted.guessed}")
-    faults = faults_of([path])
-    for fault in faults:
-        say(fault)
-    if not faults:
-        say(f"no faults; change the prompt, see it with: halu-tasks items {path} --limit 1")
-        say(f"then ask a model: halu-tasks run openai/gpt-4o-mini --tasks {path} --limit 5")
-    return 2 if faults else 0
+        raise UsageError(f"{path} exists; name another file with -o")
+    text, guessed = draft(name, rows, os.path.relpath(rows, path.parent))
+    atomic_write_text(path, text)
+    say(f"wrote {path}; guessed: {guessed}")
+    if status := check([path]):
+        return status
+    say(f"change the prompt, and see it with: halu-tasks items {path} --limit 1")
+    return 0
 
 
 def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:

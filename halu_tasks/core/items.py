@@ -12,6 +12,9 @@ SHOWN = "shown"
 WORDING = "wording"
 """The tag of an item that names the wording of its prompt, if a run has several."""
 
+OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
+"""What lm-eval's documents have of every item, beside tags and gold, which cannot have these names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Item:

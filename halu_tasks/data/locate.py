@@ -75,15 +75,6 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
         return Located(path, "sample" if named else "pinned", sha256_of(path))
     if named.startswith(SCHEME):
         return _user_dataset(named_dataset(named, options), options)
-    path = _existing(source, named)
-    if path.is_dir() and not in_folder(source, name, path) and _has_layout(path, options):
-        return _user_dataset(named_dataset(str(path), options), options)
-    _refuse(options, "data_split", "data_config")
-    return _user_file(source, name, _named_file(source, name, path), options)
-
-
-def _existing(source: Source, named: str) -> Path:
-    """Return the path that a user named."""
     path = Path(named).expanduser()
     try:
         path.stat()
@@ -91,7 +82,10 @@ def _existing(source: Source, named: str) -> Path:
         # the file does not exist, or no file can have this name
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"{source.title}: data {str(path)!r} {reason}; {HOW_TO_NAME}") from None
-    return path
+    if path.is_dir() and not in_folder(source, name, path) and _has_layout(path, options):
+        return _user_dataset(named_dataset(str(path), options), options)
+    _refuse(options, "data_split", "data_config")
+    return _user_file(source, name, _named_file(source, name, path), options)
 
 
 def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> Located:
@@ -109,25 +103,29 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
     if options.data and options.data.startswith(SCHEME):
         return _user_dataset(named_dataset(options.data, options), options)
     if options.data is None and source.folder is None:
-        raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name it, or data")
-    path = _existing(source, options.data) if options.data else Path(str(source.folder))
+        raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name the data")
+    if options.data == "sample":
+        raise DataError(f"{source.title}: has no packaged sample; leave the option data out, or name a file")
     _refuse(options, "data_split", "data_config")
+    path = Path(options.data or str(source.folder)).expanduser()
+    files = {path: None}
     if path.is_dir():
-        path, files = path / ", ".join(names), tuple(file for name in names for file in _matching(path, name))
-    else:
-        files = (path,)
-    hashes = [sha256_of(file) for file in dict.fromkeys(files)]
+        files = dict.fromkeys(file for name in names for file in _matching(path, name))
+        path /= ", ".join(names)
+    hashes = [*map(sha256_of, files)]
     sha256 = hashes[0] if len(hashes) == 1 else stable_hash(*hashes)
     kind: Kind = "local" if options.data else "own"
-    return Located(path, kind, _with_columns(sha256, options), options.column_names, tuple(dict.fromkeys(files)))
+    return Located(path, kind, _with_columns(sha256, options), options.column_names, tuple(files))
 
 
 def _matching(folder: Path, name: str) -> list[Path]:
     """Return the files that a name or pattern stands for, in the order of their names."""
     if (folder / name).is_file():
         return [folder / name]
-    found = folder.glob(name) if name and not Path(name).is_absolute() else ()
-    files = sorted(path for path in found if path.is_file() and path.name[0] not in "~.")
+    try:
+        files = sorted(path for path in folder.glob(name) if path.is_file() and path.name[0] not in "~.")
+    except (ValueError, NotImplementedError, IndexError):  # not a pattern, such as an absolute path
+        files = []
     if not files:
         raise DataError(f"{folder / name}: {'no file matches' if '*' in name else 'no such file'}")
     return files

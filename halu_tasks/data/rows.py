@@ -264,9 +264,7 @@ def numbered(id: str, seen: Counter[str]) -> str:
 # --- tables -----------------------------------------------------------------------------------------
 
 
-def table_lines(
-    path: Path, columns: Mapping[str, Sequence[str]], workbook: bool | None = None
-) -> Iterator[tuple[int, Row]]:
+def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
     The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Cells of a CSV file
@@ -277,13 +275,12 @@ def table_lines(
         path: The file.
         columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
             the table may have other columns, too.
-        workbook: Whether it is a workbook, if not the file's name says it.
 
     Raises:
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
             fewer cells than there are columns. The message names file and line.
     """
-    workbook = path.suffix.lower() == WORKBOOK if workbook is None else workbook
+    workbook = path.suffix.lower() == WORKBOOK
     rows = _workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
     names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns) if head else []

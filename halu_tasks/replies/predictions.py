@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
-from halu_tasks.tasks import Evaluation
+from halu_tasks.tasks import Evaluation, registry
 from halu_tasks.text.marks import marks_of
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
@@ -223,7 +223,8 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
     if reply.probability is not None and task.rules.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
     if not known:
-        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {task.name}")
+        name = task.name if task.name in registry()[0] else task.file.path
+        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {name}")
 
 
 def with_target(item: Item, target: str | None) -> Item:

@@ -176,7 +176,7 @@ class Evaluation:
         They are part of the version that harnesses print, so that no such result is taken for the benchmark's.
         """
         options = self.options
-        tags: list[str] = [self.located.kind] if self.located.kind != "pinned" else []
+        tags: list[str] = [self.located.kind] if self.located.kind not in ("pinned", "own") else []
         tags += [f"split_{options.data_split}"] if options.data_split else []
         tags += [f"config_{options.data_config}"] if options.data_config else []
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []

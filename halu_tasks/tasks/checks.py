@@ -84,7 +84,7 @@ def check_sample(task: Task, file: TaskFile) -> None:
         with _naming(file, "file"):
             data, of = task.data.locate(Options()), "the rows"
         with _naming(file, "examples"):
-            evaluation = build(task, Options(fewshot=task.prompts.shots))
+            evaluation = build(task, Options(fewshot=task.prompts.shots or int(task.data.examples is not None)))
         with _naming(file, "rows"):
             _ = evaluation.items
     elif not data.is_file():

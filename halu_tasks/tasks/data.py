@@ -55,11 +55,8 @@ def _source(value: Any) -> Any:
 
 def _own_fields(value: Any) -> Any:
     """Return prompt fields with the fields of rows that they are, which have the same names in a list."""
-    return {name: name for name in value} if isinstance(value, list) and all(map(_is_text, value)) else value
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    names = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return {name: name for name in value} if names else value
 
 
 class TaskData(Keys):
@@ -81,8 +78,9 @@ class TaskData(Keys):
 
     source: Annotated[InstanceOf[Source], BeforeValidator(_source)]
     file_names: Annotated[
-        tuple[Annotated[StrictStr, AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))], ...],
+        tuple[StrictStr, ...],
         BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        AfterValidator(lambda names: tuple(check_placeholders(name, OPTIONS, "an option") for name in names)),
         Field(alias="file", min_length=1),
     ]
     training: StrictStr | None = Field(None, alias="training_file")
@@ -114,7 +112,7 @@ class TaskData(Keys):
             raise KeyFault("cases", error) from None
         if any(name != path for name, path in self.fields.items()):
             raise KeyFault("fields", "are made by the function `cases`: list their names")
-        unused = {"gold": self.gold.model_fields_set, "rows": self.row.model_fields_set & self.row.of_items}
+        unused = {"gold": self.gold.model_fields_set, "rows": self.row.model_fields_set & {"id", "cluster", "tags"}}
         for key, names in unused.items():
             if names:
                 raise KeyFault(key, f"{min(names)}: has no effect, since the function `cases` makes the items")
@@ -157,18 +155,19 @@ class TaskData(Keys):
         columns |= dict.fromkeys(named.values(), ())
         types, check = self.row.types(), self.row.check_values
         file = Path(str(content).removesuffix(".gz"))
-        kind = self._format(file, declared=maker is None and not isinstance(self.source, OwnSource))
+        declared = maker is None and not isinstance(self.source, OwnSource)
+        kind = "" if isinstance(content, Dataset) else self._format(file, declared=declared)
         if maker:
             check = maker.check
             columns = dict.fromkeys([path for path in maker.paths if path not in named], ()) | columns
             types = {**dict.fromkeys(named, object), **types}
-        if isinstance(content, Path) and kind == "parquet":
-            content = parquet_file(content)
+        if kind == "parquet":
+            content = parquet_file(Path(str(content)))
         lines: Iterable[tuple[int, Row]]
         if isinstance(content, Dataset):
             lines = table_rows(content.rows(nulls=True), content, columns) if self.row.columns else content.rows()
         elif kind in ("csv", "xlsx"):
-            lines = table_lines(content, columns, kind == "xlsx" if self.row.format else None)
+            lines = table_lines(content, columns)
         else:
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
         if maker and maker.names_file:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
+from pydantic import BeforeValidator, Field, StrictStr
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import JinjaText, placeholders, render_jinja
+from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.rows import Row, numbered, require_text, value_at
 from halu_tasks.scorers.annotators import ANNOTATORS, POOL, pooled, with_marks
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
@@ -42,11 +42,6 @@ def _accepted(row: Row) -> None:
     """Accept every row whose fields have the right types."""
 
 
-def _id(text: str) -> str:
-    placeholders(JinjaText(text))
-    return text
-
-
 class RowKeys(Keys):
     """The key `rows`: what a valid row is, and what of it is not for prompts.
 
@@ -71,14 +66,9 @@ class RowKeys(Keys):
     check: Annotated[Function, takes({})] = _accepted
     format: Literal["json", "jsonl", "csv", "xlsx", "parquet"] | None = None
     records: StrictStr | None = None
-    id: Annotated[StrictStr, AfterValidator(_id)] | None = None
+    id: StrictStr | None = None
     cluster: StrictStr | None = None
     tags: dict[StrictStr, StrictStr] = Field({})
-
-    @property
-    def of_items(self) -> set[str]:
-        """The keys that say how items are made."""
-        return {"id", "cluster", "tags"}
 
     def types(self) -> Mapping[str, type]:
         """Return the fields with the types of their values."""
@@ -315,7 +305,7 @@ class ItemMaker:
     @property
     def names_file(self) -> bool:
         """Whether ids name the file of a row."""
-        return "{" in (self.row.id or "") and FILE in placeholders(JinjaText(self.row.id))
+        return "{" in (self.row.id or "") and FILE in str(self.row.id)
 
     def check(self, row: Row) -> None:
         """Raise ValueError unless the row makes an item."""
@@ -342,7 +332,12 @@ class ItemMaker:
     def _id(self, row: Row) -> str | None:
         """Return the id that a row has; None if it gets one made from its prompt fields."""
         named = self.row.id or ("id" if "id" in row else "")
+        if not named:
+            return None
         try:
-            return render_jinja(named, row) if "{" in named else text_at(row, named) if named else None
+            id = render_jinja(named, row) if "{" in named else text_at(row, named)
         except ValueError as error:
             raise ValueError(f"id: {str(error).removeprefix('prompt: ')}") from None
+        if not id.strip():
+            raise ValueError(f"id: {named!r} is empty")
+        return id

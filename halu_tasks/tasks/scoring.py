@@ -27,7 +27,7 @@ from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import load_object
-from halu_tasks.text.folding import slug
+from halu_tasks.text.folding import fold, slug
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -90,6 +90,8 @@ class AnswerKeys(Keys):
             raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
         elif missing := {"labels", *(["reading"] if self.kind == "claims" else [])} - self.model_fields_set:
             raise ValueError(f"{min(missing)}: is missing")
+        elif self.reading is None and len({*map(fold, self.labels)}) < len(self.labels):
+            raise ValueError("labels: some differ only in case or accents; name a reading that tells them apart")
         elif unknown := self.only_with.keys() - self.labels.keys():
             raise ValueError(f"only_with: {min(unknown)!r} is not a label")
         return self
@@ -156,7 +158,7 @@ def _own_metric(value: Any) -> Any:
 class MetricKeys(Keys):
     """An entry of `metric_list`: a metric of the scorer by its name, or one of one's own."""
 
-    named: Annotated[Any, BeforeValidator(_own_metric)] = Field(alias="metric")
+    metric: Annotated[Any, BeforeValidator(_own_metric)]
     of: StrictStr | None = None
     by: Annotated[Strings, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
     split_requires: OptionName | None = None
@@ -164,9 +166,9 @@ class MetricKeys(Keys):
     headline: Mode | None = None
 
     @property
-    def metric(self) -> str:
+    def name(self) -> str:
         """The name under which the metric is reported."""
-        return str(getattr(self.named, "name", self.named))
+        return str(getattr(self.metric, "name", self.metric))
 
 
 def _by_mode(value: Any) -> Any:
@@ -230,7 +232,7 @@ class Scoring(Keys):
         )
         for entry in entries:
             self._check_metric(entry, of_any_mode)
-        if repeated := [name for name, times in Counter(entry.metric for entry in entries).items() if times > 1]:
+        if repeated := [name for name, times in Counter(entry.name for entry in entries).items() if times > 1]:
             raise KeyFault("metric_list", f"lists {repeated[0]!r} twice")
         return {mode: replace(each, metrics=self._reported(mode, each, entries)) for mode, each in scorers.items()}
 
@@ -241,7 +243,7 @@ class Scoring(Keys):
         """
         arguments: dict[str, Any] = {}
         usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
-        own = [entry.named for entry in self.metric_list if entry.named != entry.metric]
+        own = [entry.metric for entry in self.metric_list if entry.metric != entry.name]
         try:
             if isinstance(spec, dict):
                 arguments = {str(name): load_object(value) for name, value in spec.items() if name != "name"}
@@ -252,22 +254,25 @@ class Scoring(Keys):
         if not isinstance(scorer, TaskScorer):
             reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
             raise KeyFault("scorer", reason)
+        counted = self.judge.measurement if self.judge else ""
+        if counted and not any(counted in metric.columns for metric in scorer.metrics):
+            raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use judged")
         if known := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
             raise KeyFault("metric_list", f"the scorer has a metric {min(known)!r}; give yours another name")
         return replace(scorer, metrics=(*scorer.metrics, *own)) if own else scorer
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
-        of = entry.of or entry.metric
+        of = entry.of or entry.name
         if of not in metrics:
             close = did_you_mean(of, metrics)
             raise KeyFault("metric_list", f"unknown metric {of!r}{close}; the scorer has {', '.join(metrics)}")
         higher_is_better = metrics[of].higher_is_better
         if entry.higher_is_better not in (None, higher_is_better):
-            reason = f"{entry.metric}: higher_is_better is {higher_is_better} by the metric's definition"
+            reason = f"{entry.name}: higher_is_better is {higher_is_better} by the metric's definition"
             raise KeyFault("metric_list", reason)
         if unknown := [tag for tag in entry.by if tag not in self.tags]:
             expected = f"expected tags ({', '.join(self.tags) or 'none are declared'})"
-            raise KeyFault("metric_list", f"{entry.metric}: by: {expected}, got {unknown[0]!r}")
+            raise KeyFault("metric_list", f"{entry.name}: by: {expected}, got {unknown[0]!r}")
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
@@ -277,13 +282,13 @@ class Scoring(Keys):
         listed: list[Metric] = []
         splits: list[Metric] = []
         for entry in sorted(entries, key=lambda entry: entry.headline != mode):
-            base = metrics.get(entry.of or entry.metric)
+            base = metrics.get(entry.of or entry.name)
             if base is None:
                 continue  # one of the modes may lack a metric
-            metric = replace(base, name=entry.metric)
+            metric = replace(base, name=entry.name)
             listed.append(metric)
             part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
-            splits += [part.only(tag, value, f"{entry.metric}_{value}") for tag in entry.by for value in self.tags[tag]]
+            splits += [part.only(tag, value, f"{entry.name}_{value}") for tag in entry.by for value in self.tags[tag]]
         if not listed:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import SHOWN, Item, Reply
+from halu_tasks.core.items import OF_ITEM, SHOWN, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
@@ -162,6 +162,8 @@ class Task:
             return None
         if fault := data.gold.fault(answer):
             raise self.file.fault("gold", fault)
+        if taken := OF_ITEM & {*self.rules.tags, *data.row.tags}:
+            raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
         return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
 
     def rows(self, data: Located | Path) -> Iterator[Row]:

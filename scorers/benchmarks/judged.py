@@ -147,6 +147,9 @@ def open_scorer() -> TaskScorer:
 # --- what a task file asks ---------------------------------------------------------------------------------
 
 
+_PLACEHOLDER = re.compile(r"[ \t]*\n?[ \t]*(\{\{\s*\w+\s*\}\})[ \t]*\n?")
+
+
 def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     """Return what a judge is asked by the prompt of a task file.
 
@@ -164,7 +167,8 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
         fields = {name: fence(str(shown[name])) for name in sorted(placeholders(asked)) if name in shown}
         return [{**fields, REPLY: fence(text, LONGEST)}] if text else []
 
-    asked = JinjaText(f"{prompt.rstrip()}\n\n{{% raw %}}{form}{{% endraw %}}")
+    on_own_lines = _PLACEHOLDER.sub(r"\n\1\n", prompt).strip()
+    asked = JinjaText(f"{on_own_lines}\n\n{{% raw %}}{form}{{% endraw %}}")
     reader = VerdictReader({label: label for label in labels})
     return JudgeSpec(asked, questions, reader, unjudged=UNPARSED, labels=labels, measurement="bad")
 

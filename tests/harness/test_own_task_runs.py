@@ -1,0 +1,47 @@
+"""The examples of docs/own_task, copied away: both harnesses run them, and a report needs no file of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from judges import figures
+from programs import LM_EVAL_OF_FEW
+from programs import run as program
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
+
+
+def run(*words: str | Path, folder: Path, code: str = "") -> None:
+    done = program(*words, folder=folder, code=code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file", "task"), [("plain.yaml", "claim_support"), ("few_shot.yaml", "edit_error")])
+def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, task: str, tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log
+
+    folder = tmp_path / "mine"
+    shutil.copytree(EXAMPLES, folder)
+    for number, named in enumerate((("--include_path", ".", "--tasks", task), ("--tasks", file))):
+        told = ("--model", "halu-oracle", "--output_path", f"results{number}", "--log_samples")
+        run(*told, *named, folder=folder, code=LM_EVAL_OF_FEW)
+    run(
+        "inspect_ai", "eval", "halu_tasks/task", "-T", f"config={file}", "--model", "halu/oracle", "--log-dir", "logs",
+        folder=folder,
+    )  # fmt: skip
+    for path in EXAMPLES.iterdir():
+        (folder / path.name).unlink()
+    run("halu_tasks", "report", "results0", "results1", "logs", "-o", "report", folder=folder)
+    told = json.loads((folder / "report" / "report.json").read_text())
+    assert not told["skipped"] and len(told["results"]) == 3 and {each["task"] for each in told["columns"]} == {task}
+    assert {result["version"] for result in told["results"]} == {"1"}
+    assert {result["metrics"]["acc"]["value"] for result in told["results"]} == {1.0}
+    log = read_eval_log(str(next((folder / "logs").glob("*.eval"))))
+    assert figures(log)["acc"] == 1.0 and str(folder) not in json.dumps(log.eval.metadata)
+    samples = next((folder / "results0").rglob("samples_*.jsonl")).read_text().splitlines()
+    prompts = [json.loads(line)["arguments"]["gen_args_0"]["arg_0"] for line in samples]
+    assert all(("Changed: number" in prompt) == (task == "edit_error") for prompt in prompts)
