@@ -62,7 +62,7 @@ def halu_score(**options: Any) -> Scorer:
         **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
             `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
-    chosen, labels, failures = _scorer_options(options), dict[str, ReferenceLabels](), _FailuresOfRuns()
+    chosen, labels, failures = _scorer_options(options), dict[str, ReferenceLabels](), _Failures()
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         return await _score_sample(state, target, chosen, labels, failures)
@@ -75,7 +75,7 @@ async def _score_sample(
     target: Target,
     options: Options,
     labels: dict[str, ReferenceLabels],
-    failures: _FailuresOfRuns,
+    failures: _Failures,
 ) -> InspectScore:
     """Score a sample.
 
@@ -109,10 +109,10 @@ async def _score_sample(
             labels[task.name] = _labels[task.name] = read_reference(options.reference, task)
         score = with_known_error(score, judged, labels.get(task.name), options.assumption)
     draft = None if method.draft is None else await score_reply(Reply(method.draft))
-    failures.count("judge", [*score.verdicts, *(draft.verdicts if draft else ())], judge)
+    _count(failures, "judge", [*score.verdicts, *(draft.verdicts if draft else ())], judge)
     if reader and score.outcome in UNSURE:
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
-    failures.count("reader", score.verdicts if reader else (), reader)
+    _count(failures, "reader", score.verdicts if reader else (), reader)
     score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
     acc = next(
         (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
@@ -229,18 +229,16 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     return judge_of_loop(model, spec, options) if model or options.judge else None
 
 
-class _FailuresOfRuns:
-    """The failures of judges by run and role."""
+_Failures = dict[tuple[str, str], Failures]
+"""The failures of judges by run and role."""
 
-    def __init__(self) -> None:
-        self._runs: dict[tuple[str, str], Failures] = {}
 
-    def count(self, role: str, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
-        """Count a reply of the run that the current sample belongs to, as `Failures.count` does."""
-        sample = sample_active()
-        run = (sample.eval_id if sample else None) or ""
-        state = get_eval_state(run)  # a run that only scores a log has none
-        self._runs.setdefault((run, role), Failures(state.total if state else None)).count(verdicts, judge)
+def _count(failures: _Failures, role: str, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
+    """Count the verdicts on a reply of the run that the current sample belongs to, as `Failures.count` does."""
+    sample = sample_active()
+    run = (sample.eval_id if sample else None) or ""
+    state = get_eval_state(run)  # a run that only scores a log has none
+    failures.setdefault((run, role), Failures(state.total if state else None)).count(verdicts, judge)
 
 
 def check_addresses(options: Options) -> None:

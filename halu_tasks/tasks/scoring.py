@@ -26,7 +26,7 @@ from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, readin
 from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
-from halu_tasks.tasks.yaml_files import load_object
+from halu_tasks.tasks.yaml_files import FunctionName, load_object
 from halu_tasks.text.folding import fold, slug
 
 if TYPE_CHECKING:
@@ -173,9 +173,9 @@ class MetricKeys(Keys):
 
 def _by_mode(value: Any) -> Any:
     """Return the scorers by mode; one alone is that of both, and without one of `paper`, that of `strict` is."""
-    if not isinstance(value, dict) or "name" in value:
+    if isinstance(value, str | FunctionName) or callable(value) or (isinstance(value, dict) and "name" in value):
         return dict.fromkeys(MODES, value)
-    return {**({"paper": value["strict"]} if "strict" in value else {}), **value}
+    return {"paper": value["strict"], **value} if isinstance(value, dict) and "strict" in value else value
 
 
 class Scoring(Keys):

@@ -266,8 +266,8 @@ class Task:
             return ()
         used = placeholders(judge.prompt)
         try:
-            if twice := used & {*fields} & {REPLY, TARGET}:
-                raise ValueError(f"{{{{{min(twice)}}}}} is also the name of a field; give the field another one")
+            if taken := used & {*fields} & {REPLY, TARGET, "about"}:
+                raise ValueError(f"a field that a judge is shown cannot be named {min(taken)!r}; rename it in 'fields'")
             check_placeholders(judge.prompt, (*fields, REPLY, TARGET))
         except ValueError as error:
             raise self.file.fault("judge", f"prompt: {error}") from None

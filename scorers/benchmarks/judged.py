@@ -112,13 +112,9 @@ def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
     return Score.of(item, _open_answer(reply, verdicts), measurements)
 
 
-_FAILURES = mean(
-    "judge_failed",
-    "judge_failed",
-    "share of replies on which the judge gave no verdict",
-    higher_is_better=False,
-    requires_option="judge",
-)
+_BY_JUDGE: dict[str, Any] = {"requires_option": "judge"}
+_FAILED = "share of replies on which the judge gave no verdict"
+_FAILURES = mean("judge_failed", "judge_failed", _FAILED, higher_is_better=False, **_BY_JUDGE)
 
 
 def open_scorer() -> TaskScorer:
@@ -133,9 +129,7 @@ def open_scorer() -> TaskScorer:
     closer = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     metrics = (
         replace(RATE, about=f"share of replies that {conflicts}, by the judge"),
-        replace(
-            ACC, about=f"share of replies that do not {conflicts}, 1 - hallucination_rate", requires_option="judge"
-        ),
+        replace(ACC, about=f"share of replies that do not {conflicts}, 1 - hallucination_rate", **_BY_JUDGE),
         _FAILURES,
         *judge_error_metrics("hallucination_rate", "hallucinated"),
         mean("closer_to_correct", "closer_to_correct", closer),
@@ -145,7 +139,6 @@ def open_scorer() -> TaskScorer:
 
 
 # --- what a task file asks ---------------------------------------------------------------------------------
-
 
 _PLACEHOLDER = re.compile(r"[ \t]*\n?[ \t]*(\{\{\s*\w+\s*\}\})[ \t]*\n?")
 
@@ -160,7 +153,8 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
         labels: The labels, and what each says of a reply.
         prompt: A template over the fields of an item, `reply` and `target`.
     """
-    form = fill(prompt_for("own", "judge")["user"], {"labels": ", ".join(map(_quoted, labels))})
+    listed = json.dumps([*labels], ensure_ascii=False).strip("[]")
+    form = fill(prompt_for("own", "judge")["user"], {"labels": listed})
 
     def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
         text, shown = _text_of(reply), {**item.fields, **item.gold.get(SHOWN, {}), TARGET: item.target}
@@ -171,10 +165,6 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     asked = JinjaText(f"{on_own_lines}\n\n{{% raw %}}{form}{{% endraw %}}")
     reader = VerdictReader({label: label for label in labels})
     return JudgeSpec(asked, questions, reader, unjudged=UNPARSED, labels=labels, measurement="bad")
-
-
-def _quoted(label: str) -> str:
-    return json.dumps(label, ensure_ascii=False)
 
 
 def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
@@ -190,6 +180,8 @@ def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
         `judge_failed` and those of `judge_error_metrics`, for all of which a judge is needed; all are shares from 0 to
         1, except for `judge_kappa`. A reply on which the judge gave no verdict counts only in `judge_failed`.
     """
+    shares = {label: f"share_{slug(label)}" for label in labels}
+    better: Mapping[str, bool] = {"good": True, "bad": False}
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
         measurements = {}
@@ -197,36 +189,23 @@ def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
             measurements["judge_failed"] = float(FAILED in verdicts)
             if FAILED not in verdicts:
                 senses = {labels[verdict] for verdict in verdicts} or {"bad"}
-                measurements |= {sense: float(sense in senses) for sense in ("bad", "good")}
-                measurements |= {_share(label): float(label in verdicts) for label in labels}
+                measurements |= {sense: float(sense in senses) for sense in better}
+                measurements |= {share: float(label in verdicts) for label, share in shares.items()}
         return Score.of(item, _open_answer(reply, verdicts), measurements)
 
-    by_judge: dict[str, Any] = {"requires_option": "judge"}
+    def share_of_label(label: str, name: str) -> Metric:
+        about = f"share of replies with the label {label}"
+        return mean(name, name, about, higher_is_better=better.get(labels[label]), **_BY_JUDGE)
+
     metrics = (
         mean("bad_rate", "bad", "share of replies with a bad label, by the judge", higher_is_better=False),
-        mean("acc", "good", "share of replies with a good label, by the judge", **by_judge),
-        *(
-            mean(
-                _share(label),
-                _share(label),
-                f"share of replies with the label {label}",
-                higher_is_better=_BETTER[sense],
-                **by_judge,
-            )
-            for label, sense in labels.items()
-        ),
+        mean("acc", "good", "share of replies with a good label, by the judge", **_BY_JUDGE),
+        *(share_of_label(*share) for share in shares.items()),
         _FAILURES,
         *judge_error_metrics("bad_rate", "bad"),
         share_unparsed(),
     )
     return TaskScorer(score, metrics)
-
-
-_BETTER: Mapping[Sense, bool | None] = {"good": True, "bad": False, "neutral": None}
-
-
-def _share(label: str) -> str:
-    return f"share_{slug(label)}"
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------

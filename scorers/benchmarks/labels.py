@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import get_args
 
 import numpy as np
@@ -150,8 +151,10 @@ def flip_rate(orders: Sequence[str]) -> Metric:
 # --- a reading of a task's own labels ---------------------------------------------------------------------
 
 _LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi")
-_UNSPACED = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-# what a word behind a label does to it, if no reason comes first ("supported, but not by the first source")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
+# reason, or another part of the sentence begins in between
+_BEGINS = ("conclude", "declare", "turn", "stop")
 _QUALIFIES = (
     *("turn", "except", "partly", "negate", "no", "cannot", "hedge", "suppose", "concede", "decline", "retract"),
     *("label", "either", "ask", "modal"),
@@ -195,14 +198,15 @@ class LabelQuestion(TypeQuestion):
         return read._replace(tokens=tokens, clauses=clauses(tokens, read.text))
 
     def value(self, read: Read, start: int = 0) -> Value | None:
-        """Return the label that a sentence begins with at `start`, an empty one if the rest qualifies it."""
+        """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
         value = super().value(read, start)
         if value is None or value.label not in self.labels:
             return value
-        kinds = [token.kind for token in read.behind(value.end)]
-        said = kinds[: kinds.index("because")] if "because" in kinds else kinds
-        is_plain = self.ends_clause(read, value) and not read.asks and not {*said} & {*_QUALIFIES}
-        return value if is_plain and "?" not in read.text[value.end :] else value._replace(label="")
+        before = takewhile(lambda token: token.kind not in _BEGINS, (t for t in read.tokens[::-1] if t.end <= start))
+        behind = takewhile(lambda token: token.kind != "because", read.behind(value.end))
+        said = {token.kind for token in behind} | {token.kind for token in before} - {"no"}
+        is_plain = self.ends_clause(read, value) and "?" not in read.text[value.end :] and not said & {*_QUALIFIES}
+        return value if is_plain else value._replace(label="")
 
     def begins(self, read: Read, value: Value) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
@@ -222,9 +226,6 @@ class LabelQuestion(TypeQuestion):
     def _other(self, label: str) -> str:
         return ""
 
-    def _of_good(self, good: bool) -> str:
-        return ""
-
     def _field(self, item: dict[str, object]) -> str | None:
         # a true, a false or a number may be a label
         return super()._field(
@@ -234,10 +235,10 @@ class LabelQuestion(TypeQuestion):
 
 def _word(label: str) -> str:
     """Return an expression for a label that is no part of a word, in scripts that have spaces between words."""
-    before, after = (rf"(?<![^\W{_UNSPACED}])", rf"(?![^\W{_UNSPACED}])")
-    spaced = re.compile(rf"[{_UNSPACED}]")
-    left = "" if spaced.match(label[0]) else before
-    return left + re.escape(label) + ("" if spaced.match(label[-1]) else after)
+    before, after = (
+        "" if _UNSPACED.match(end) else rf"[^\W{_UNSPACED.pattern[1:-1]}]" for end in (label[0], label[-1])
+    )
+    return f"(?<!{before or '(?!)'}){re.escape(label)}(?!{after or '(?!)'})"
 
 
 # --- wrong labels as hallucinations (C-FAITH, section 4.2) ------------------------------------------------
