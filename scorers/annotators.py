@@ -34,7 +34,7 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
     - `all`: the best label that is given, the characters that all mark, with the best category;
     - `majority`: the most frequent label over annotations, the worse of several; the characters that more than half of
       the annotators mark, with their most frequent category;
-    - `soft`: the share of annotators that mark each character, for spans with degrees.
+    - `soft`: the label of `majority`; the share of annotators that mark each character, for spans with degrees.
 
     Args:
         item: The item.
@@ -44,12 +44,9 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
     pool = item.gold[POOL]
     if isinstance(answer, Label):
         given, rank = Counter(record["label"] for record in records if record["label"]), answer.labels.index
-        orders: dict[str, Callable[[str], Any]] = {
-            "any": rank,
-            "all": lambda label: -rank(label),
-            "majority": lambda label: (-given[label], rank(label)),
-        }
-        return replace(item, target=min(given, key=orders[pool], default=""))
+        orders: dict[str, Callable[[str], Any]] = {"any": rank, "all": lambda label: -rank(label)}
+        order = orders.get(pool, lambda label: (-given[label], rank(label)))
+        return replace(item, target=min(given, key=order, default=""))
     assert isinstance(answer, Spans)
     marks = _pooled_marks([_marks(record) for record in records], len(item.gold["text"]), [*answer.categories], pool)
     return with_marks(item, list(marks), answer)
