@@ -65,9 +65,10 @@ FOUND = ["The film", "90", "legs", "", ""]
 
 def in_shape(shape: str, at: list[int], string: str) -> dict[str, Any]:
     start, end = at
+    other = {"start": 0, "end": 1, "prob": 0.2}
     shapes: dict[str, Any] = {
         "pairs": {"spans": [at]},
-        "records": {"spans": [{"start": start, "end": end, "prob": 0.9, "type": "x"}, {"start": 0, "end": 1, "prob": 0}]},
+        "records": {"spans": [{"start": start, "end": end, "prob": 0.9, "label": "x"}, other]},
         "LettuceDetect": {"spans": [{"start": start, "end": end, "confidence": 0.8, "text": string}]},
         "Mu-SHROOM": {"hard_labels": [at], "soft_labels": [{"start": start, "end": end, "prob": 0.6}]},
         "soft": {"soft_labels": [{"start": start, "end": end, "prob": 0.6}]},

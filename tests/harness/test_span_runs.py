@@ -21,11 +21,9 @@ def folder(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     copied = [folder / path.name for path in EXAMPLES.glob(f"{Path(file).stem}.*")]
     for path in copied:
         path.write_bytes((EXAMPLES / path.name).read_bytes())
-    told = ("--model", "halu-oracle", "--output_path", "results", "--log_samples", "--tasks", file)
-    for words, code in (
-        (told, LM_EVAL_OF_FEW),
-        (("inspect_ai", "eval", "halu_tasks/task", "-T", f"config={file}", "--model", "halu/oracle", "--log-dir", "logs"), ""),
-    ):  # fmt: skip
+    of_lm_eval = ("--model", "halu-oracle", "--output_path", "results", "--log_samples", "--tasks", file)
+    of_inspect = ("inspect_ai", "eval", "halu_tasks/task", "-T", f"config={file}", "--log-dir", "logs")
+    for words, code in ((of_lm_eval, LM_EVAL_OF_FEW), ((*of_inspect, "--model", "halu/oracle"), "")):
         done = program(*words, folder=folder, code=code)
         assert done.returncode == 0, done.stderr
     for path in copied:
