@@ -162,8 +162,10 @@ class Spans(AnswerKind):
         return json.loads(reply) if reply.startswith("[{") else super().json_value(reply)
 
     def check(self, item: Item) -> None:
-        """Check that the gold has a text, spans within it, and strings."""
+        """Check that the gold has a text, spans within it, strings, and categories and degrees where these are used."""
         _strings(item.gold, "strings")
+        if missing := [name for name in ("categories", "degrees") if getattr(self, name) and name not in item.gold]:
+            raise ValueError(f"gold field {missing[0]!r} is missing")
         check_spans(item.gold.get("text"), item.gold.get("spans"))
 
     def sample_fields(self, item: Item) -> dict[str, Any]:

@@ -227,13 +227,21 @@ def _ranks(degrees: Array) -> Array:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.ravel()])
 
 
-def mushroom_scorer() -> TaskScorer:
+def mushroom_scorer(degrees: bool) -> TaskScorer:
     """Score spans with degrees as Mu-SHROOM's own scorer does (`paper`).
+
+    Args:
+        degrees: Whether the gold has degrees, as it must.
 
     Returns:
         A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, and `cor`, -1 to 1. A reply
         without an answer has 0 in both.
+
+    Raises:
+        ValueError: The gold has no degrees.
     """
+    if not degrees:
+        raise ValueError("needs spans with degrees; state degrees: true in the answer")
 
     def score(item: Item, reply: str, verdicts: object) -> Score:
         text, gold = item.gold["text"], [Mark(**mark) for mark in item.gold["degrees"]]

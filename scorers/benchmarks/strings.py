@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 from rapidfuzz import fuzz
@@ -79,28 +79,26 @@ def score_passages(
         measurements["soft_iou"] = soft_iou(*both, found.extra) if answered else 0.0
         measurements["cor"] = correlation(*both) if answered and (found.soft or not unplaced) else 0.0
     if categories:
-        measurements |= _by_category(item, found, categories)
+        measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
     if unplaced and not answer.reason:
         answer = answer._replace(reason=f"{len(unplaced)} of {len(returned)} strings not in the text")
     return Score.of(item, answer, measurements, list(item.gold["strings"]))
 
 
-def _by_category(item: Item, found: Marked, categories: Mapping[str, str]) -> dict[str, float]:
+def _by_category(item: Item, found: Marked, categories: Mapping[str, str]) -> Counter[str]:
     """Count the gold characters of each category, those that are marked, and those marked with their category."""
-    marked = {name: _characters(mark for mark in found.hard if mark.category == name) for name in categories}
-    anything = _characters(found.hard)
+    marked: dict[int, set[str]] = {}
+    for at, category in ((at, mark.category) for mark in found.hard for at in range(mark.start, mark.end)):
+        marked.setdefault(at, set()).add(category)
     counts: Counter[str] = Counter()
-    for name, ending in categories.items():
-        pairs = zip(item.gold["spans"], item.gold["categories"], strict=True)
-        own = _characters(Mark(*span) for span, category in pairs if category == name)
-        counts[f"gold_chars_{ending}"] = len(own)
-        counts[f"shared_chars_{ending}"] = len(own & anything)
-        counts.update(categorized_chars=len(own & anything), right_category_chars=len(own & marked[name]))
-    return {name: float(count) for name, count in counts.items()}
-
-
-def _characters(marks: Iterable[Mark]) -> set[int]:
-    return {at for mark in marks for at in range(mark.start, mark.end)}
+    for span, category in zip(item.gold["spans"], item.gold["categories"], strict=True):
+        if category in categories:
+            shared = [marked[at] for at in range(*span) if at in marked]
+            counts[f"gold_chars_{categories[category]}"] += span[1] - span[0]
+            counts[f"shared_chars_{categories[category]}"] += len(shared)
+            right = sum(category in own for own in shared)
+            counts.update(categorized_chars=len(shared), right_category_chars=right)
+    return counts
 
 
 def score_passages_published(item: Item, reply: str, unit: Unit) -> Score:
