@@ -133,12 +133,12 @@ def _given(
     """
     contents = list(_contents(reply))
     for content in (*reversed(contents), [each for each in contents if isinstance(each, dict)]):
-        quotes, marks = _quotes(content), _hard_and_soft(content)
+        marks = _hard_and_soft(content)
+        quotes = _quotes(content) if records or marks else []
         # of a model's offsets and quotations that differ, the quotations are right
-        differ = marks and any(_differ(text, *pair) for pair in zip(marks[0], quotes, strict=False))
-        if marks is not None and not differ:
+        if marks and not any(_differ(text, *pair) for pair in zip(marks[0], quotes, strict=False)):
             return marks
-        if quotes and (records or differ):
+        if quotes:
             return quotes
     try:
         bare, tagged = unmarked(reply, categories)
@@ -182,8 +182,9 @@ def _quotes(content: Any) -> list[_Quote]:
     if not isinstance(content, list) or not all(isinstance(record, Mapping) for record in content):
         return []
     strings = [next((record[key] for key in _QUOTES if isinstance(record.get(key), str)), "") for record in content]
-    quotes = [_Quote(string, *degree_and_category(record)) for string, record in zip(strings, content, strict=True)]
-    return quotes if all(map(str.strip, strings)) else []
+    if not all(map(str.strip, strings)):
+        return []
+    return [_Quote(string, *degree_and_category(record)) for string, record in zip(strings, content, strict=True)]
 
 
 # --- degrees, character by character ----------------------------------------------------------------------
