@@ -247,10 +247,12 @@ def mushroom_scorer(degrees: bool) -> TaskScorer:
     def score(item: Item, reply: str, verdicts: object) -> Score:
         text, gold = item.gold["text"], [Mark(**mark) for mark in item.gold["degrees"]]
         found = read_marks(reply, text, [(start, end) for start, end in item.gold["spans"]], "passage", records=True)
-        soft, by, hard = (series(marks, len(text)) for marks in (gold, found.soft, found.hard))
+        hard, by_hard, soft, by_soft = (
+            series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
+        )
         figures = {
-            "iou": soft_iou(1.0 * (soft > HARD), 1.0 * (hard > 0), found.extra),
-            "cor": correlation(soft, by, published=True),
+            "iou": soft_iou(1.0 * (hard > 0), 1.0 * (by_hard > 0), found.extra),
+            "cor": correlation(soft, by_soft, published=True),
         }
         answered = float(found.answer.value is not None)
         measurements = {name: figure * answered for name, figure in figures.items()}
