@@ -109,9 +109,9 @@ def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Seq
         [mark._replace(end=min(mark.end, len(text))) for mark in marks if mark.start < len(text)]
         for marks in ([mark for mark in hard if mark.is_hard], soft)
     )
-    bare = [(mark.start, mark.end) for mark in trimmed(text, hard)]
-    # only a gold span counts as its string
-    spans = {normalise(text[slice(*span)]) if span in gold else span: [span] for span in bare}
+    bare, spans = [(mark.start, mark.end) for mark in trimmed(text, hard)], dict[object, list[Span]]()
+    for span in bare:  # only a gold span counts as its string
+        spans.setdefault(normalise(text[slice(*span)]) if span in gold else span, []).append(span)
     return Marked(
         Answer([text[slice(*span)] for span in bare]),
         {**spans, **dict.fromkeys(beyond, ())},
@@ -192,7 +192,7 @@ def _quotes(content: Any) -> list[_Quote]:
 
 def series(marks: Iterable[Mark], length: int) -> Array:
     """Return the degree of each of the characters of a text; of marks that overlap, the last one counts."""
-    degrees = np.zeros(length)
+    degrees: Array = np.zeros(length)
     for mark in marks:
         degrees[mark.start : mark.end] = mark.prob
     return degrees
@@ -251,7 +251,7 @@ def mushroom_scorer(degrees: bool) -> TaskScorer:
             series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
         )
         figures = {
-            "iou": soft_iou(1.0 * (hard > 0), 1.0 * (by_hard > 0), found.extra),
+            "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), found.extra),
             "cor": correlation(soft, by_soft, published=True),
         }
         answered = float(found.answer.value is not None)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
+import numpy as np
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
@@ -75,9 +76,10 @@ def score_passages(
         "text_chars": float(len(text)),
     }
     if degrees:
-        both = [series(marks, len(text)) for marks in ([Mark(**mark) for mark in item.gold["degrees"]], found.soft)]
-        measurements["soft_iou"] = soft_iou(*both, found.extra) if answered else 0.0
-        measurements["cor"] = correlation(*both) if answered and (found.soft or not unplaced) else 0.0
+        by_gold = series([Mark(**mark) for mark in item.gold["degrees"]], len(text))
+        by_reply = series(found.soft, len(text))
+        measurements["soft_iou"] = soft_iou(by_gold, by_reply, found.extra) if answered else 0.0
+        measurements["cor"] = correlation(by_gold, by_reply) if answered and (found.soft or not unplaced) else 0.0
     if categories:
         measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
     if unplaced and not answer.reason:
@@ -137,7 +139,7 @@ _NOWHERE = "share of the returned strings that occur nowhere in the text"
 
 def _right(answer: Column, gold_chars: Column, predicted_chars: Column) -> Column:
     """Say of each item whether something is marked if and only if there is something to mark."""
-    return 1.0 * ((answer != NO_LABEL) & ((gold_chars > 0) == (predicted_chars > 0)))
+    return np.asarray((answer != NO_LABEL) & ((gold_chars > 0) == (predicted_chars > 0)), dtype=np.float64)
 
 
 _METRICS = (
