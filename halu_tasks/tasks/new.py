@@ -75,7 +75,7 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
     kind = "spans" if spans else "label" if label else "judged_text"
     labels = different[label] if label else None
     shared = next((path for path in long if len(different[path]) < len(rows)), None)
-    text = max(long, key=lambda path: len(columns[path][0])) if spans else None
+    text = max(long, key=lambda path: len(max(different[path], key=len))) if spans else None
     names = {value: str(value) for value in columns[label] if isinstance(value, bool)} if label else None
     fields = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in named]
     keys = {

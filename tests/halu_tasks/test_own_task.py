@@ -139,9 +139,10 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
     _write(tmp_path / "replies.jsonl", [{"id": row["id"], "output": f"Answer: {row['target']}"} for row in rows])
     scored = here("score", path, "replies.jsonl", "--json", "--model", "m")
     assert json.loads(scored.stdout)["metrics"]["acc_m1"] == 1.0
-    (tmp_path / "scored.json").write_text(scored.stdout)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "scored.json").write_text(scored.stdout)
     path.unlink()
-    assert here("report", "scored.json", "-o", "report").returncode == 0
+    assert here("report", "results", "-o", "report").returncode == 0
     (result,) = json.loads((tmp_path / "report" / "report.json").read_text())["results"]
     assert (result["version"], result["metrics"]["acc"]["value"]) == ("1", 1.0)
 
