@@ -188,7 +188,7 @@ class Condition(NamedTuple):
     n: int
     of: int
     clusters: int
-    human_ceiling: HumanCeiling | None
+    human_ceiling: HumanCeiling | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

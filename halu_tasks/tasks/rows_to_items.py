@@ -202,7 +202,10 @@ class GoldKeys(Keys):
         Raises:
             ValueError: A field is missing or wrong; the message names it.
         """
-        target, gold = self._label(value_at(row, self.target), answer) if self.target else "", dict[str, Any]()
+        target, gold = (
+            self._label(value_at(row, self.target), self.target, answer) if self.target else "",
+            dict[str, Any](),
+        )
         if isinstance(answer, Strings):
             value = value_at(row, str(self.target))
             return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
@@ -220,13 +223,13 @@ class GoldKeys(Keys):
             item = pooled(item, gold[ANNOTATORS], answer)
         return target or item.target or (self.annotators and self.annotators.none) or "", dict(item.gold)
 
-    def _label(self, value: Any, answer: AnswerKind) -> str:
+    def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
         values = value if isinstance(value, list) and _known(answer) else [value]
-        texts = [text_at({"label": one}, "label") for one in values]
+        texts = [text_at({path: one}, path) for one in values]
         if unknown := [text for text in texts if self.labels and text not in self.labels]:
             known = ", ".join(map(repr, self.labels))
-            raise ValueError(f"gold: labels: lacks {unknown[0]!r}, which the row has; it has {known}")
+            raise ValueError(f"field {path!r} is {unknown[0]!r}, which gold: labels lacks; it has {known}")
         labels = {self.labels.get(text, text) for text in texts}
         return next((label for label in _known(answer) if label in labels), next(iter(labels), ""))
 
@@ -240,7 +243,7 @@ class GoldKeys(Keys):
             places = [Text(text).place(string, fuzzy=False) for string in value]
             marks = [Mark(*span) for spans in places for span in spans] if all(places) else None
         else:
-            marks = marks_of(value, lambda named: self._label(named, answer) if answer.categories else "")
+            marks = marks_of(value, lambda named: self._label(named, path, answer) if answer.categories else "")
         if marks is None:
             raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
         return marks
@@ -258,7 +261,7 @@ class GoldKeys(Keys):
             )
             pairs.append((text_at(one, keys.by), said))
         if not isinstance(answer, Spans):
-            return [{"by": by, "label": self._label(value, answer) if value else ""} for by, value in pairs]
+            return [{"by": by, "label": self._label(value, keys.field, answer) if value else ""} for by, value in pairs]
         people: dict[str, list[Mark]] = {}
         for by, value in pairs:
             people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
