@@ -19,6 +19,7 @@ from halu_tasks.tasks.data import TaskData
 _ROWS = 200
 """The number of rows that are looked at."""
 _MOST_LABELS, _LONGEST_LABEL = 8, 40
+_ID = re.compile(r"(^|\W|_)id$", re.I)
 _LABEL = re.compile(r"label|gold|target|verdict|class|category|judge?ment|error|type|correct|support|halluc", re.I)
 _REFERENCE = re.compile(r"reference|correct|gold|target|ideal|answer", re.I)
 _QUESTIONS = {
@@ -51,7 +52,7 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
     leaves = [dict(_leaves(row)) for row in rows]
     columns = {path: [row.get(path) for row in leaves] for path in leaves[0]}
     different = {path: sorted({*map(str, values)}) for path, values in columns.items()}
-    id = next((path for path in columns if path.lower().endswith("id") and len(different[path]) == len(rows)), None)
+    id = next((path for path in columns if _ID.search(path) and len(different[path]) == len(rows)), None)
     marked = [path for path, values in columns.items() if any(map(_has_offsets, values))]
     spans, people = next(iter(marked), None), {path.rpartition(".")[0] for path in marked}
     by_people = len(marked) > 1 and len(people) == 1 and "" not in people
