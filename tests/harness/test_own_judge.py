@@ -150,7 +150,9 @@ def test_a_report_and_labels_need_no_task_file(
     task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any, tmp_path: Path
 ) -> None:
     server, drawn, results = serve(by_its_beginning), tmp_path / "drawn.jsonl", tmp_path / "results.json"
-    results.write_text(json.dumps(in_score(capsys, task, replies, server, "--model", "m")))
+    results.write_text(
+        json.dumps(in_score(capsys, task, replies, server, "--model", "m", "--details", str(tmp_path / "d")))
+    )
     log = in_inspect(run_inspect, task, replies, server)
     task.unlink()
     assert main(["report", log.location, "-o", str(tmp_path / "report")]) == 0
