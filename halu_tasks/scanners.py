@@ -31,7 +31,7 @@ from halu_tasks.scorers.benchmarks.judged import (
     score_summary,
     summary_of,
 )
-from halu_tasks.scorers.benchmarks.strings import places
+from halu_tasks.scorers.benchmarks.spans import places
 from halu_tasks.scorers.citations import YEARS, Paper, references
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED

@@ -57,6 +57,7 @@ SCORERS = {
     "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
     "iou": "benchmarks.strings:iou_scorer",
     "judged": "benchmarks.judged:judged_scorer",
+    "mushroom": "benchmarks.spans:mushroom_scorer",
     "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""

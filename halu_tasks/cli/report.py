@@ -153,7 +153,7 @@ def _assumed(
     if lacking := [flag for flag, given in needed.items() if not given]:
         raise UsageError(f"without a pilot, the plan lacks, with usual values, {', '.join(lacking)}")
     try:
-        return assumed(difference=difference or 0.0, correlation=correlation, **assumptions)
+        return assumed(difference=difference or 0.0, correlation=correlation or 0.0, **assumptions)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -10,7 +10,7 @@ from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
-from halu_tasks.text.figures import NONE, format_interval
+from halu_tasks.text.figures import NONE, format_estimate, format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
@@ -38,8 +38,8 @@ def score(
 
     Args:
         task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
-        predictions: rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more
-            files, or folders of them
+        predictions: rows of {"id": …, "output": …}, or with a detector's "spans" or "probability": JSON Lines, a JSON
+            array, .parquet, .csv or .xlsx; one or more files, or folders of them
         options: which items, and how replies are scored
         id_field: the field or column that contains the item's id
         output_field: the field or column that contains the reply
@@ -93,11 +93,15 @@ def _print_figures(scored: ScoredFile) -> None:
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
     mode, data = evaluation.options.scoring, evaluation.located.kind
     say(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
+    people = scored.people
     rows = [
         {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
+        | ({"human ceiling": format_estimate(people.estimates.get(name), ".4f")} if people else {})
         for name, e in scored.estimates.items()
     ]
     say(f"\n{table(rows)}")
+    if people:
+        say(f"{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")
     for reply, figures in scored.references.items():
         for metric, value in figures.items():
             say(f"for comparison, {metric} of {reply}: {value:.4f}")

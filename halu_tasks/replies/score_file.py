@@ -47,12 +47,14 @@ from halu_tasks.replies.parts import (
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import asks_models, prepare_judge, run_warnings
+from halu_tasks.scorers.annotators import ANNOTATORS
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns, Numbers
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks.annotators import HumanCeiling, human_ceiling
 
 # the number of parts that files are divided into, at most
 _MOST_PARTS = 64
@@ -73,6 +75,7 @@ class ScoredFile:
         estimates: The metrics.
         references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
+        people: The human ceiling on these items; None if they do not have several annotators.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
         run: What is known of the run as JSON values; how the model was asked is not.
     """
@@ -85,6 +88,7 @@ class ScoredFile:
     estimates: Mapping[str, Estimate]
     references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
+    people: HumanCeiling | None
     note: str | None
     run: Mapping[str, Any]
 
@@ -99,6 +103,7 @@ class ScoredFile:
             "missing": self.missing,
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
+            **({"human_ceiling": self.people.as_json()} if self.people else {}),
             "version": evaluation.version,
             "run": self.run,
         }
@@ -227,9 +232,9 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
     parts = {key: list[Sums | Columns]() for key in metrics}
-    scored_items, outcomes, judged = 0, Counter[Outcome](), list[Score]()
+    scored, outcomes, judged = set[int](), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
-        scored_items += len(records["item"].unique())
+        scored.update(records["item"].unique().to_pylist())
         outcomes.update(records["outcome"].filter(not_equal(records["shard"], NO_FILE)).to_pylist())
         columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
         if task.judged:
@@ -240,10 +245,12 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     if run["details"]:
         _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
     figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
-    warnings = [_missing_warning(job, scored_items, len(epochs), missing)] if missing else []
+    warnings = [_missing_warning(job, len(scored), len(epochs), missing)] if missing else []
+    first = next(found for number in scored if (found := items.at(number)))
+    shown = (found[1] for number in sorted(scored) if (found := items.at(number)))
     return ScoredFile(
         evaluation=evaluation,
-        scored_items=scored_items,
+        scored_items=len(scored),
         number=number,
         missing=missing,
         epochs=len(epochs),
@@ -253,6 +260,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
             for reply in references
         },
         warnings=warnings + run_warnings(task, outcomes, judged, evaluation.reference),
+        people=human_ceiling(task, evaluation.options.scoring, shown) if ANNOTATORS in first[1].gold else None,
         note=uncorrected_note(task, judged),
         run={
             **run,

@@ -78,8 +78,8 @@ def check_sample(task: Task, file: TaskFile) -> None:
         UsageError: A row is refused, the function `cases` fails, or its items are not what the file declares; the
             message names file and key.
     """
-    data: Path | Located = SAMPLE / task.benchmark / task.data.file(Options())
-    of = "the sample"
+    sample, of = SAMPLE / task.benchmark / task.data.file(Options()), "the sample"
+    data: Path | Located = sample
     if isinstance(task.data.source, OwnSource):
         with _naming(file, "file"):
             data, of = task.data.locate(Options()), "the rows"
@@ -87,7 +87,7 @@ def check_sample(task: Task, file: TaskFile) -> None:
             evaluation = build(task, Options(fewshot=task.prompts.shots or int(task.data.examples is not None)))
         with _naming(file, "rows"):
             _ = evaluation.items
-    elif not data.is_file():
+    elif not sample.is_file():
         return
     with _naming(file, "rows"):
         rows = list(task.rows(data))

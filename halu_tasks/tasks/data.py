@@ -87,7 +87,7 @@ class TaskData(Keys):
     examples: StrictStr | None = None
     row: RowKeys = Field(alias="rows")
     fields: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_own_fields)] = Field({})
-    gold: GoldKeys = GoldKeys()
+    gold: GoldKeys = GoldKeys.model_validate({})
     cases: Function | None = None
     cases_arguments: dict[StrictStr, Any] = Field({})
     order: Annotated[Function, takes([], Options())] = Field(

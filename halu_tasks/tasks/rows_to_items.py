@@ -14,9 +14,12 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.rows import Row, numbered, require_text, value_at
-from halu_tasks.scorers.kinds import AnswerKind, Label, Strings
+from halu_tasks.scorers.annotators import ANNOTATORS, POOL, pooled, with_marks
+from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.tasks.keys import Function, Keys, takes
 from halu_tasks.tasks.keys import Strings as StringList
+from halu_tasks.text.marks import Mark, marks_of, shifted, unmarked
+from halu_tasks.text.spans import Text
 
 FILE = "file"
 """The name under which a template of ids knows the stem of the row's file."""
@@ -120,27 +123,69 @@ def _by_text(value: Any) -> Any:
     return {_text(key): label for key, label in value.items()} if isinstance(value, dict) else value
 
 
+class AnnotatorKeys(Keys):
+    """The key `annotators` of `gold`: what each of several people says of an item.
+
+    Attributes:
+        field: The field: a mapping of annotators to labels or spans, or a list of records, of which an annotator may
+            have several. The other keys are for records.
+        by: The key of the annotator.
+        label: The key of the label, or of the category of a span; of several, the worst counts.
+        start: The key of the offset at which a span begins.
+        end: The key of the offset after its end.
+        none: The label of an item without records; for labels that people only give to faults.
+    """
+
+    field: StrictStr
+    by: StrictStr = "by"
+    label: StrictStr = "label"
+    start: StrictStr = "start"
+    end: StrictStr = "end"
+    none: StrictStr | None = None
+
+
+_Annotators = Annotated[
+    AnnotatorKeys, BeforeValidator(lambda value: {"field": value} if isinstance(value, str) else value)
+]
+
+
 class GoldKeys(Keys):
     """The key `gold`: which fields of a row say what is right.
 
     Attributes:
         target: The field with the label, the strings, or a reply that earns the full score.
-        labels: The labels by the values that this field has; by default, the values are the labels.
+        labels: The labels by the values that this field has, or the categories of spans by their values; by default,
+            the values themselves.
+        text: The prompt field that spans are in; by default `text`, or else the only one.
+        spans: The field with the spans: [start, end] in characters of the text, records with `start`, `end`, `label`
+            and `prob`, strings that are marked wherever they occur, or the text with tags such as [HAL] and [/HAL].
+            White space at their ends does not count.
+        annotators: What each of several people says, likewise.
+        pool: How this is pooled, if no other field says what is right; also an option of the task.
     """
 
     target: StrictStr | None = None
     labels: Annotated[dict[str, StrictStr], BeforeValidator(_by_text)] = Field({})
+    text: StrictStr | None = None
+    spans: StrictStr | None = None
+    annotators: _Annotators | None = None
+    pool: Literal["any", "majority", "all", "soft"] = "majority"
 
     @property
     def paths(self) -> list[str]:
         """The fields that are named."""
-        return [path for path in (self.target,) if path]
+        people = self.annotators.field if self.annotators else None
+        return [path for path in (self.target, self.spans, people) if path]
 
     def fault(self, answer: AnswerKind) -> str | None:
         """Return what is missing or wrong for a kind of answer; None if nothing is."""
-        if self.target is None and isinstance(answer, Label | Strings):
-            return f"target: is missing: the field of the rows with the {answer.name}"
-        unknown = [label for label in self.labels.values() if isinstance(answer, Label) and label not in answer.labels]
+        of_spans = isinstance(answer, Spans)
+        if not (of_spans or isinstance(answer, Label)) and (self.spans or self.annotators):
+            return f"has spans or annotators, which answers of the kind {answer.name} do not use"
+        key = "spans" if of_spans else "target"
+        if not (getattr(self, key) or self.annotators or isinstance(answer, JudgedText)):
+            return f"{key}: is missing: the field of the rows with the {answer.name}"
+        unknown = [label for label in self.labels.values() if _known(answer) and label not in _known(answer)]
         return f"labels: {unknown[0]!r} is not among the labels of the answer" if unknown else None
 
     def of(
@@ -157,16 +202,75 @@ class GoldKeys(Keys):
         Raises:
             ValueError: A field is missing or wrong; the message names it.
         """
-        target = text_at(row, self.target) if self.target else ""
-        if self.labels:
-            if target not in self.labels:
-                known = ", ".join(map(repr, self.labels))
-                raise ValueError(f"field {self.target!r} is {target!r}, which gold: labels lacks; it has {known}")
-            target = self.labels[target]
-        if not isinstance(answer, Strings):
-            return target, {}
-        value = value_at(row, str(self.target))
-        return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
+        target, gold = (
+            self._label(value_at(row, self.target), self.target, answer) if self.target else "",
+            dict[str, Any](),
+        )
+        if isinstance(answer, Strings):
+            value = value_at(row, str(self.target))
+            return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
+        if isinstance(answer, Spans):
+            name = self.text or ("text" if "text" in fields or len(fields) != 1 else next(iter(fields)))
+            if name not in fields:
+                raise ValueError(f"gold: text: {name!r} is not among the fields; they are {', '.join(fields)}")
+            gold["text"] = fields[name]
+        if self.annotators:
+            gold |= {ANNOTATORS: self._records(row, gold, answer), POOL: options.pool or self.pool}
+        item = Item("", "", "", gold=gold)
+        if self.spans and isinstance(answer, Spans):
+            item = with_marks(item, self._marks(value_at(row, self.spans), self.spans, gold, answer), answer)
+        elif self.annotators:
+            item = pooled(item, gold[ANNOTATORS], answer)
+        return target or item.target or (self.annotators and self.annotators.none) or "", dict(item.gold)
+
+    def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
+        """Return the label that a value is, of several the worst; what is no label is text."""
+        values = value if isinstance(value, list) and _known(answer) else [value]
+        texts = [text_at({path: one}, path) for one in values]
+        if unknown := [text for text in texts if self.labels and text not in self.labels]:
+            known = ", ".join(map(repr, self.labels))
+            raise ValueError(f"field {path!r} is {unknown[0]!r}, which gold: labels lacks; it has {known}")
+        labels = {self.labels.get(text, text) for text in texts}
+        return next((label for label in _known(answer) if label in labels), next(iter(labels), ""))
+
+    def _marks(self, value: Any, path: str, gold: Mapping[str, Any], answer: Spans) -> list[Mark]:
+        """Return the marks that a value gives in one of the ways of `spans`."""
+        text = gold["text"]
+        marks: list[Mark] | None = None
+        if isinstance(value, str):
+            marks = shifted(*unmarked(value, answer.categories), text)
+        elif value and isinstance(value, list) and all(isinstance(string, str) for string in value):
+            places = [Text(text).place(string, fuzzy=False) for string in value]
+            marks = [Mark(*span) for spans in places for span in spans] if all(places) else None
+        else:
+            marks = marks_of(value, lambda named: self._label(named, path, answer) if answer.categories else "")
+        if marks is None:
+            raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
+        return marks
+
+    def _records(self, row: Row, gold: Mapping[str, Any], answer: AnswerKind) -> list[dict[str, Any]]:
+        """Return what each annotator says, one record for each label, or for the marks of each annotator."""
+        keys = self.annotators
+        assert keys
+        given, of_spans = value_at(row, keys.field), isinstance(answer, Spans)
+        names = {"start": keys.start, "end": keys.end, **({"label": keys.label} if _known(answer) else {})}
+        pairs = [*given.items()] if isinstance(given, dict) else []
+        for one in given if isinstance(given, list) else ():
+            said = (
+                [{name: value_at(one, key) for name, key in names.items()}] if of_spans else value_at(one, keys.label)
+            )
+            pairs.append((text_at(one, keys.by), said))
+        if not isinstance(answer, Spans):
+            return [{"by": by, "label": self._label(value, keys.field, answer) if value else ""} for by, value in pairs]
+        people: dict[str, list[Mark]] = {}
+        for by, value in pairs:
+            people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
+        return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
+
+
+def _known(answer: AnswerKind) -> tuple[str, ...]:
+    """Return the labels, or the categories of spans, from the worst to the best."""
+    return answer.labels if isinstance(answer, Label) else (*answer.categories,) if isinstance(answer, Spans) else ()
 
 
 # --- items ------------------------------------------------------------------------------------------

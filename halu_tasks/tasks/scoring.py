@@ -40,7 +40,8 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 Real replies that continue with another question after their answer do so much earlier.
 """
 _IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: ANSWERED}
-_WITHOUT_LABELS = {"spans": Spans, "strings": StringsAnswer, "judged_text": JudgedText}
+_WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
+_OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
     "label": ("verdict", "acc"),
     "claims": ("checked_claims", "acc"),
@@ -63,8 +64,13 @@ def _names_of_labels(value: Any) -> Any:
     return dict.fromkeys(value, "")
 
 
+def _names_of_categories(value: Any) -> Any:
+    """Return categories with their names in metrics, which a list lacks."""
+    return {category: slug(category) for category in value} if isinstance(value, list | tuple) else value
+
+
 class AnswerKeys(Keys):
-    """The key `answer`; all keys but `kind` are those of labels."""
+    """The key `answer`; `categories` and `degrees` are keys of spans, all others but `kind` those of labels."""
 
     kind: Literal["label", "claims", "spans", "strings", "judged_text"]
     labels: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_labels), Field(min_length=2)] = Field({})
@@ -72,12 +78,16 @@ class AnswerKeys(Keys):
     target_varies: StrictBool = False
     explains: StrictBool = False
     only_with: dict[StrictStr, OptionName] = Field({})
+    categories: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_categories)] = Field({})
+    degrees: StrictBool = False
 
     @model_validator(mode="after")
     def _check(self) -> AnswerKeys:
         if self.kind not in ("label", "claims"):
-            if others := self.model_fields_set - {"kind"}:
+            if others := self.model_fields_set - {"kind", *(_OF_SPANS if self.kind == "spans" else ())}:
                 raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
+        elif others := self.model_fields_set & {*_OF_SPANS}:
+            raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
         elif missing := {"labels", *(["reading"] if self.kind == "claims" else [])} - self.model_fields_set:
             raise ValueError(f"{min(missing)}: is missing")
         elif self.reading is None and len({*map(fold, self.labels)}) < len(self.labels):
@@ -88,6 +98,8 @@ class AnswerKeys(Keys):
 
     def asked(self) -> AnswerKind:
         """Return the kind of answer that the task asks for."""
+        if self.kind == "spans":
+            return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
         from halu_tasks.scorers.benchmarks.labels import LabelQuestion  # imports numpy, which listings avoid

@@ -23,6 +23,7 @@ from halu_tasks.scorers.classification import (
     NO_LABEL,
     Figure,
     Unparsed,
+    balanced_acc,
     both_right,
     label_metric,
     macro_metric,
@@ -72,6 +73,7 @@ def verdict_scorer(
 
         - `acc`;
         - `precision`, `recall` and `f1` of the first label, and `precision_NAME` and so on of each named label;
+        - `balanced_acc`, the mean of the labels' recalls, for which unparsed replies are misses;
         - `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are one more label, as in
             scikit-learn, and `f1_macro_labels`, for which they are misses;
         - `position_bias`, which is -1 to 1, if there are `orders` or the labels are positions, such as A and B; all
@@ -98,6 +100,7 @@ def verdict_scorer(
         *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in _FIGURES),
         *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
         macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
+        balanced_acc(lambda target: [target == label for label in names], lambda columns: columns["correct"]),
     ]
     if orders or _are_positions(names):
         metrics.append(position_bias(first))

@@ -139,9 +139,10 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
     _write(tmp_path / "replies.jsonl", [{"id": row["id"], "output": f"Answer: {row['target']}"} for row in rows])
     scored = here("score", path, "replies.jsonl", "--json", "--model", "m")
     assert json.loads(scored.stdout)["metrics"]["acc_m1"] == 1.0
-    (tmp_path / "scored.json").write_text(scored.stdout)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "scored.json").write_text(scored.stdout)
     path.unlink()
-    assert here("report", "scored.json", "-o", "report").returncode == 0
+    assert here("report", "results", "-o", "report").returncode == 0
     (result,) = json.loads((tmp_path / "report" / "report.json").read_text())["results"]
     assert (result["version"], result["metrics"]["acc"]["value"]) == ("1", 1.0)
 
@@ -152,6 +153,8 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
         ("plain.jsonl", "'supported' has 2 values: False, True", "cluster: text"),
         ("few_shot.csv", "'error' has 3 values: entity, none, number", "labels: [entity, none, number]"),
         ("judged.jsonl", "none has offsets, or a few short values", "kind: judged_text"),
+        ("spans.jsonl", "'errors' has offsets", "gold: {text: answer, spans: errors}"),
+        ("annotators.jsonl", "'marked_by.anna' has offsets", "gold: {annotators: marked_by}"),
     ],
 )
 def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Here, tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
         )
     fields = record["id_field"], record["output_field"]
     files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
-    replies = {(row.id, row.epoch): row.reply for file in files for row in prediction_rows(file, *fields)}
+    rows = (row for file in files for row in prediction_rows(file, *fields, task.rules.choices))
+    replies = {(row.id, row.epoch): row.reply for row in rows}
     epochs = sorted({epoch for _, epoch in replies})
     # an item without a reply gets an empty one
     pairs = [
