@@ -115,7 +115,7 @@ def make_scorer(
 
     factory = scorer_factory(name)
     name = getattr(name, "__name__", name)
-    parameters = inspect.signature(factory).parameters
+    parameters = dict(inspect.signature(factory).parameters)
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     parameters = {
         key: each for key, each in parameters.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)

@@ -252,7 +252,7 @@ def verdicts(
     drawn, warnings = draw_verdicts(results, sample, seed, output)
     say(table(drawn))
     say(
-        f"\nwrite yes or no in 'label' of {output} and your name in 'by', then: "
+        f"\nwrite yes, no or a label of the judge in 'label' of {output} and your name in 'by', then: "
         f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
     )
     for warning in warnings:

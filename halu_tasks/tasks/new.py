@@ -52,7 +52,10 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
     columns = {path: [row.get(path) for row in leaves] for path in leaves[0]}
     different = {path: sorted({*map(str, values)}) for path, values in columns.items()}
     id = next((path for path in columns if path.lower().endswith("id") and len(different[path]) == len(rows)), None)
-    spans = next((path for path, values in columns.items() if any(map(_has_offsets, values))), None)
+    marked = [path for path, values in columns.items() if any(map(_has_offsets, values))]
+    spans, people = next(iter(marked), None), {path.rpartition(".")[0] for path in marked}
+    by_people = len(marked) > 1 and len(people) == 1 and "" not in people
+    given = "annotators" if by_people else "spans"
     few = [
         path
         for path, values in columns.items()
@@ -75,7 +78,7 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
     kind = "spans" if spans else "label" if label else "judged_text"
     labels = different[label] if label else None
     shared = next((path for path in long if len(different[path]) < len(rows)), None)
-    text = max(long, key=lambda path: len(max(different[path], key=len))) if spans else None
+    text = [*named][-1] if spans and "text" not in named else None
     names = {value: str(value) for value in columns[label] if isinstance(value, bool)} if label else None
     fields = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in named]
     keys = {
@@ -83,7 +86,7 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
         "rows": {"records": records, "id": id if id != "id" else None, "cluster": shared},
         "fields": list(named) if [*named] == [*named.values()] else named,
         "answer": {"kind": kind, "labels": labels},
-        "gold": {"target": gold, "labels": names or None, "text": text and re.sub(r"\W+", "_", text), "spans": spans},
+        "gold": {"target": gold, "labels": names or None, "text": text, given: people.pop() if by_people else spans},
     }
     head = f"# Drafted by halu-tasks new: what is asked is yours to say.\nclass: {CLASS}\ntask: {name}"
     asked = "\n  ".join([_QUESTIONS[kind].format(labels=", ".join(labels or ())), *fields, "Answer:"])

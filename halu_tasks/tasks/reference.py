@@ -50,7 +50,7 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
     if not together:
-        raise DataError(f"{path}: contains no label of {task.name}; write yes or no in 'label'")
+        raise DataError(f"{path}: contains no label of {task.name}; write yes, no or a label of the judge in 'label'")
     labelled = {id for id, _, _ in together}
     if ids is not None and (unknown := sorted(labelled - set(ids))):
         raise DataError(

@@ -129,7 +129,7 @@ for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.score
 def test_help_names_every_command_and_version_the_version(here: Cli) -> None:
     shown = here("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    assert re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M) == list(COMMANDS) and len(COMMANDS) == 13
+    assert re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M) == list(COMMANDS) and len(COMMANDS) == 14
     shown = here("--version")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"halu-tasks {__version__}\n", "")
 

@@ -153,6 +153,8 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
         ("plain.jsonl", "'supported' has 2 values: False, True", "cluster: text"),
         ("few_shot.csv", "'error' has 3 values: entity, none, number", "labels: [entity, none, number]"),
         ("judged.jsonl", "none has offsets, or a few short values", "kind: judged_text"),
+        ("spans.jsonl", "'errors' has offsets", "gold: {text: answer, spans: errors}"),
+        ("annotators.jsonl", "'marked_by.anna' has offsets", "gold: {annotators: marked_by}"),
     ],
 )
 def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Here, tmp_path: Path) -> None:

@@ -149,13 +149,18 @@ def test_labels_of_people_are_those_of_the_task(
 def test_a_report_and_labels_need_no_task_file(
     task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any, tmp_path: Path
 ) -> None:
-    server, drawn = serve(by_its_beginning), tmp_path / "drawn.jsonl"
+    server, drawn, results = serve(by_its_beginning), tmp_path / "drawn.jsonl", tmp_path / "results.json"
+    results.write_text(json.dumps(in_score(capsys, task, replies, server, "--model", "m")))
     log = in_inspect(run_inspect, task, replies, server)
     shutil.rmtree(task.parent)
     assert main(["report", log.location, "-o", str(tmp_path / "report")]) == 0
     (result,) = json.loads((tmp_path / "report" / "report.json").read_text())["results"]
     assert result["metrics"]["share_widerlegt"]["value"] == pytest.approx(9 / 30)
-    assert main(["label", "verdicts", log.location, "--sample", "5", "-o", str(drawn)]) == 0
+    assert main(["export", "eee", str(results), "-o", str(tmp_path / "eee")]) == 0
+    exported = "\n".join(path.read_text() for path in (tmp_path / "eee").rglob("*.json"))
+    assert "Ist die Antwort durch den Text belegt" in exported and "share_teilweise_belegt" in exported
+    assert main(["label", "verdicts", log.location, "--sample", "30", "-o", str(drawn)]) == 3
+    assert "29 verdicts of stuetzung are too few" in capsys.readouterr().err
     first = json.loads(drawn.read_text().splitlines()[0])
     assert first["shown"].startswith("frage: ") and "quelle: " in first["shown"] and first["reply"]
 
