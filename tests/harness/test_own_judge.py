@@ -150,13 +150,15 @@ def test_a_report_and_labels_need_no_task_file(
     task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any, tmp_path: Path
 ) -> None:
     server, drawn, results = serve(by_its_beginning), tmp_path / "drawn.jsonl", tmp_path / "results.json"
-    results.write_text(json.dumps(in_score(capsys, task, replies, server, "--model", "m")))
+    results.write_text(
+        json.dumps(in_score(capsys, task, replies, server, "--model", "m", "--details", str(tmp_path / "d")))
+    )
     log = in_inspect(run_inspect, task, replies, server)
-    shutil.rmtree(task.parent)
+    task.unlink()
     assert main(["report", log.location, "-o", str(tmp_path / "report")]) == 0
     (result,) = json.loads((tmp_path / "report" / "report.json").read_text())["results"]
     assert result["metrics"]["share_widerlegt"]["value"] == pytest.approx(9 / 30)
-    assert main(["export", "eee", str(results), "-o", str(tmp_path / "eee")]) == 0
+    assert main(["export", "eee", str(results), "-o", str(tmp_path / "eee"), "--model-id", "m=org/m"]) == 0
     exported = "\n".join(path.read_text() for path in (tmp_path / "eee").rglob("*.json"))
     assert "Ist die Antwort durch den Text belegt" in exported and "share_teilweise_belegt" in exported
     assert main(["label", "verdicts", log.location, "--sample", "30", "-o", str(drawn)]) == 3
