@@ -217,10 +217,12 @@ def correlation(gold: Array, predicted: Array, *, published: bool = False) -> fl
     both are constant, whatever their degrees.
     """
     gold, predicted = np.round(gold, _EQUAL), np.round(predicted, _EQUAL)
+    if np.array_equal(gold, predicted):
+        return 1.0
     constant = [len(np.unique(each)) <= 1 for each in (gold, predicted)]
     if any(constant):
-        return float(all(constant) and (published or np.array_equal(gold, predicted)))
-    return float(np.corrcoef(_ranks(gold), _ranks(predicted))[0, 1])
+        return float(published and all(constant))
+    return float(np.clip(np.corrcoef(_ranks(gold), _ranks(predicted))[0, 1], -1, 1))
 
 
 def _ranks(degrees: Array) -> Array:

@@ -11,9 +11,12 @@ import pytest
 import yaml
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.report.write import compare_paths, write_report
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import build
 
 LM_EVAL = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\n"
 TEXTS = ["The film grossed a lot.", "Water boils at 90 degrees.", "Six legs has an ant.", "It is red.", "It is blue."]
@@ -122,3 +125,30 @@ def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: s
     assert {entry.label for entry in report.entries} == {"detector", "model"} and len(report.pairs) == 1
     report = write_report(files, tmp_path / "report", "t", print)
     assert {report.labels[result.entry] for result in report.results} == {"detector", "model"}
+
+
+MUSHROOM = """task: mushroom
+file: rows.jsonl
+fields: {question: model_input, answer: model_output_text}
+doc_to_text: "{{question}} {{answer}}"
+answer: {kind: spans, degrees: true}
+gold: {text: answer, spans: soft_labels, annotators: annotations, pool: soft}
+scorer: {strict: iou, paper: mushroom}
+"""
+
+
+def test_baselines_of_mushroom_have_the_published_figures(tmp_path: Path, shared_data: Path) -> None:
+    published = json.loads((shared_data.parent / "reference" / "mushroom.json").read_text())["results"]
+    (tmp_path / "mushroom.yaml").write_text(LM_EVAL + MUSHROOM)
+    for language, tables in published.items():
+        data = shared_data / "mushroom" / f"mushroom.{language}-tst.v1.extra.jsonl"
+        evaluation = build(str(tmp_path / "mushroom.yaml"), Options(data=str(data), scoring="paper"))
+        for name, share in (("Baseline (mark all)", 1), ("Baseline (mark none)", 0)):
+            marks = ([[0, len(item.gold["text"])]] * share for item in evaluation.items)
+            replies = zip(evaluation.items, (Reply(json.dumps({"spans": own})) for own in marks), strict=True)
+            scores = [evaluation.task.score("paper", item, reply) for item, reply in replies]
+            want = next(row for row in tables["ranked_by_iou"] if row["name"] == name)
+            figures = estimates(evaluation.all_metrics, scores)
+            assert {metric: figures[metric].value for metric in ("iou", "cor")} == pytest.approx(
+                {metric: want[metric] for metric in ("iou", "cor")}, abs=5e-7
+            )

@@ -20,7 +20,15 @@ def run(*words: str | Path, folder: Path, code: str = "") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("file", "task"), [("plain.yaml", "claim_support"), ("few_shot.yaml", "edit_error")])
+@pytest.mark.parametrize(
+    ("file", "task"),
+    [
+        ("plain.yaml", "claim_support"),
+        ("few_shot.yaml", "edit_error"),
+        ("spans.yaml", "wrong_spans"),
+        ("annotators.yaml", "unsupported_spans"),
+    ],
+)
 def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, task: str, tmp_path: Path) -> None:
     from inspect_ai.log import read_eval_log
 
@@ -42,6 +50,12 @@ def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, 
     assert "Inspect and lm-eval give the same answers and scores to all items for halu-oracle" in told["notes"]
     (result,), superseded = told["results"], told["superseded"]
     assert (result["version"], result["metrics"]["acc"]["value"], len(superseded)) == ("1", 1.0, 2)
+    page, text = ((folder / "report" / name).read_text() for name in ("index.html", "report.md"))
+    people = told["columns"][0]["human_ceiling"]
+    assert ("| human ceiling |" in text) == ("each annotator against the others" in page) == (people is not None)
+    if task == "unsupported_spans":
+        assert (people["annotators"], people["items"], people["pool"]) == (3, 12, "majority")
+        assert 0 < people["estimates"]["iou"]["value"] < 1 and people["alpha"]["low"] is not None
     log = read_eval_log(str(next((folder / "logs").glob("*.eval"))))
     assert figures(log)["acc"] == 1.0 and str(folder) not in json.dumps(log.eval.metadata)
     samples = next((folder / "results0").rglob("samples_*.jsonl")).read_text().splitlines()
