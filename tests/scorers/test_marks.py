@@ -151,7 +151,7 @@ def test_pooled_spans(pool: str, spans: list[list[int]], categories: list[str]) 
 
 
 def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
-    labels = {
+    labels: dict[str, list[str | None]] = {
         "a": ["bad", "good", "good", "bad"],
         "b": ["bad", "good", "bad", None],
         "c": ["good", "good", "bad", "bad"],
