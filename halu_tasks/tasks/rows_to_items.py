@@ -202,10 +202,8 @@ class GoldKeys(Keys):
         Raises:
             ValueError: A field is missing or wrong; the message names it.
         """
-        target, gold = (
-            self._label(value_at(row, self.target), self.target, answer) if self.target else "",
-            dict[str, Any](),
-        )
+        target = self._label(value_at(row, self.target), self.target, answer) if self.target else ""
+        gold: dict[str, Any] = {}
         if isinstance(answer, Strings):
             value = value_at(row, str(self.target))
             return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
@@ -253,6 +251,8 @@ class GoldKeys(Keys):
         keys = self.annotators
         assert keys
         given, of_spans = value_at(row, keys.field), isinstance(answer, Spans)
+        if not isinstance(given, dict | list):
+            raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
         names = {"start": keys.start, "end": keys.end, **({"label": keys.label} if _known(answer) else {})}
         pairs = [*given.items()] if isinstance(given, dict) else []
         for one in given if isinstance(given, list) else ():
@@ -261,7 +261,10 @@ class GoldKeys(Keys):
             )
             pairs.append((text_at(one, keys.by), said))
         if not isinstance(answer, Spans):
-            return [{"by": by, "label": self._label(value, keys.field, answer) if value else ""} for by, value in pairs]
+            labels = [self._label(value, keys.field, answer) if value else "" for _, value in pairs]
+            if unknown := {*labels} - {*_known(answer), ""}:
+                raise ValueError(f"field {keys.field!r}: {min(unknown)!r} is not among the labels of the answer")
+            return [{"by": by, "label": label} for (by, _), label in zip(pairs, labels, strict=True)]
         people: dict[str, list[Mark]] = {}
         for by, value in pairs:
             people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))

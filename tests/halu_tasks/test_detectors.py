@@ -112,6 +112,25 @@ def test_faults_of_a_detectors_row(tmp_path: Path, row: dict[str, Any], fault: s
     assert fault in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "gold", "said", "fault"),
+    [
+        ("label", {"annotators": "by"}, {"ann": "Maybe"}, "field 'by': 'Maybe' is not among the labels of the answer"),
+        ("label", {"annotators": "by"}, "Yes", "field 'by' is no mapping of annotators and no list of records"),
+        ("spans", {"spans": "by"}, ["absent"], "field 'by' has no spans of the text"),
+        ("spans", {"spans": "by"}, [[0, 99]], "the span [0, 99] is not within the text of 23 characters"),
+        ("spans", {"spans": "by"}, "The [HAL]film grossed a lot.", "the tag 'hal' is not closed"),
+    ],
+)
+def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: Any, fault: str) -> None:
+    path = Path(own_task(tmp_path, kind))
+    path.write_text(LM_EVAL + yaml.safe_dump({**yaml.full_load(path.read_text()[len(LM_EVAL) :]), "gold": gold}))
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": TEXTS[0], "by": said}))
+    with pytest.raises(DataError) as error:
+        _ = build(str(path), Options()).items
+    assert f"rows.jsonl:1: {fault}" in str(error.value)
+
+
 def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: str) -> None:
     task, files = own_task(tmp_path, kind), []
     if kind == "spans":

@@ -164,8 +164,8 @@ def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
     found = annotators_alpha(items, LABEL)
     assert expected and found and found.value == pytest.approx(expected.value)
     marks = {"a": [Mark(0, 2)], "b": [Mark(1, 3)], "c": []}
-    records = [{"by": by, "marks": [mark._asdict() for mark in own]} for by, own in marks.items()]
-    spans = Item("1", "1", "", gold={"text": "abcd", "pool": "any", "annotators": records})
+    given = [{"by": by, "marks": [mark._asdict() for mark in own]} for by, own in marks.items()]
+    spans = Item("1", "1", "", gold={"text": "abcd", "pool": "any", "annotators": given})
     characters = [
         ["x" if any(m.start <= at < m.end for m in own) else "-" for at in range(4)] for own in marks.values()
     ]
