@@ -75,7 +75,7 @@ def _facts(about: Summary) -> str:
     access = " (gated: accept its terms on the Hub and set a token)" if source["gated"] else ""
     rows = {
         "benchmark": f"[{source['title']}]({source['homepage']}){access}",
-        "paper": about["paper"],
+        "paper": source["paper"],
         "licence of the data": source["licence"],
         "revision of the data": f"`{source['revision']}`",
         "items": _items(about),

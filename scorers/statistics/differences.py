@@ -191,7 +191,8 @@ class DifferenceError(NamedTuple):
         size = abs(above)
         below = float(stdtr(self.degrees, -size / self.stderr)) if self.stderr else 0.0
         if self.unseen:
-            share = size / self.unseen / (self.width + size if room is None else room)
+            room = self.width + size if room is None else room
+            share = size / (self.unseen * room) if room else math.inf
             t = math.sqrt(self.clusters * share / (1 - share)) if share < 1 else math.inf
             below = max(below, float(stdtr(self.clusters - 1, -t)))
         return below if above >= 0 else 1 - below

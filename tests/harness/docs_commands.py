@@ -114,6 +114,7 @@ NOT_RUN = (
     NotRun(None, r"pip install ", INSTALLS),
     NotRun("CONTRIBUTING.md", r"git clone |cd |python3 -m venv |\. |pre-commit ", INSTALLS),
     NotRun("docs/getting-started.md", r"python -m venv |\. ", INSTALLS),
+    NotRun("README.md", r"pytest ", "runs the tests"),
     NotRun("README.md", r"halu-tasks demo$", "is the same on docs/getting-started.md"),
     NotRun("CONTRIBUTING.md", r"python tests/frozen/compare\.py", "takes minutes"),
     NotRun("docs/add-a-benchmark.md", r"halu-tasks |lm_eval |inspect ", CHECKOUT),

@@ -210,5 +210,6 @@ def test_no_lock_is_left_beside_a_folder(build: Any, here: Cli, tmp_path: Path) 
     source.write_text(json.dumps(document(1)) + "\n" + json.dumps(document(1)) + "\n")
     done = here("build", "haluagent", source, "--model", "mockllm/model", "-T", "language=en", "-o", tmp_path / "new")
     assert done.returncode == 2 and "two documents have the id" in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == before
+    assert {path.name for path in tmp_path.iterdir()} == before | {"new"}
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [".lock"]  # which another build can take
     assert {path.name for path in (tmp_path / "taken").iterdir()} == {"mine"}

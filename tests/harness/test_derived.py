@@ -87,7 +87,8 @@ def test_a_report_over_both_logs_shows_the_task_without_its_file(folder: Path) -
     finally:
         (folder / "elsewhere").rename(folder / "my_refact.yaml")
     told = json.loads((folder / "report" / "report.json").read_text())
-    assert not told["skipped"] and len(told["results"]) == 2
+    # the model is the same in both harnesses, of which the later run counts
+    assert not told["skipped"] and len(told["results"]) == len(told["superseded"]) == 1
     assert {column["task"] for column in told["columns"]} == {"my_refact"}
     assert all("-sample-" in result["version"] for result in told["results"])
     assert all(result["metrics"]["acc"]["value"] == 1.0 for result in told["results"])

@@ -245,7 +245,7 @@ def test_broken_files_are_named_and_the_rest_is_read(
     assert why["samples_refact_lost.jsonl"] == [
         "the folder has no results file for these samples, so the run did not finish"
     ]
-    assert "0x93" in why["windows.json"][0]
+    assert "not UTF-8" in why["windows.json"][0]
     text = (tmp_path / "report" / "report.md").read_text()
     assert text.count("\n- ") >= len(told["skipped"]) and "deep.json" in text
     # what was whole is there as if it stood alone; of the later run, two tasks are whole

@@ -132,7 +132,7 @@ def test_an_opinion_that_says_nothing(silence: str, run_method: Run) -> None:
     asked = [last(request) for request in panel.asked["manager"]]
     assert all("The guardian's answer:\n(gave no answer)\n" in text and "think" not in text for text in asked)
     assert found["opinions_unread"] == found["unparsed_guardian"] == 1.0 and found["acc_guardian"] == 0.0
-    assert found["acc"] == found["flipped_to_right_guardian"] == found["kept_right_seeker"] == 1.0
+    assert found["acc"] == 1.0
     assert found["agreement"] == 0.0
 
 

@@ -180,9 +180,9 @@ def test_evidence_that_is_empty_or_missing(run_method: Run, tmp_path: Path) -> N
     assert figures(log)["no_passage"] == 1.0 and "No passage was found" in asked[0]
     file.write_text(json.dumps(row), encoding="utf-8")
     log = run_method(TASK, METHOD, server, knowledge="gold", task_args={"data": str(file)})
-    assert log.status == "error" and "item 1 of factchd has none; name knowledge=PATH" in log.error.message
+    assert log.status == "error" and "item 1 of factchd has no evidence" in log.error.message
     log = run_method("refact_correction", METHOD, server, knowledge="gold", limit=1)
-    assert log.status == "error" and "of refact_correction has none" in log.error.message
+    assert log.status == "error" and "of refact_correction has no evidence" in log.error.message
     assert "\n" not in log.error.message
 
 

@@ -266,3 +266,9 @@ def test_equal_runs_of_few_items_are_not_shown_to_be_equal() -> None:
         found = difference(ACC, own, own, margin=0.02)
         assert found and found.p_equal is not None and (found.p_equal < 0.05) == equal
     assert compared(ACC, own, own).p_equal is None
+
+
+def test_runs_that_differ_as_far_as_they_can_are_not_equal() -> None:
+    for ones, others in ((1.0, 0.0), (0.0, 1.0)):
+        found = difference(ACC, run([ones] * 20), run([others] * 20), margin=0.02)
+        assert found and found.p_equal == 1.0
