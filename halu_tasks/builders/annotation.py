@@ -21,11 +21,11 @@ from pydantic import TypeAdapter
 
 from halu_tasks.builders.card import Collection, describe
 from halu_tasks.builders.collect import write_dataset
-from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
+from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line
+from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line, to_json
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha

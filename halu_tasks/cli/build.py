@@ -12,6 +12,7 @@ import click
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, say, table, warn
 from halu_tasks.core.errors import require_extra
+from halu_tasks.core.files import to_json
 
 if TYPE_CHECKING:
     from halu_tasks.builders.folder import Folder
@@ -160,7 +161,6 @@ def collect(folder: Path, *, collecting: DatasetOptions, json: bool = False) -> 
 def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     """Make the dataset of a build, and print what became of its documents; return the exit status."""
     from halu_tasks.builders import collect as collecting
-    from halu_tasks.builders.folder import to_json
 
     collection = collecting.collect(folder, **asdict(options))
     print_record({"folder": str(folder.path), **to_json(collection)}, as_json=json)
@@ -360,7 +360,7 @@ def import_items(
         json: print one JSON object instead of YAML
     """
     from halu_tasks.builders.annotation import import_labels
-    from halu_tasks.builders.folder import Folder, to_json
+    from halu_tasks.builders.folder import Folder
 
     report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
     print_record(to_json(report), as_json=json)

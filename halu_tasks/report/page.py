@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from halu_tasks.core.files import to_json
 from halu_tasks.report import text
 from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
 from halu_tasks.report.summary import rule, summary, wins
@@ -81,17 +81,7 @@ def markdown(report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryP
 
 def as_json(report: Report) -> dict[str, Any]:
     """Convert a report to JSON values, as in `report.json`."""
-    return {**_json_value(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
-
-
-def json_text(report: Report) -> str:
-    """Write a report as JSON, one record of a list a line."""
-    parts = []
-    for name, value in as_json(report).items():
-        lines = ",\n".join(map(json.dumps, value)) if isinstance(value, list) else ""
-        text = f"[\n{lines}\n]" if lines else json.dumps(value)
-        parts.append(f"{json.dumps(name)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    return {**to_json(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
 
 
 def in_detail(report: Report) -> Report:
@@ -118,24 +108,6 @@ def _of_entries(value: Any, ids: Set[str]) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         records = (part for part in value if not isinstance(part, Mapping) or part.get("entry") in {None, *ids})
         return [_of_entries(part, ids) for part in records]
-    return value
-
-
-def _json_value(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if is_dataclass(value):
-        record: dict[str, Any] = {}
-        for one in fields(value):
-            inner = _json_value(getattr(value, one.name))
-            record |= inner if one.metadata.get("part") else {one.name: inner}
-        return record
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _json_value(value._asdict())
-    if isinstance(value, Mapping):
-        return {name: _json_value(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_json_value(part) for part in value]
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
-from halu_tasks.report.page import in_detail, json_text, markdown, render
+from halu_tasks.report.page import as_json, in_detail, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.readers.read import read_results
@@ -70,7 +71,7 @@ def write_report(
         texts = {
             PAGE: render(report),
             TEXT: markdown(report, pairs=in_detail(report).pairs),
-            FIGURES: json_text(report),
+            FIGURES: json.dumps(as_json(report)) + "\n",
         }
         for name, content in texts.items():
             (made / name).write_text(content, encoding="utf-8", newline="\n")
