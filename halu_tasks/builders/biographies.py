@@ -21,7 +21,7 @@ import httpx
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from halu_tasks import __version__
-from halu_tasks.builders.folder import check_free, write_json
+from halu_tasks.builders.folder import check_free, first_difference, write_json
 from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
 from halu_tasks.core.processes import guard
@@ -123,7 +123,10 @@ def fetch_biographies(
     get_json = _client(contact)
     with file_errors(folder), guard(folder):
         if (folder / _PEOPLE).is_file():
-            people = _sampled_before(folder, wanted)
+            earlier = read_json_object(folder / _PEOPLE)
+            people = earlier.pop("people")
+            if other := first_difference(earlier, wanted):
+                raise DataError(f"{folder}: contains biographies with other {other}; choose another folder")
         else:
             people = _sample_people(get_json, wikidata or WIKIDATA, sparql, languages)
             write_json(folder / _PEOPLE, {**wanted, "people": people})
@@ -134,14 +137,6 @@ def fetch_biographies(
         "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},
         "left_out": dict(Counter(row["reason"] for row in _rows(folder / _LEFT_OUT))),
     }
-
-
-def _sampled_before(folder: Path, wanted: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the people of a folder; raise DataError if they are not a sample of those that are wanted."""
-    earlier = read_json_object(folder / _PEOPLE)
-    if other := next((name for name in wanted if earlier.get(name) != wanted[name]), None):
-        raise DataError(f"{folder}: contains biographies with other {other}; choose another folder")
-    return dict(earlier["people"])
 
 
 def _sample_people(

@@ -22,13 +22,11 @@ from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS,
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError, file_errors
-from halu_tasks.core.files import json_line
+from halu_tasks.core.files import atomic_files, json_line
 from halu_tasks.core.processes import guard
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
-# the folder in which a dataset is made; only the holder of the build's lock works in it
-_UNFINISHED = ".unfinished"
 
 
 def collect(
@@ -58,31 +56,23 @@ def collect(
         raise DataError(f"{path}: contains no logs; its dataset was made from another one, such as by annotators")
     collection = Collection(near=near or pipeline.near, licence=licence)
     duplicate_of = duplicate_filter(collection.near, embeddings)
-    work = path / _UNFINISHED
     with guard(path, wait=math.inf), file_errors(path):
         folder.check_documents()
         if not partial:
             _check_finished(folder)
-        shutil.rmtree(work, ignore_errors=True)
-        try:
-            work.mkdir()
+        with atomic_files(path, COLLECTED) as work:
             with (work / REJECTS).open("w", encoding="utf-8", newline="\n") as rejects:
-                items, place = _items(folder, collection, duplicate_of, rejects), work / DATASET
+                items = _items(folder, collection, duplicate_of, rejects)
                 if balance:
                     write_dataset(pipeline, items, work / "unbalanced")
                     items = _balanced(read_items(work / "unbalanced"), collection, rejects)
-                collection.files = write_dataset(pipeline, items, place)
+                collection.files = write_dataset(pipeline, items, work / DATASET)
+            shutil.rmtree(work / "unbalanced", ignore_errors=True)
             collection.documents_not_done = folder.plan.documents - collection.documents
             collection.rejected = dict(Counter(collection.rejected).most_common())
             collection.licences = dict(sorted(collection.licences.items()))
-            describe(folder, place, collection)
-            write_json(path / COLLECTED, collection)
-            (work / REJECTS).replace(path / REJECTS)
-            if (path / DATASET).exists():
-                (path / DATASET).rename(work / "replaced")
-            place.rename(path / DATASET)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+            describe(folder, work / DATASET, collection)
+            write_json(work / COLLECTED, collection)
     return collection
 
 

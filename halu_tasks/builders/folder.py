@@ -21,18 +21,17 @@ import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields, is_dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError, file_errors
-from halu_tasks.core.files import atomic_folder, atomic_write_text
+from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
@@ -58,7 +57,6 @@ class BuildPlan(BaseModel):
         models: The models by role, with their settings.
         source: The name of the file or folder of documents.
         sha256: Its checksum, see `digest`.
-        documents: The number of documents.
         samples: The number of documents of each group that the first part has for the gate; 0 if there is no gate.
         parts: The number of documents of each part; small ones can be empty, as parts are ranges of hashes.
         refused: The number of documents that cannot be used, by reason.
@@ -72,16 +70,14 @@ class BuildPlan(BaseModel):
     models: dict[str, Any]
     source: str
     sha256: str
-    documents: int
     samples: int
     parts: list[int]
     refused: dict[str, int]
 
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
-        if sum(self.parts) != self.documents:
-            raise ValueError("'documents' and 'parts' contradict each other")
-        return self
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return sum(self.parts)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -107,17 +103,18 @@ class BuildPlan(BaseModel):
 
     def difference(self, other: BuildPlan) -> str | None:
         """Describe how what determines the replies differs in another plan; None if it is the same."""
-        if self.builder != other.builder:
-            return f"builder ({_shorten(self.builder)}, not {_shorten(other.builder)})"
         if (self.source, self.sha256) != (other.source, other.sha256):
             return f"documents than {other.source} now contains"
-        if self.samples and other.samples and self.samples != other.samples:
-            return f"gate_samples ({self.samples}, not {other.samples})"
-        # settings cover all options, including defaults that were specified explicitly
-        for old, new in ((self.settings, other.settings), (self.models, other.models)):
-            if name := next((name for name in {**old, **new} if old.get(name) != new.get(name)), None):
-                return f"{name} ({_shorten(old.get(name))}, not {_shorten(new.get(name))})"
-        return None
+        # 0 goes on without judging the samples; settings cover all options, defaults that were specified explicitly too
+        gated = bool(self.samples and other.samples)
+        plans = (self, other)
+        return first_difference(*({**p.settings, **p.models, "gate_samples": gated and p.samples} for p in plans))
+
+
+def first_difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    """Describe the first value that differs between two records; None if none does."""
+    name = next((name for name in {**old, **new} if old.get(name) != new.get(name)), None)
+    return name and f"{name} ({_shorten(old.get(name))}, not {_shorten(new.get(name))})"
 
 
 def _shorten(value: Any) -> str:
@@ -219,17 +216,6 @@ def write_json(path: Path, value: Any) -> None:
     atomic_write_text(path, json.dumps(to_json(value), ensure_ascii=False, indent=1) + "\n")
 
 
-def to_json(value: Any) -> Any:
-    """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = {each.name: getattr(value, each.name) for each in fields(value)}
-    elif isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {key: to_json(each) for key, each in value.items()}
-    return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
-
-
 def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return counts, the largest first; equal ones by name."""
     return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -293,8 +279,8 @@ def _planned(
     given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
     # as JSON preserves them: tuples become lists
     values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    counted: dict[str, Any] = {"documents": 0, "samples": samples, "parts": [], "refused": {}}
-    return BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values, **counted)
+    of_documents: dict[str, Any] = {"source": documents.name, "sha256": digest(documents), "parts": [], "refused": {}}
+    return BuildPlan(builder=pipeline.name, samples=samples, **of_documents, **values)
 
 
 def check_free(path: Path, *leftovers: str, what: str) -> None:
@@ -326,8 +312,7 @@ def _create(
     parts = -(-faults.total() // part_size) + bool(plan.samples)
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
     refused = {reason: number for reason, number in faults.items() if reason}
-    created = plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused})
-    write_json(path / PLAN, created.model_dump())
+    write_json(path / PLAN, plan.model_copy(update={"parts": numbers, "refused": refused}).model_dump())
 
 
 def _restore_documents(folder: Folder, documents: Path) -> None:

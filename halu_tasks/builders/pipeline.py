@@ -156,9 +156,16 @@ def option(
         about: What the option does, for `halu-tasks build --options`.
         file: For the path of a file, its name in the folder of a build, which keeps a copy.
         least: The minimum of a number.
-        choices: For a list, the strings of which it has one or more; they are sorted in this order.
+        choices: For a list, the strings of which it has one or more.
     """
-    return field(default=default, metadata={"about": about, "file": file, "least": least, "of": choices})
+    facts: dict[str, Any] = {"about": about, "file": file}
+    if least is not None:
+        kind = "an integer" if isinstance(default, int) else "a number"
+        facts |= {"valid": lambda number: number >= least, "expected": f"{kind}, {least:g} or more"}
+    if choices:
+        facts["valid"] = lambda given: 0 < len(given) == len({*given} & {*choices})
+        facts["expected"] = f"one or more different ones of {', '.join(choices)}"
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
@@ -198,12 +205,6 @@ class Pipeline(ABC):
     verifier_temperature: float = option(0.0, "temperature of the verifier's calls", least=0)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value, least = getattr(self, each.name), each.metadata["least"]
-            if least is not None and value < least:
-                raise UsageError(f"option {each.name}: must be at least {least}, got {value:g}")
-            if each.metadata["of"]:
-                object.__setattr__(self, each.name, _chosen(each.name, value, each.metadata["of"]))
         # report missing prompts before any model is asked
         _ = self.texts
 
@@ -333,16 +334,6 @@ class Pipeline(ABC):
     def annotated(self, item: Draft, label: str) -> Draft | None:
         """Return the item with the label annotators agreed on; None if the label drops it."""
         return None if label == self.labels[-1] else item
-
-
-def _chosen(name: str, value: Any, choices: Sequence[str]) -> tuple[str, ...]:
-    """Return the choices that an option names, in their order; raise UsageError if it names others, or one twice."""
-    given = [each.strip() for each in (value.split(",") if isinstance(value, str) else value)]
-    if unknown := [each for each in given if each not in choices]:
-        raise UsageError(f"option {name}: {unknown[0]!r} is unknown; choose from {', '.join(choices)}")
-    if not given or len(set(given)) < len(given):
-        raise UsageError(f"option {name}: expected one or more different ones of {', '.join(choices)}")
-    return tuple(each for each in choices if each in given)
 
 
 # --- prompts --------------------------------------------------------------------------------------
