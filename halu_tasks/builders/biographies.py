@@ -253,23 +253,21 @@ def _client(contact: str) -> GetJson:
     """Return what sends one request at a time, and repeats it when a service is busy."""
     agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
     client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
-    busy = retry_if_exception_type((httpx.TransportError, httpx.HTTPStatusError))
+    busy = retry_if_exception_type(httpx.HTTPError)
 
-    @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, reraise=True)
-    def get(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        return _content(url, client.get(url, params=dict(parameters)))
-
+    @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, retry_error_callback=_give_up)
     def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         try:
-            return get(url, parameters)
+            return _content(url, client.get(url, params=dict(parameters)))
         except httpx.InvalidURL as error:
             raise DataError(f"{url}: {error}") from None
-        except httpx.HTTPError as error:
-            raise DataError(
-                f"{url}: no answer after {ATTEMPTS} attempts ({_problem(error)}); try again later"
-            ) from None
 
     return get_json
+
+
+def _give_up(state: RetryCallState) -> dict[str, Any]:
+    error = state.outcome.exception() if state.outcome else None
+    raise DataError(f"{state.args[0]}: no answer after {ATTEMPTS} attempts ({_problem(error)}); try again later")
 
 
 def _content(url: str, reply: httpx.Response) -> dict[str, Any]:

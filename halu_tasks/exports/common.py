@@ -108,12 +108,6 @@ class PublicRun:
         parts = self.model.split("/")
         return "/".join((organization_of(self.model) or NO_ORGANIZATION, "_".join(parts[1:] or parts)))
 
-    @property
-    def harness(self) -> tuple[str, str]:
-        """The name and the version of the program that made the run; the version may be `unknown`."""
-        name, _, version = self.run.harness.rpartition(" ")
-        return (name, version) if name and version[:1].isdigit() else (self.run.harness, "unknown")
-
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """The metrics of the run's task and mode by name, the headline first."""

@@ -101,7 +101,6 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], wa
 
 def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> dict[str, Any]:
     run = public.run
-    harness, version = public.harness
     created = _seconds(run.created)
     retrieved = _seconds(run.completed) if run.completed else created
     return {
@@ -115,8 +114,8 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
             **publisher,
         },
         "eval_library": {
-            "name": _LIBRARIES.get(harness, harness),
-            "version": version,
+            "name": _LIBRARIES.get(run.program, run.program),
+            "version": run.harness.removeprefix(run.program).strip() or "unknown",
             "additional_details": _strings(
                 harness=run.harness,
                 task=run.task,
