@@ -76,8 +76,9 @@ def build(
     plan_models = {"model": models.name, "roles": recorded(models.roles), **call_config, **arguments}
     samples = gate.samples if gate else 0
     with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
-        if folder.plan.refused:
-            report(_describe_refusals(folder))
+        if refused := folder.plan.refused:
+            reasons = ", ".join(f"{number:,} {reason}" for reason, number in by_count(refused))
+            report(f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {reasons}")
         job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config})
         if gate:
             if gate.samples and folder.plan.samples:
@@ -85,15 +86,6 @@ def build(
             pass_gate(folder, gate, report)
         executor(job, report)
         return folder
-
-
-def _describe_refusals(folder: Folder) -> str:
-    """Describe how many documents of a build are refused, why, and what to do about it."""
-    reasons, refused = [], folder.plan.refused
-    for reason, number in by_count(refused):
-        advice = folder.pipeline.advice(reason)
-        reasons.append(f"{number:,} {reason}{f' ({advice})' if advice else ''}")
-    return f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {', '.join(reasons)}"
 
 
 def describe_failures(log: EvalLog | None) -> str:

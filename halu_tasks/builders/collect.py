@@ -83,8 +83,7 @@ def check_items(folder: Folder, collection: Collection) -> None:
     refused = {f"refused: {reason}": count for reason, count in collection.refused.items()}
     reasons = {**refused, **collection.rejected}
     most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
-    hint = "".join(f"; {advice}" for reason in collection.refused if (advice := folder.pipeline.advice(reason)))
-    raise DataError(f"{folder.path}: no item was kept, most often for: {most}{hint}; see {folder.path / REJECTS}")
+    raise DataError(f"{folder.path}: no item was kept, most often for: {most}; see {folder.path / REJECTS}")
 
 
 def _check_finished(folder: Folder) -> None:

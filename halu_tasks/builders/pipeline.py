@@ -272,8 +272,7 @@ class Pipeline(ABC):
         text, letters = document.text, len(_LETTER.findall(document.text))
         reason = detail = ""
         if len(text) > self.max_chars:
-            reason = "too long"
-            detail = f"{len(text)} characters, more than max_chars={self.max_chars}; split it or raise the limit"
+            reason, detail = f"longer than max_chars={self.max_chars}", f"{len(text)} characters"
         elif _SURROGATE.search(text):
             reason, detail = "invalid characters", "a lone surrogate"
         elif not self.is_prose(document):
@@ -281,7 +280,7 @@ class Pipeline(ABC):
         elif letters < self.shortest or not _END.search(text):
             reason, detail = "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
         elif self.check_language and letters >= _SURE and (detected := language_of(text)) != self.language:
-            reason, detail = "another language", f"looks like {detected!r}, expected {self.language!r}"
+            reason, detail = f"not in language={self.language}", f"looks like {detected!r}"
         return Fault("document", reason, detail) if reason else None
 
     def is_prose(self, document: Document) -> bool:
@@ -291,10 +290,6 @@ class Pipeline(ABC):
     def sampled_as(self, document: Document) -> str:
         """Return the group of a document of which the gate samples some; one group by default."""
         return ""
-
-    def advice(self, reason: str) -> str:
-        """Return what to do if documents were refused for a reason; empty if there is nothing to say."""
-        return f"-T language= is {self.language!r}" if reason == "another language" else ""
 
     # --- drafts -----------------------------------------------------------------------------------
 
