@@ -22,7 +22,7 @@ from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Executor, Report
-from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.results.readers.inspect import state
 
 
@@ -35,8 +35,6 @@ def build(
     report: Report,
     *,
     options: Mapping[str, Any],
-    call_config: Mapping[str, Any],
-    model_cost_config: str | None = None,
     part_size: int = 500,
     gate_samples: int | None = None,
     gate_share: float | None = None,
@@ -51,8 +49,6 @@ def build(
         executor: Runs the work; its tasks share the parts.
         report: Called with lines about the progress.
         options: Options of the builder.
-        call_config: Settings of all calls that the plan records: `temperature`, `max_tokens`.
-        model_cost_config: A file of prices, as Inspect reads it.
         part_size: Approximate number of documents per part.
         gate_samples: Number of documents of each group to draft first, which applies when a build starts; 0 for none,
             and later to go on without judging them; None for the builder's default.
@@ -72,14 +68,12 @@ def build(
     pipeline = pipeline_named(builder, options)
     gate = _gate_of(pipeline, gate_samples, gate_share)
     pipeline.ready()
-    arguments = {"model_args": given} if (given := recorded(models.arguments)) else {}
-    plan_models = {"model": models.name, "roles": recorded(models.roles), **call_config, **arguments}
     samples = gate.samples if gate else 0
-    with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
+    with begin(output, pipeline, options, documents, models.record, part_size=part_size, samples=samples) as folder:
         if refused := folder.plan.refused:
             reasons = ", ".join(f"{number:,} {reason}" for reason, number in by_count(refused))
             report(f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {reasons}")
-        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config})
+        job = BuildJob(folder.path, models)
         if gate:
             if gate.samples and folder.plan.samples:
                 executor(replace(job, name="gate"), report)
@@ -111,13 +105,11 @@ class BuildJob:
     Attributes:
         folder: The folder of the build.
         models: The models.
-        settings: Settings of `inspect_ai.eval`.
         name: `build`, or `gate` for the first part only.
     """
 
     folder: Path
     models: RunModels
-    settings: Mapping[str, Any]
     name: str = "build"
 
     def _parts(self, folder: Folder, rank: int, tasks: int) -> list[int]:
@@ -169,7 +161,7 @@ class BuildJob:
         logs = folder.logs(number)
         set_aside(logs)
         task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
-        return draft(task, logs, models, **self.settings)
+        return draft(task, logs, models)
 
 
 def _describe_beginning(folder: Folder, number: int) -> str:

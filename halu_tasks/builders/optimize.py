@@ -37,7 +37,7 @@ from halu_tasks.core.processes import guard
 from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
-from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.results.readers.inspect import path_of, samples_of, state
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
@@ -111,7 +111,7 @@ def optimize_prompts(
         "settings": pipeline.settings,
         # the settings record the contents of files
         "options": {key: value for key, value in options.items() if key not in pipeline.files()},
-        "models": {"model": models.name, "roles": recorded(models.roles)},
+        "models": models.record,
         "source": {"name": documents.name, "sha256": digest(documents)},
         TRAIN: train,
         VALIDATION: validation,

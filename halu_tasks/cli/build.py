@@ -35,6 +35,9 @@ class BuildModels:
         max_connections: maximum number of concurrent calls to each model
         max_retries: how often a failed call is retried, after increasing delays (seven times take six minutes)
         timeout: no call is retried after this many seconds
+        temperature: temperature of all calls of --model (default: that of the builder's role)
+        max_tokens: maximum length of a reply (default: 4096)
+        model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         display: how Inspect shows its progress, on standard error
     """
 
@@ -45,6 +48,9 @@ class BuildModels:
     max_connections: Count | None = None
     max_retries: Annotated[int, click.IntRange(min=0), "N"] = 7
     timeout: Annotated[int | None, click.IntRange(min=1), "SECONDS"] = None
+    temperature: float | None = None
+    max_tokens: Count | None = None
+    model_cost_config: Annotated[str | None, "FILE"] = None
     display: Literal["full", "rich", "plain", "log", "none"] | None = None
 
     def create(self) -> RunModels:
@@ -55,13 +61,14 @@ class BuildModels:
         """
         from halu_tasks.inspect_adapter.run_models import RunModels
 
-        calls = {name: getattr(self, name) for name in ("max_connections", "max_retries", "timeout")}
+        named = {"model", "model_base_url", "model_arg", "model_role"}
+        settings = {k: v for k, v in vars(self).items() if k not in named and v is not None}
         models = RunModels(
             name=self.model,
             base_url=self.model_base_url,
             arguments=self.model_arg,
             roles=self.model_role,
-            eval_settings={"display": self.display, **{k: v for k, v in calls.items() if v is not None}},
+            eval_settings=settings,
         )
         models.check()
         return models
@@ -94,13 +101,10 @@ def dataset(
     output: Output,
     models: BuildModels,
     option: BuilderOptions = NOTHING,
-    temperature: float | None = None,
-    max_tokens: Count | None = None,
     part_size: Count = 500,
     executor: ExecutorOptions,
     gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
     gate_share: Annotated[float | None, "SHARE"] = None,
-    model_cost_config: Annotated[str | None, "FILE"] = None,
     collecting: DatasetOptions,
     json: bool = False,
 ) -> int:
@@ -112,21 +116,17 @@ def dataset(
         output: the folder of the build; the same command continues what it contains
         models: the models
         option: an option of the builder (language=en), see `halu-tasks build options`
-        temperature: temperature of all calls of --model (default: that of the builder's role)
-        max_tokens: maximum length of a reply (default: 4096)
         part_size: approximate number of documents in a part
         executor: where the work is done
         gate_samples: documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5,
             others 0)
         gate_share: share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)
-        model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         collecting: how the dataset is assembled
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build")
     from halu_tasks.builders.build import build
 
-    config = {"temperature": temperature, "max_tokens": max_tokens}
     folder = build(
         builder,
         documents,
@@ -135,8 +135,6 @@ def dataset(
         executor.create(),
         progress,
         options=dict(option),
-        call_config={name: value for name, value in config.items() if value is not None},
-        model_cost_config=model_cost_config,
         part_size=part_size,
         gate_samples=gate_samples,
         gate_share=gate_share,
