@@ -256,9 +256,7 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     if any(row["done"] for row in done.values()):
         sys.stdout.flush()
         progress("Writing the report …")
-        of_one = runs[0].folder if len(runs) == 1 else None
-        target = folder / REPORT
-        written = write_report([str(folder)], target, "Runs", warn, warn_about=of_one, warn_unfinished=False)
+        written = write_report([str(folder)], folder / REPORT, "Runs", warn, warn_unfinished=False)
     if json:
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:

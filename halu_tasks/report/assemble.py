@@ -100,12 +100,11 @@ def _column(column: Column) -> ReportColumn:
 
 
 def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
-    can_fail = any(metric.name == "judge_failed" for metric in column.metrics)
     for entry, run in column.runs.items():
         counts: dict[str, int | None] = {name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER}
         # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
         failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
-        counts["judge_failed"] = failures if can_fail and run.judge else None
+        counts["judge_failed"] = failures if column.task.judged and run.judge else None
         costs = total(run.costs) if run.costs else None
         yield Result(
             entry=entry.id,

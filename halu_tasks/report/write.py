@@ -31,7 +31,6 @@ def write_report(
     *,
     reference: str | None = None,
     margin: float | None = None,
-    warn_about: Path | None = None,
     warn_unfinished: bool = True,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
@@ -45,7 +44,6 @@ def write_report(
             each note and warning of the report.
         reference: A table of better labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
-        warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
         warn_unfinished: Whether `warn` is called for unfinished runs.
         progress: Called with a line for each step.
 
@@ -57,7 +55,7 @@ def write_report(
     create_folder(folder, "report")
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
     for skipped in results.skipped:
-        if skipped.run not in quiet and _concerns(warn_about, skipped.source):
+        if skipped.run not in quiet:
             warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
@@ -65,7 +63,7 @@ def write_report(
     progress(f"Comparing results ({len(runs):,}) …")
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
-        for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
+        for line in (*warnings, *report.notes, *_warning_lines(report)):
             warn(line)
         progress("Writing the page …")
         texts = {
@@ -78,17 +76,11 @@ def write_report(
     return report
 
 
-def _concerns(folder: Path | None, source: str) -> bool:
-    """Whether a result lies in the folder that warnings are wanted for, which is any if None."""
-    return folder is None or Path(source).is_relative_to(folder)
-
-
-def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
+def _warning_lines(report: Report) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
     together: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for warning in report.warnings:
-        if _concerns(warn_about, report.by_cell[warning["entry"], warning["column"]].source):
-            together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
+        together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
     for (entry, meaning), warnings in together.items():
         shares = ", ".join(f"{report.places[one['column']].title}: {one['share']}" for one in warnings)
         yield warnings[0]["text"] if len(warnings) == 1 else f"{report.labels[entry]}: {shares} {meaning}"
