@@ -94,25 +94,21 @@ def compare_paths(
     Args:
         paths: Results, or folders that contain some.
         metrics: Names of metrics; the headline metric of each task if empty.
-        warn: Called with a message for each file in a folder that cannot be read.
+        warn: Called with a message for each file that cannot be read.
         margin: The difference below which two results count as equal; None to test no equality.
 
     Returns:
         The report, and whether results could not be read or compared.
 
     Raises:
-        DataError: A named file cannot be read, or nothing can be compared.
+        DataError: A file or folder has no results that can be read, or nothing can be compared.
         UsageError: There are fewer than two runs, or one of them twice.
     """
     by_path: dict[str, list[Run]] = {}
     incomplete = False
     for path in paths:
-        if path in by_path:
-            raise UsageError(f"{path} is named twice")
         runs, skipped = read_results([path])
         for result in skipped:
-            if Path(path).expanduser().is_file():
-                raise DataError(f"{result.source}: {result.why}")
             warn(f"not read: {result.source}: {result.why}")
         if not runs:
             raise DataError(f"{path}: contains no results of this package that can be read")
