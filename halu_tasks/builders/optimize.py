@@ -109,8 +109,6 @@ def optimize_prompts(
         check_free(folder, *files, what="contains no optimization")
     plan = {
         "settings": pipeline.settings,
-        # the settings record the contents of files
-        "options": {key: value for key, value in options.items() if key not in pipeline.files()},
         "models": models.record,
         "source": {"name": documents.name, "sha256": digest(documents)},
         TRAIN: train,
