@@ -261,8 +261,6 @@ def biographies(
     country: Annotated[str | None, "ITEM"] = None,
     born: Annotated[str | None, "YEARS"] = None,
     seed: int = 0,
-    wikidata: Annotated[str | None, "URL"] = None,
-    wikipedia: Annotated[str | None, "URL"] = None,
     json: bool = False,
 ) -> int:
     """Fetch documents for a builder: people sampled from Wikidata, with their pages in Wikipedia (HalluVerse25).
@@ -276,8 +274,6 @@ def biographies(
         country: their country of citizenship, as an item of Wikidata (Q43)
         born: their years of birth (1900..1949)
         seed: seed of the sample
-        wikidata: the address of another SPARQL service
-        wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
     """
     from halu_tasks.builders.biographies import fetch_biographies
@@ -290,7 +286,7 @@ def biographies(
         "born": born,
         "seed": seed,
     }
-    fetched = fetch_biographies(output, contact, progress, wanted, wikidata=wikidata, wikipedia=wikipedia)
+    fetched = fetch_biographies(output, contact, progress, wanted)
     print_record(fetched, as_json=json)
     if missing := number - fetched["people"]:
         warn(f"{missing:,} fewer people than requested")
