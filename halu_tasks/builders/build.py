@@ -143,7 +143,9 @@ class BuildJob:
                     ) from None
                 report(_describe_beginning(folder, number))
                 started = started if worked else time.monotonic()
-                log = self._draft(folder, number, models)
+                set_aside(logs := folder.logs(number))
+                task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
+                log = draft(task, logs, models)
                 worked, usages = worked + 1, log.stats.model_usage.values()
                 tokens += sum(usage.total_tokens for usage in usages)
                 text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
@@ -156,12 +158,6 @@ class BuildJob:
                     failed = True
                     text += f"; {describe_failures(log)}"
                 report(text)
-
-    def _draft(self, folder: Folder, number: int, models: RunModels) -> EvalLog:
-        logs = folder.logs(number)
-        set_aside(logs)
-        task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
-        return draft(task, logs, models)
 
 
 def _describe_beginning(folder: Folder, number: int) -> str:
@@ -197,8 +193,6 @@ def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Ga
         if samples or share is not None:
             raise UsageError(f"{pipeline.name} has no gate; leave out --gate-samples and --gate-share")
         return None
-    if share is not None and not 0 <= share <= 1:
-        raise UsageError(f"--gate-share: expected a number from 0 to 1, got {share:g}")
     return replace(
         gate, samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
     )

@@ -6,7 +6,6 @@ many parts, or after how many interruptions.
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 from collections import Counter
@@ -22,7 +21,7 @@ from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS,
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError, file_errors
-from halu_tasks.core.files import atomic_files, json_line
+from halu_tasks.core.files import atomic_files, json_line, row_writer
 from halu_tasks.core.processes import guard
 
 DUPLICATE, BALANCE = "duplicate", "balance"
@@ -161,16 +160,7 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
                 for name, row in ((ITEMS, item.as_item()), *pipeline.lines(item)):
                     if name not in writers:
                         file = stack.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
-                        writers[name] = _writer(name, file, row)
+                        writers[name] = row_writer(name, file, row)
                     writers[name](row)
                     counts[name] += 1
     return dict(counts)
-
-
-def _writer(name: str, file: TextIO, first: Row) -> Callable[[Row], object]:
-    """Return a function that writes rows to a CSV or JSON Lines file; `first` gives the columns."""
-    if name.endswith(".csv"):
-        table = csv.DictWriter(file, list(first), lineterminator="\n")
-        table.writeheader()
-        return table.writerow
-    return lambda row: file.write(json_line(row) + "\n")

@@ -26,7 +26,7 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
@@ -35,6 +35,7 @@ from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
+from halu_tasks.tasks.keys import reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,7 @@ class BuildPlan(BaseModel):
         models: The models by role, with their settings.
         source: The name of the file or folder of documents.
         sha256: Its checksum, see `digest`.
+        documents: The number of documents.
         samples: The number of documents of each group that the first part has for the gate; 0 if there is no gate.
         parts: The number of documents of each part; small ones can be empty, as parts are ranges of hashes.
         refused: The number of documents that cannot be used, by reason.
@@ -70,14 +72,16 @@ class BuildPlan(BaseModel):
     models: dict[str, Any]
     source: str
     sha256: str
+    documents: int
     samples: int
     parts: list[int]
     refused: dict[str, int]
 
-    @property
-    def documents(self) -> int:
-        """The number of documents."""
-        return sum(self.parts)
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if sum(self.parts) != self.documents:
+            raise ValueError("'documents' and 'parts' contradict each other")
+        return self
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -94,11 +98,9 @@ class BuildPlan(BaseModel):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            fault = error.errors()[0]
-            what = ".".join(map(str, fault["loc"])) or "the plan"
             raise DataError(
-                f"{path / PLAN}: {what} is damaged ({fault['msg']}); restore it from a backup (the models' replies are "
-                f"in {path / LOGS} and are not lost)"
+                f"{path / PLAN}: is damaged ({reason_of(error)}); restore it from a backup (the models' replies are in "
+                f"{path / LOGS} and are not lost)"
             ) from None
 
     def difference(self, other: BuildPlan) -> str | None:
@@ -279,8 +281,8 @@ def _planned(
     given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
     # as JSON preserves them: tuples become lists
     values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    of_documents: dict[str, Any] = {"source": documents.name, "sha256": digest(documents), "parts": [], "refused": {}}
-    return BuildPlan(builder=pipeline.name, samples=samples, **of_documents, **values)
+    counted: dict[str, Any] = {"documents": 0, "samples": samples, "parts": [], "refused": {}}
+    return BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values, **counted)
 
 
 def check_free(path: Path, *leftovers: str, what: str) -> None:
@@ -312,7 +314,8 @@ def _create(
     parts = -(-faults.total() // part_size) + bool(plan.samples)
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
     refused = {reason: number for reason, number in faults.items() if reason}
-    write_json(path / PLAN, plan.model_copy(update={"parts": numbers, "refused": refused}).model_dump())
+    created = plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused})
+    write_json(path / PLAN, created.model_dump())
 
 
 def _restore_documents(folder: Folder, documents: Path) -> None:

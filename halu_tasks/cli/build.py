@@ -104,7 +104,7 @@ def dataset(
     part_size: Count = 500,
     executor: ExecutorOptions,
     gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
-    gate_share: Annotated[float | None, "SHARE"] = None,
+    gate_share: Annotated[float | None, click.FloatRange(0, 1), "SHARE"] = None,
     collecting: DatasetOptions,
     json: bool = False,
 ) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from itertools import count
@@ -181,6 +182,15 @@ def json_line(value: Any, *, allow_nan: bool = True) -> str:
         ValueError: The value contains NaN or infinity, and must not.
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan).translate(_LINE_SEPARATORS)
+
+
+def row_writer(name: str, file: TextIO, columns: Iterable[str]) -> Callable[[Mapping[str, Any]], object]:
+    """Return a function that writes rows to an open file: JSON Lines, or CSV if its name ends in `.csv`."""
+    if not name.endswith(".csv"):
+        return lambda row: file.write(json_line(row) + "\n")
+    table = csv.DictWriter(file, list(columns), lineterminator="\n")
+    table.writeheader()
+    return table.writerow
 
 
 @contextmanager

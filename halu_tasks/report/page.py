@@ -165,25 +165,6 @@ def ranked(report: Report, places: Sequence[Place]) -> list[Entry]:
     return sorted((one for one in report.entries if any(report.cell(one.id, place) for place in places)), key=order)
 
 
-def floors(report: Report, places: Sequence[Place]) -> dict[str, dict[str, float]]:
-    """Return the headline figures of uninformed replies, by the replies' name and the column."""
-    rows: dict[str, dict[str, float]] = {}
-    for one in report.floors:
-        if one.headline and one.column in {place.id for place in places}:
-            rows.setdefault(one.name, {})[one.column] = one.value
-    return rows
-
-
-def published(report: Report, places: Sequence[Place]) -> dict[tuple[str, str], dict[str, Json]]:
-    """Return the published headline figures, by model and method and by the column or group."""
-    rows: dict[tuple[str, str], dict[str, Json]] = {}
-    for one in report.published:
-        place = one["column"] or one["group"]
-        if one["headline"] and place in {place.id for place in places}:
-            rows.setdefault((one["model"], one["method"]), {}).setdefault(place, one)
-    return rows
-
-
 def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, float, float] | None:
     """Return the places of a figure and of its interval's ends, in percent of the way from worst to best.
 
@@ -249,6 +230,6 @@ def _environment() -> Environment:
         "rank": text.rank,
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
-    functions = (text.interval, text.defined, text.marked, floors, published, verdict, bar)
+    functions = (text.interval, text.defined, text.marked, verdict, bar)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

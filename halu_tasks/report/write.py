@@ -32,7 +32,6 @@ def write_report(
     reference: str | None = None,
     margin: float | None = None,
     warn_unfinished: bool = True,
-    progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Write a report on the results in files and folders.
 
@@ -45,12 +44,10 @@ def write_report(
         reference: A table of better labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
         warn_unfinished: Whether `warn` is called for unfinished runs.
-        progress: Called with a line for each step.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
-    progress("Reading results …")
     results = read_results(paths)
     create_folder(folder, "report")
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
@@ -60,12 +57,10 @@ def write_report(
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
-    progress(f"Comparing results ({len(runs):,}) …")
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
         for line in (*warnings, *report.notes, *_warning_lines(report)):
             warn(line)
-        progress("Writing the page …")
         texts = {
             PAGE: render(report),
             TEXT: markdown(report, pairs=in_detail(report).pairs),

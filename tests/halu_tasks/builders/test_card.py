@@ -57,7 +57,7 @@ def info(toy: Pipeline, toys: Toys, tmp_path: Path) -> Info:
 
 def plan(name: str, models: Mapping[str, Any]) -> BuildPlan:
     empty = {"options": {}, "settings": {}, "refused": {}, "samples": 0}
-    return BuildPlan(builder="toy", models=models, source=name, sha256="ab" * 32, parts=[12], **empty)
+    return BuildPlan(builder="toy", models=models, source=name, sha256="ab" * 32, documents=12, parts=[12], **empty)
 
 
 def sections(text: str) -> dict[str, str]:
