@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from halu_tasks.builders.card import Collection, describe
 from halu_tasks.builders.collect import write_dataset
-from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, write_json
+from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
 from halu_tasks.core.errors import UsageError
@@ -67,7 +67,7 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
         DataError: There is no dataset, or a file cannot be written.
     """
     pipeline = folder.pipeline
-    rows = item_rows(pipeline, folder.items(), sample, seed)
+    rows = item_rows(pipeline, read_items(folder.path / DATASET), sample, seed)
     guidelines = GUIDELINES / f"{pipeline.name}.md"
     if not guidelines.is_file():
         raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {guidelines}")
@@ -330,7 +330,7 @@ def import_labels(
     """
     if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
-    pipeline, items = folder.pipeline, list(folder.items())
+    pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
     shown = {item.id: fingerprint(shown_text(pipeline.shown(item))) for item in items}
     annotators = read_annotators(annotations, shown, pipeline.labels)
     kept, report = annotated(pipeline, items, annotators, rule, least)

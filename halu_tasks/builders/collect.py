@@ -157,7 +157,8 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
         with ExitStack() as stack:
             writers: dict[str, Callable[[Row], object]] = {}
             for item in items:
-                for name, row in ((ITEMS, item.as_item()), *pipeline.lines(item)):
+                known = {"id": item.id, "kind": item.kind, "document": item.document, "row": item.row}
+                for name, row in ((ITEMS, known), *pipeline.lines(item)):
                     if name not in writers:
                         file = stack.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
                         writers[name] = row_writer(name, file, row)

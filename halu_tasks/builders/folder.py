@@ -191,10 +191,6 @@ class Folder:
         for number in range(len(self.plan.parts)):
             self.ids(number)
 
-    def items(self) -> Iterator[Draft]:
-        """Read the items of the dataset, as `read_items` does."""
-        return read_items(self.path / DATASET)
-
 
 _ITEM = TypeAdapter(Draft)
 
@@ -380,7 +376,7 @@ def _sample(pipeline: Pipeline, documents: Path, samples: int) -> frozenset[str]
 
 def _line(document: Document) -> str:
     # JSON escapes keep any text on one line, lone surrogates included
-    return json.dumps(document.as_row()) + "\n"
+    return json.dumps({"id": document.id, "text": document.text, **document.fields}) + "\n"
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> None:

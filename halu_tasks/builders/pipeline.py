@@ -79,10 +79,6 @@ class Draft:
         """Create a draft of a document whose id depends on the document's and on what distinguishes it within it."""
         return cls(id=short_hash(document.id, *distinction), kind=kind, document=document.id, **values)
 
-    def as_item(self) -> Row:
-        """Return what `items.jsonl` has of the draft."""
-        return {"id": self.id, "kind": self.kind, "document": self.document, "row": self.row}
-
 
 class TextPair(NamedTuple):
     """A true and a hallucinated text that differ only in the hallucination, to test for shortcuts.

@@ -179,11 +179,11 @@ def quality(folder: Path, *, near: Percent = 100.0, strict: bool = False, json: 
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build quality")
-    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.folder import DATASET, Folder, read_items
     from halu_tasks.builders.quality import measure_quality
 
     build = Folder(folder)
-    report = measure_quality(build.pipeline, build.items(), near=near)
+    report = measure_quality(build.pipeline, read_items(build.path / DATASET), near=near)
     print_record(report.as_json(), as_json=json)
     return 1 if strict and list(report.flagged()) else 0
 

@@ -172,8 +172,8 @@ def eee(
     """
     from halu_tasks.exports.every_eval_ever import export_eee
 
-    publisher = {"organization": organization, "relationship": relationship}
-    return _print_files(*export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
+    publisher = {"source_organization_name": organization, "evaluator_relationship": relationship}
+    return _print_files(*export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, publisher))
 
 
 def hub(

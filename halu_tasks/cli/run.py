@@ -297,8 +297,8 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         "by a fixed\nrule, without reading the items: a model near it has not solved the task. The items are a sample "
         "written for this\npackage, not the benchmarks. In square brackets: 95% confidence intervals."
     )
-    in_lm_eval = [(key, figure) for (harness, *key), figure in figures.items() if harness == "lm-eval"]
-    different = sum(figures.get(("Inspect", *key)) != figure for key, figure in in_lm_eval)
+    in_lm_eval = {key[1:]: figure for key, figure in figures.items() if key[0] == "lm-eval"}
+    different = sum(figures.get(("Inspect", *key)) != figure for key, figure in in_lm_eval.items())
     same = "have the same values of all" if not different else f"differ in {different} of"
     say(f"The logs of lm-eval and Inspect {same} {len(in_lm_eval):,} figures: these and other metrics, with intervals.")
     say(f"\nOpen {folder / REPORT / 'index.html'} in a browser. Next, a model of your own on a benchmark:")

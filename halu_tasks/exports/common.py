@@ -216,21 +216,22 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
         DataError: All failed.
     """
     done: list[T] = []
-    public = []
     failures: dict[tuple[str, str], list[Run]] = {}
+    unknown: dict[str, None] = {}
     for one in runs:
         try:
             done.append(act(one))
-            public.append(one)
         except HaluTasksError as error:
             failures.setdefault((one.run.model, str(error)), []).append(one.run)
+            continue
+        for share, meaning in one.run.reply_warnings:
+            warn(f"{one.run.model}, {one.run.task}: {share} {meaning}")
+        if not organization_of(one.model):
+            unknown[own_name(one.run.model)] = None
     for (_, message), of_model in failures.items():
         tasks = ", ".join(dict.fromkeys(run.task for run in of_model))
         warn(f"not exported: {_sources(of_model)}: {tasks}: {message}")
-    for run in (one.run for one in public):
-        for share, meaning in run.reply_warnings:
-            warn(f"{run.model}, {run.task}: {share} {meaning}")
-    for name in dict.fromkeys(own_name(one.run.model) for one in public if not organization_of(one.model)):
+    for name in unknown:
         warn(
             f"model {name}: the results do not say which organization made it, so it is exported as "
             f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"

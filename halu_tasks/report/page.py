@@ -45,7 +45,7 @@ def render(report: Report) -> str:
             details={details["column"]: details for details in part.why},
             items=items,
             kinds=list(dict.fromkeys(kind for _, item in items for kind in item["kinds"])),
-            pairs=pairs_by_entries(part),
+            pairs=grouped(((pair.first, pair.second), pair) for pair in part.pairs),
             wins={(one["first"], one["second"]): one for one in wins(part)},
             block=lambda value, left=0: text.block(value, report.about["table"], left),
             style=Markup(_file("report.css")),
@@ -111,21 +111,17 @@ def _of_entries(value: Any, ids: Set[str]) -> Any:
     return value
 
 
-def pairs_by_entries(report: Report) -> dict[tuple[str, str], list[EntryPair]]:
-    """Group the differences by the ids of both entries."""
-    grouped: dict[tuple[str, str], list[EntryPair]] = {}
-    for pair in report.pairs:
-        grouped.setdefault((pair.first, pair.second), []).append(pair)
-    return grouped
+def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Group values by their keys."""
+    groups: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def notes_on(columns: Iterable[ReportColumn]) -> dict[str, list[ReportColumn]]:
     """Group columns by the notes about them, so that each note stands once."""
-    groups: dict[str, list[ReportColumn]] = {}
-    for column in columns:
-        for note in column.notes:
-            groups.setdefault(note, []).append(column)
-    return groups
+    return grouped((note, column) for column in columns for note in column.notes)
 
 
 def verdict(column: ReportColumn, reply: Json) -> tuple[str, str]:

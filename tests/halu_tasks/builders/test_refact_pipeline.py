@@ -369,7 +369,7 @@ def test_the_best_answer_is_known_in_every_part(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     pipeline = RefactPipeline(nli_model="judge")
     for document in pipeline.documents(path):
-        path.write_text(json.dumps(document.as_row()) + "\n")
+        path.write_text(json.dumps({"id": document.id, "text": document.text, **document.fields}) + "\n")
         (again,) = pipeline.documents(path)
         assert (pipeline.refuse(again) is None) == (document.id == "8")
 
