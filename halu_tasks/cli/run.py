@@ -82,7 +82,7 @@ def run(
     selected = _tasks(tasks)
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
-    folder = _folder(output)
+    folder = output.expanduser()
     named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
     planned = _planned(folder, named, _methods(method), selected, options, limit, further)
     runs = list(in_folders(planned, progress))
@@ -107,15 +107,6 @@ def run(
         return _finish(runs, left_out, folder, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
-
-
-def _folder(output: Path) -> Path:
-    """Return the folder of results, in which nothing but a report may be written again."""
-    folder = output.expanduser()
-    names = {path.name for path in (folder / REPORT).glob("[!.]*")}
-    if names and "report.json" not in names:
-        raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
-    return folder
 
 
 def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> int:
@@ -256,9 +247,7 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     if any(row["done"] for row in done.values()):
         sys.stdout.flush()
         progress("Writing the report …")
-        of_one = runs[0].folder if len(runs) == 1 else None
-        target = folder / REPORT
-        written = write_report([str(folder)], target, "Runs", warn, warn_about=of_one, warn_unfinished=False)
+        written = write_report([str(folder)], folder / REPORT, "Runs", warn, warn_unfinished=False)
     if json:
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:
@@ -277,40 +266,41 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         output: where results and the report are written
     """
     from halu_tasks.report.write import write_report
+    from halu_tasks.results.readers.read import read_results
     from halu_tasks.runs.demo import MODELS, TASKS, run_demo
     from halu_tasks.tasks import tasks_selected
 
-    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), _folder(output)
+    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), output.expanduser()
     create_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
     say(f"Running {number} in lm-eval and Inspect at the same time …\n")
-    figures_of = run_demo([task.name for task in selected], folder)
-    in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
-    write_report([str(folder / harness) for harness in figures_of], folder / REPORT, "Demo", warn)
+    results = run_demo([task.name for task in selected], folder)
+    write_report(results, folder / REPORT, "Demo", warn)
+    runs = read_results(results).runs
+    figures = {(run.program, run.task, run.model, name): own for run in runs for name, own in run.figures.items()}
     rows = []
     for task in selected:
         # the headline, or the metric that takes its place without a judge
         name = task.judged.unjudged if task.judged else task.headline
         metric = next(metric for metric in task.scoring["strict"].metrics if metric.name == name)
         direction = {True: "↑", False: "↓", None: ""}[metric.higher_is_better]
-        figures = {}
-        for model in MODELS:
-            of = in_inspect[task.name, model]
-            interval = format_interval(of.get(f"{name}_low"), of.get(f"{name}_high"), ".2f", "")
-            figures[f"halu-{model}"] = f"{of[name]:.2f} {interval}".rstrip()
+        shown = {}
+        for model in (f"halu-{kind}" for kind in MODELS):
+            of = figures["Inspect", task.name, model, name]
+            shown[model] = f"{of.value:.2f} {format_interval(of.low, of.high, '.2f', '')}".rstrip()
         # the answers' form, in brackets, is on the page
         asked = task.about.partition(" (")[0]
-        rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **figures, "what is asked": asked})
+        rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **shown, "what is asked": asked})
     say(table(rows))
     say(
         "\nhalu-oracle knows the answers: no model can be better (↑ higher is better, ↓ lower). halu-baseline answers "
         "by a fixed\nrule, without reading the items: a model near it has not solved the task. The items are a sample "
         "written for this\npackage, not the benchmarks. In square brackets: 95% confidence intervals."
     )
-    compared = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
-    different = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in compared)
-    same = "report the same values of all" if not different else f"differ in {different} of"
-    say(f"lm-eval and Inspect {same} {len(compared):,} figures: these, other metrics and the standard errors.")
+    in_lm_eval = {key[1:]: figure for key, figure in figures.items() if key[0] == "lm-eval"}
+    different = sum(figures.get(("Inspect", *key)) != figure for key, figure in in_lm_eval.items())
+    same = "have the same values of all" if not different else f"differ in {different} of"
+    say(f"The logs of lm-eval and Inspect {same} {len(in_lm_eval):,} figures: these and other metrics, with intervals.")
     say(f"\nOpen {folder / REPORT / 'index.html'} in a browser. Next, a model of your own on a benchmark:")
     say("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
     return 1 if different else 0

@@ -214,7 +214,7 @@ def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Here, tmp_path: 
     (folder / "scored.json").write_text(scored.stdout)
     reported = cli("report", folder, "-o", folder / "report", env=c_locale)
     assert reported.returncode == 0 and reported.stdout.startswith(f"{folder}/report/index")
-    assert reported.stderr.startswith("Reading results …\n") and "halu-tasks:" not in reported.stderr
+    assert "halu-tasks:" not in reported.stderr
     missing = cli("score", TASK, folder / "ü", "--data", "sample", env=c_locale)
     assert missing.stderr.startswith(f"halu-tasks: {folder}/ü: ")
 
