@@ -327,12 +327,6 @@ JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 ASKED_OPTIONS = ("judge", "judge_base_url", "reader", "reader_base_url", *JUDGE_COST_OPTIONS)
 """The options that say which models score replies, where they are and what they may cost. Only users say this, since a
 model gets a key and prompts, and costs money: what a task file says is a suggestion."""
-JUDGING_OPTIONS = tuple(
-    name for name in JUDGE_OPTIONS if name not in ("judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS)
-)
-"""The options that change verdicts, other than who gives them: versions of judged tasks and logs show them."""
-# the options of all tasks that versions show by their names
-_TAGGED = ("cot", "structured")
 
 
 @dataclass(frozen=True)
@@ -403,9 +397,9 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
 
         Those at their default are not shown.
         """
-        changed, of_some = self.changed(), (*self.of_some_tasks(), *JUDGING_OPTIONS)
-        shown = [name for name in of_some if name in names]
-        return [self.specs()[name].version_tag(changed[name]) for name in (*shown, *_TAGGED) if name in changed]
+        changed = self.changed()
+        shown = [name for name in self.of_some_tasks() if name in names]
+        return [self.specs()[name].version_tag(changed[name]) for name in (*shown, "cot", "structured") if name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""

@@ -68,7 +68,7 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], wa
     """Write a run; return the file with its figures."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
-    digest = stable_hash(*run.identity, public.model, surrogates="replace")
+    digest = stable_hash(*run.identity, public.model)
     identity = str(uuid.UUID(bytes=bytes.fromhex(digest)[:16], version=4))
     place = f"data/{run.benchmark_task.benchmark}/{public.folders}/{identity}"
     record = _record(public, publisher, identity)
