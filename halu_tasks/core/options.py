@@ -398,8 +398,8 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         Those at their default are not shown.
         """
         changed = self.changed()
-        shown = [name for name in self.of_some_tasks() if name in names]
-        return [self.specs()[name].version_tag(changed[name]) for name in (*shown, "cot", "structured") if name in changed]
+        shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured")
+        return [self.specs()[name].version_tag(changed[name]) for name in shown if name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""

@@ -30,11 +30,6 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_members, strict=False)
 
 
-def values(text: str, opens: str) -> list[JsonValue]:
-    """Return the objects ("{") or arrays ("[") of a text that are not part of another, at most 100."""
-    return list(_values(text, opens)) if opens in text else []
-
-
 def objects(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects of a text that are not part of another, at most 100; trailing commas are accepted."""
     return [value.content for value in values(text, "{")]
@@ -53,7 +48,8 @@ def structured_answer(text: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-def _values(text: str, opens: str) -> Iterator[JsonValue]:
+def values(text: str, opens: str) -> Iterator[JsonValue]:
+    """Yield the objects ("{") or arrays ("[") of a text that are not part of another, at most 100."""
     start = text.find(opens)
     for _ in range(_MOST):
         if start < 0:

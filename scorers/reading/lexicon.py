@@ -52,7 +52,7 @@ class Lexicon:
         self._open: dict[str, tuple[str, str, str, str]] = {}
         expressions: dict[str, str] = {}
         for name in names:
-            lexicon = _load(name)
+            lexicon = load(name)
             prefix = lexicon.pop("prefix", "")
             kinds: dict[str, str] = {}
             for kind, words in lexicon.items():
@@ -120,9 +120,10 @@ def lexicon(*names: str) -> Lexicon:
 @cache
 def phrases(name: str) -> dict[str, tuple[str, ...]]:
     """Return the phrases of each kind in one file, as they are written."""
-    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in _load(name).items()}
+    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in load(name).items()}
 
 
-def _load(name: str) -> dict[str, Any]:
+def load(name: str) -> Any:
+    """Return the content of one file; an empty mapping if there is none."""
     path = files(__package__) / "lexicons" / f"{name}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
