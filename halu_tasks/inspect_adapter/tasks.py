@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
@@ -30,7 +29,7 @@ from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Evaluation, TaskReference, build, registry, task_named
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema
-from halu_tasks.tasks.registry import group_named, task_of_file
+from halu_tasks.tasks.registry import group_named
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")
@@ -43,7 +42,7 @@ def inspect_task(name: str, **options: Any) -> Task:
     """Create the Inspect task of a benchmark task.
 
     Args:
-        name: The name of the task.
+        name: The name of the task, or the path of a task file.
         **options: Those of `Options`; None is the default. An option that only other tasks have is ignored, with a
             warning, so that all tasks of a file can be run with it.
 
@@ -51,24 +50,11 @@ def inspect_task(name: str, **options: Any) -> Task:
         UsageError: As in `build`, or there is no such option.
         DataError: As in `build`.
     """
-    return _task_of(_build(name, task_named(name), options))
+    evaluation = _build(name, task_named(name), options)
+    return _create(evaluation.task.name, [evaluation], _samples(evaluation), evaluation.task.version)
 
 
-def inspect_config(config: str, **options: Any) -> Task:
-    """Create the Inspect task of a user's task file.
-
-    Args:
-        config: The path of the file.
-        **options: Those of the packaged task that it was derived from.
-
-    Raises:
-        UsageError: The file does not exist or is invalid; the message names file and key.
-    """
-    task = task_of_file(Path(config).expanduser())
-    return _task_of(_build(task.name, task, options))
-
-
-def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
+def inspect_group(name: str, **options: Any) -> Task:
     """Create one Inspect task of a group.
 
     It has the items of all members, each metric under `member.metric`, and the group's means. The token limit is the
@@ -76,21 +62,13 @@ def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
 
     Args:
         name: The name of the group.
-        lang: Of a group whose members are `<name>_<language>`, the language of the one to run; None for all.
         **options: As in `inspect_task`.
 
     Raises:
-        UsageError: The group does not have the language or an option.
+        UsageError: The group does not have an option.
     """
     group = group_named(name)
-    suffixes = {member.removeprefix(f"{name}_"): member for member in group.members}
-    languages = suffixes if all(len(suffix) == 2 for suffix in suffixes) else {}
-    if lang in languages:
-        return inspect_task(languages[lang], **options)
-    if lang is not None:
-        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(languages) or 'a task of the group'}")
-    others = ("lang",) if languages else ()
-    members = [_build(name, task_named(member), options, *others) for member in group.members]
+    members = [_build(name, task_named(member), options) for member in group.members]
     columns = [_samples(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
@@ -129,21 +107,20 @@ def register_task(name: str, create: Callable[..., Task], about: str) -> None:
     named(door)
 
 
-def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> Evaluation:
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
     """Build a task.
 
     Args:
         name: The name that the user gave.
         task: The task, or one that the name stands for.
         options: Its options.
-        *others: Further options that may be given with the name.
 
     Raises:
         UsageError: An option is unknown.
     """
     if unknown := sorted(options.keys() - Options.specs().keys()):
         of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
-        known = [*others, *(option for option in Options.specs() if option not in of_others)]
+        known = [option for option in Options.specs() if option not in of_others]
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
     given = {key: value for key, value in options.items() if value is not None}
@@ -153,10 +130,6 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: 
     evaluation = build(task, chosen.for_tasks(task.prompts.task_options))
     embedded.remember(evaluation)
     return evaluation
-
-
-def _task_of(evaluation: Evaluation) -> Task:
-    return _create(evaluation.task.name, [evaluation], _samples(evaluation), evaluation.task.version)
 
 
 def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], version: int) -> Task:
