@@ -5,8 +5,8 @@ All methods that look things up use the same queries and prompts, and so does th
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -289,16 +289,10 @@ def _load(path: Path, name: str) -> None:
     """Run a file whose decorators register its tools; it may import modules from its own folder."""
     if not path.is_file():
         raise UsageError(f"tool {name!r}: there is no file {path}")
-    module = f"_halu_tasks_tool_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"tool {name!r}: {path} is not a Python file")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    # without an entry in sys.modules, annotations in the file could not be resolved
-    sys.modules[module] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[module])
+    runpy.run_path(str(path))
 
 
 async def _ask_with_tool(
