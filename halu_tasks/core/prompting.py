@@ -208,13 +208,10 @@ def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict
         user: The question.
         examples: The worked examples.
     """
-    example_turns = [
-        turn
-        for example in examples
-        for turn in ({"role": "user", "content": example.prompt}, {"role": "assistant", "content": example.reply})
-    ]
-    first = [{"role": "system", "content": system}] if system else []
-    return [*first, *example_turns, {"role": "user", "content": user}]
+    said = [("system", system)] if system else []
+    for example in examples:
+        said += [("user", example.prompt), ("assistant", example.reply)]
+    return [{"role": role, "content": text} for role, text in (*said, ("user", user))]
 
 
 def render(item: Item, prompt: Prompt, *, cot: bool = False) -> Item:
