@@ -112,8 +112,6 @@ def install_excepthook(*programs: str) -> None:
     if not sys.argv[0].replace("\\", "/").endswith(programs):
         return
     previous_hook = sys.excepthook
-    if getattr(previous_hook, "tells_in_one_line", False):
-        return
 
     def print_message(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, HaluTasksError):
@@ -121,7 +119,6 @@ def install_excepthook(*programs: str) -> None:
         else:
             previous_hook(kind, error, traceback)
 
-    print_message.tells_in_one_line = True  # type: ignore[attr-defined]
     sys.excepthook = print_message
 
 
