@@ -16,7 +16,7 @@ from cases import CASES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError
 from halu_tasks.knowledge import open_knowledge, split
 from halu_tasks.text.folding import tokens
 
