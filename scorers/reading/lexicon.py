@@ -41,9 +41,6 @@ class Lexicon:
         names: The names of the files without their ending. Those that do not exist are ignored, since a language need
             not have words of its own for a question. A phrase of a later file replaces the same phrase of an earlier
             one.
-
-    Raises:
-        ValueError: A file has a phrase in two kinds.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -54,14 +51,9 @@ class Lexicon:
         for name in names:
             lexicon = load(name)
             prefix = lexicon.pop("prefix", "")
-            kinds: dict[str, str] = {}
             for kind, words in lexicon.items():
                 for label, phrases in (words if isinstance(words, dict) else {"": words}).items():
                     for phrase in map(str.strip, phrases.split(" | ")):
-                        if (other := kinds.setdefault(phrase, kind)) != kind:
-                            raise ValueError(
-                                f"{name}.yaml: {phrase!r} is in {other!r} and in {kind!r}; keep one of them"
-                            )
                         expressions[phrase] = expression = _expression(phrase, prefix)
                         self._exact.pop(phrase, None)
                         self._open.pop(phrase, None)

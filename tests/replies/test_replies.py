@@ -65,6 +65,19 @@ def test_every_markup_has_a_row() -> None:
             assert any(re.search(expression, reply, re.IGNORECASE) for reply in replies), expression
 
 
+LEXICONS = [path.stem for path in (FOLDER.parents[1] / "scorers/reading/lexicons").glob("*.yaml")]
+
+
+@pytest.mark.parametrize("name", sorted({*LEXICONS} - {"markups"}))
+def test_a_phrase_of_a_lexicon_has_one_kind(name: str) -> None:
+    kinds: dict[str, set[str]] = {}
+    for kind, words in load(name).items():
+        for phrases in words.values() if isinstance(words, dict) else [words]:
+            for phrase in map(str.strip, phrases.split(" | ")):
+                kinds.setdefault(phrase, set()).add(kind)
+    assert not {phrase: found for phrase, found in kinds.items() if len(found) > 1}
+
+
 PAGE = (FOLDER.parents[1] / "docs" / "reading.md").read_text(encoding="utf-8")
 
 
