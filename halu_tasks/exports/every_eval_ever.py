@@ -281,7 +281,7 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
 def _values(public: PublicRun, score: Score) -> dict[str, float]:
     """Return the values of all metrics for an item; those for parts of the items say nothing more."""
     metrics = [public.metrics[name] for name in public.figures]
-    values = {m.name: m.item(score) for m in metrics if m.item and not m.tag_filter}
+    values = {m.name: m.item(score) for m in metrics if m.item and not m.within}
     return {name: value for name, value in values.items() if not math.isnan(value)}
 
 

@@ -161,7 +161,7 @@ class Evaluation:
         return tuple(
             metric
             for metric in self.all_metrics
-            if (metric.tag_filter is None or metric.tag_filter in tags)
+            if {*metric.within} <= tags
             and metric.tags <= {tag for tag, _ in tags}
             and (metric.requires_option is None or getattr(self.options, metric.requires_option))
         )

@@ -197,7 +197,7 @@ def _confusion(target: str, answer: str) -> Metric:
         f"as_{answer}",
         f"share of the items of type {target} that are answered {answer}",
         higher_is_better=False,
-        tag_filter=("type", target),
+        within=(("type", target),),
         requires_option="with_zero" if NONE in (target, answer) else None,
     )
 
