@@ -96,9 +96,10 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
 
 
-def unknown(what: str, name: object, known: Collection[str]) -> str:
-    """Describe an unknown name, with the closest known one and all that are known."""
-    return f"unknown {what} {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}"
+def unknown(what: str, name: object, known: Collection[str], prefix: str = "") -> str:
+    """Describe an unknown name, with the closest known one and all that are known; users put `prefix` before each."""
+    close, listed = did_you_mean(str(name), known, prefix), ", ".join(prefix + each for each in known)
+    return f"unknown {what} {prefix + str(name) if prefix else name!r}{close}; known: {listed}"
 
 
 def install_excepthook(*programs: str) -> None:

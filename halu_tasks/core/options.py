@@ -15,7 +15,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, unknown
 
 logger = logging.getLogger(__name__)
 
@@ -420,10 +420,8 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         # lm-eval has an option of its own for worked examples
         known = option_specs(Options).keys() - {"fewshot"}
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
-        if unknown := sorted(given.keys() - known):
-            names = ", ".join(PREFIX + name for name in sorted(known))
-            close = did_you_mean(unknown[0], known, PREFIX)
-            raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}{close}; known: {names}")
+        if strange := sorted(given.keys() - known):
+            raise UsageError(unknown("metadata key", strange[0], sorted(known), PREFIX))
         # arguments of models are metadata, too, so a key without the prefix may be one of these
         for bare in sorted(known & metadata.keys() - {"seed"}):
             logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)

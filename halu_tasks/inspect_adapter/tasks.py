@@ -14,7 +14,7 @@ from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.util import JSONSchema
 
-from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
+from halu_tasks.core.errors import UsageError, install_excepthook, unknown
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
@@ -118,11 +118,10 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
     Raises:
         UsageError: An option is unknown.
     """
-    if unknown := sorted(options.keys() - Options.specs().keys()):
+    if strange := sorted(options.keys() - Options.specs().keys()):
         of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
         known = [option for option in Options.specs() if option not in of_others]
-        close = did_you_mean(unknown[0], known)
-        raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
+        raise UsageError(f"task {name}: {unknown('option', strange[0], known)}")
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
     for unused in chosen.unused(task.prompts.task_options):

@@ -150,7 +150,7 @@ def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_pat
     )
     ended = run(*command, "--solver", "halu_tasks/selfcheck_prompt", "-S", "sample=5", folder=tmp_path)
     assert ended.returncode != 0 and "Traceback" not in ended.stderr
-    told = "halu-tasks: selfcheck_prompt has no argument 'sample' (did you mean 'samples'?); arguments: samples, "
+    told = "halu-tasks: selfcheck_prompt: unknown argument 'sample' (did you mean 'samples'?); known: samples, "
     assert any(line.startswith(told) for line in ended.stderr.splitlines())
     # which `inspect score` would take for a scorer that cannot be loaded, were they a ValueError
     for wrong, told in (
