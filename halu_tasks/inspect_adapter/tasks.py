@@ -200,13 +200,11 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
     chat = chat_messages(messages(item, evaluation.examples))
     chat[-1].metadata = {ID: item.id, TASK: task.name}
     metadata = SampleMetadata(
-        task=task.name,
+        **reference.as_json(),
         id=item.id,
         cluster=item.cluster,
         gold=dict(item.gold),
         tags=dict(item.tags),
-        reference_task=reference.reference_task,
-        overrides=dict(reference.overrides) or None,
         choices=task.rules.choices if task.prompts.subject else None,
         weighed=evaluation.asks_for_probability,
         group=group,
