@@ -42,7 +42,6 @@ from halu_tasks.scorers.score import Score
 install_excepthook(*LM_EVAL)
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
-Docs = Sequence[Mapping[str, Any]]
 
 # what the filters `halu_verdict` and `halu_strings` replace a reply without an answer by
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
@@ -214,23 +213,22 @@ def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict
 class DocumentReply(str):
     """A reply with the document that it answers."""
 
-    document: Mapping[str, Any] | None = None
+    document: Mapping[str, Any]
 
 
 def document_filter() -> Filter:
     """Return the filter that adds documents to their replies, for the `halu_…` metrics."""
 
-    def add(resps: Iterable[Any], docs: Docs) -> list[list[DocumentReply]]:
-        pairs = [
-            ([DocumentReply(reply) for reply in _listed(replies)], doc)
-            for replies, doc in zip(resps, docs, strict=True)
-        ]
-        for replies, doc in pairs:
-            for reply in replies:
-                reply.document = doc
-        return [replies for replies, _ in pairs]
+    def with_document(reply: str, document: Mapping[str, Any]) -> DocumentReply:
+        made = DocumentReply(reply)
+        made.document = document
+        return made
 
-    return CustomFilter(filter_fn=add)
+    return CustomFilter(
+        filter_fn=lambda resps, docs: [
+            [with_document(reply, doc) for reply in _listed(replies)] for replies, doc in zip(resps, docs, strict=True)
+        ]
+    )
 
 
 def strings_filter(returns: str = "entities") -> Filter:

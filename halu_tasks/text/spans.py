@@ -143,8 +143,7 @@ def merge(spans: Iterable[Span]) -> list[Span]:
     merged: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if merged and start <= merged[-1][1]:
-            if end > merged[-1][1]:
-                merged[-1] = merged[-1][0], end
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
         else:
             merged.append((start, end))
     return merged
