@@ -25,7 +25,7 @@ from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines
 from halu_tasks.scorers.reading.fields import objects
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.text import joined, sentences
+from halu_tasks.scorers.reading.text import sentences
 from halu_tasks.text.folding import fold
 
 UNDECIDED = "undecided"
@@ -66,7 +66,6 @@ class Read(NamedTuple):
     tokens: list[Token]
     clauses: list[Clause]
     starts_line: bool
-    ends_line: bool
     is_item: bool
 
     @property
@@ -135,7 +134,7 @@ class Question:
 
     def sentences(self, text: str) -> list[Read]:
         """Return the sentences of a reply without reasoning, with their clauses."""
-        return [Read(*self._of_text(sentence.text)[:3], *sentence[1:]) for sentence in joined(sentences(text))]
+        return [Read(*self._of_text(sentence.text)[:3], *sentence[1:]) for sentence in sentences(text)]
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
@@ -145,7 +144,7 @@ class Question:
         folded = fold(self.prepare(text))
         known = ("", *self.labels)
         tokens = [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
-        return Read(folded, tokens, clauses(tokens, folded), True, True, False)
+        return Read(folded, tokens, clauses(tokens, folded), True, False)
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
@@ -526,7 +525,7 @@ def only_declines(text: str) -> bool:
 
 def _sentences_decline(text: str) -> list[bool]:
     words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES))
-    folded = (fold(sentence.text) for sentence in joined(sentences(text)))
+    folded = (fold(sentence.text) for sentence in sentences(text))
     return [any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded]
 
 
