@@ -303,13 +303,9 @@ def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
 
 
 def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Convert estimates to `{"metrics": {name: value}, "stderr": {name: se}, "intervals": {name: [low, high]}}`.
-
-    Metrics without an error are left out of the latter two.
-    """
+    """Convert estimates to `{"metrics": {name: value}, "intervals": {name: [low, high]}}`; some have none."""
     return {
         "metrics": {name: e.value for name, e in estimates.items()},
-        "stderr": {name: e.stderr for name, e in estimates.items() if e.stderr is not None},
         "intervals": {name: [e.low, e.high] for name, e in estimates.items() if e.low is not None},
     }
 
