@@ -24,7 +24,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs, stated
 from halu_tasks.scorers.reading.fields import objects
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import answer_text
 from halu_tasks.scorers.reading.text import sentences
 from halu_tasks.text.folding import fold
 
@@ -116,11 +116,9 @@ class Question:
 
     def __call__(self, reply: str) -> Answer[str]:
         """Return the label that a reply states; the value is None if it states none."""
-        text = strip_reasoning(reply)
-        if text is None:
-            return Answer(None, "unclosed reasoning")
-        if not text.strip():
-            return Answer(None, "empty")
+        text, reason = answer_text(reply)
+        if reason:
+            return Answer(None, reason)
         for item in objects(text):
             if label := self._field(item):
                 return Answer(label)

@@ -26,6 +26,12 @@ _REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answe
 _ANSWER = re.compile(r"\s*<(answer|response|output|solution|conclusion)>(.*?)(?:</\1>.*)?\Z", re.DOTALL | re.IGNORECASE)
 
 
+def answer_text(reply: str) -> tuple[str, str]:
+    """Return the answer of a reply as `strip_reasoning` does, and why there is none; one of the two is empty."""
+    text = strip_reasoning(reply)
+    return text or "", "unclosed reasoning" if text is None else "" if text.strip() else "empty"
+
+
 def strip_reasoning(reply: str) -> str | None:
     """Return the answer of a reply, without the reasoning before it and the markup around it.
 
