@@ -10,7 +10,7 @@ from typing import Any
 from inspect_ai.scorer import Metric, SampleScore, metric
 
 from halu_tasks.scorers.answer import ABSTAINED
-from halu_tasks.scorers.classification import label_metric
+from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
 from halu_tasks.scorers.reading.questions import YES
@@ -33,9 +33,7 @@ _OF_TEXTS = (
 )
 _OF_LABELLED_TEXTS = (
     mean("acc", "correct"),
-    label_metric("precision", YES, "precision"),
-    label_metric("recall", YES, "recall"),
-    label_metric("f1", YES, "f1"),
+    *(label_metric(figure, YES, figure) for figure in FIGURES),
     *probability_metrics(YES),
 )
 
