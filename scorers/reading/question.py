@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs, stated
-from halu_tasks.scorers.reading.fields import objects
+from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reasoning import answer_text
 from halu_tasks.scorers.reading.text import sentences
@@ -119,8 +119,8 @@ class Question:
         text, reason = answer_text(reply)
         if reason:
             return Answer(None, reason)
-        for item in objects(text):
-            if label := self._field(item):
+        for value in values(text, "{"):
+            if label := self._field(value.content):
                 return Answer(label)
         found = self.sentences(text)
         another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
