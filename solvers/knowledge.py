@@ -309,7 +309,11 @@ async def _ask_with_tool(
     messages, lookups = [*prompt], list[Lookup]()
     for left in reversed(range(MOST_ROUNDS + 1)):
         output = await ask(messages, role, cache=cache, tools=[tool], tool_choice=None if left else "none", **config)
-        lookups += [_by_provider(part) for part in _parts(output.message) if isinstance(part, ContentToolUse)]
+        for part in _parts(output.message):
+            if isinstance(part, ContentToolUse):
+                # the results of a provider's searches are known only if they are cited
+                found = "" if part.tool_type == "web_search" else part.result
+                lookups.append((f"{part.name} {part.arguments}", None if part.error else found))
         calls = output.message.tool_calls
         if not calls or not left:
             break
@@ -325,12 +329,6 @@ async def _ask_with_tool(
             if isinstance(result, ChatMessageTool)
         ]
     return output, messages, lookups
-
-
-def _by_provider(part: ContentToolUse) -> Lookup:
-    # the results of a provider's searches are known only if they are cited
-    found = "" if part.tool_type == "web_search" else part.result
-    return f"{part.name} {part.arguments}", None if part.error else found
 
 
 def _cited(message: ChatMessageAssistant) -> list[tuple[str, str]]:

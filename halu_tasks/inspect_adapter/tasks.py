@@ -153,6 +153,8 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     if reading and "reader" not in roles:
         prepare_judge(reading[0])
     changed = first.options.changed()
+    tags = dict.fromkeys(tag for evaluation in members for tag in evaluation.version_tags)
+    shots = [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.prompts.shots else []
     schemas = {
         evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options))
         for evaluation in members
@@ -164,18 +166,11 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         scorer=halu_score(**{name: value for name, value in changed.items() if name in SCORING_OPTIONS}),
         config=_config(members),
         name=name,
-        version="-".join([f"{version}-A", *_version_tags(members)]),
+        version="-".join([f"{version}-A", *tags, *shots]),
         # no headline_metric: Inspect takes the first figure, which is the headline, and would warn of a declared one
         # before the first sample is scored
         metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
-
-
-def _version_tags(members: Sequence[Evaluation]) -> list[str]:
-    """Return the tags of all members, and the number of worked examples unless it is the default."""
-    tags = list(dict.fromkeys(tag for evaluation in members for tag in evaluation.version_tags))
-    first = members[0]
-    return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.prompts.shots else [])
 
 
 def _config(members: Sequence[Evaluation]) -> GenerateConfig:
