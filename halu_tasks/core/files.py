@@ -63,9 +63,7 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
         DataError: The file cannot be written.
     """
     with file_errors(f"{what} {path}".strip()):
-        if path.is_dir():
-            raise IsADirectoryError("is a folder")
-        if path.exists() and not path.is_file():
+        if path.exists() and not path.is_file() and not path.is_dir():
             yield path
             return
         with _temporary_folder(path) as place:

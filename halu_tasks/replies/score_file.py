@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import pyarrow
@@ -25,7 +25,7 @@ from pyarrow.compute import not_equal
 
 from halu_tasks import __version__
 from halu_tasks.core.credentials import public
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import atomic_write, atomic_write_text
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
@@ -140,11 +140,11 @@ def score_file(
     """
     evaluation = build(task, options)
     check_reference(evaluation)
+    if details:
+        _check_writable(Path(details))
     shards = tuple(shards_at(predictions))
     files = [path for path, _ in shards]
     with ExitStack() as stack:
-        # opened before replies are scored and a judge is asked, in case that it cannot be written
-        out = stack.enter_context(atomic_write(Path(details), "details")) if details else None
         job = ScoreParts(
             folder=folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halu-score-"))),
             task=task,
@@ -170,7 +170,7 @@ def score_file(
             "details": details,
             "options": {name: getattr(options, name) for name in options.specs() if name in names},
         }
-        return _figures(job, evaluation, run, out)
+        return _figures(job, evaluation, run)
 
 
 def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
@@ -206,8 +206,8 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 # --- figures ----------------------------------------------------------------------------------------
 
 
-def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], details: TextIO | None) -> ScoredFile:
-    """Compute the figures of a run whose parts are finished, and write its details."""
+def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) -> ScoredFile:
+    """Compute the figures of a run whose parts are finished."""
     task = evaluation.task
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
     epochs = np.unique(read_records(files, columns=["epoch"])["epoch"].to_numpy())
@@ -232,8 +232,8 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], de
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
 
-    if details:
-        _write_details(files, details, epochs=len(epochs) > 1)
+    if run["details"]:
+        _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
     figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
     warnings = [_missing_warning(job, scored_items, len(epochs), missing)] if missing else []
     return ScoredFile(
@@ -341,15 +341,29 @@ def _estimate(metric: Metric, parts: Sequence[Sums | Columns]) -> Estimate | Non
 # --- details ----------------------------------------------------------------------------------------
 
 
-def _write_details(files: Sequence[Path], out: TextIO, *, epochs: bool) -> None:
-    """Write how each reply was read and scored as JSON Lines, in the order of the data."""
+def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
+    """Write how each reply was read and scored as JSON Lines, in the order of the data.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
     records = pyarrow.concat_tables([parquet.read_table(file) for file in files])
-    for batch in records.sort_by([("item", "ascending"), ("epoch", "ascending")]).to_batches(10_000):
-        for record in batch.to_pylist():
-            score = json.loads(record["score"])
-            detail = {"epoch": record["epoch"]} if epochs else {}
-            detail |= {"id": json.loads(record["id"])}
-            detail |= {name: score[name] for name in ("answer", "outcome", "target")}
-            detail |= {"scores": score["facts"], "reason": json.loads(record["reason"])}
-            detail |= {"verdicts": score["verdicts"]} if "verdicts" in score else {}
-            out.write(json.dumps(detail) + "\n")
+    with atomic_write(path, "details") as file:
+        for batch in records.sort_by([("item", "ascending"), ("epoch", "ascending")]).to_batches(10_000):
+            for record in batch.to_pylist():
+                score = json.loads(record["score"])
+                detail = {"epoch": record["epoch"]} if epochs else {}
+                detail |= {"id": json.loads(record["id"])}
+                detail |= {name: score[name] for name in ("answer", "outcome", "target")}
+                detail |= {"scores": score["facts"], "reason": json.loads(record["reason"])}
+                detail |= {"verdicts": score["verdicts"]} if "verdicts" in score else {}
+                file.write(json.dumps(detail) + "\n")
+
+
+def _check_writable(path: Path) -> None:
+    """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
+    with file_errors(f"details {path}", "; name a file in a folder that can be written"):
+        if path.is_dir():
+            raise IsADirectoryError("is a folder")
+        if path.is_file() or not path.exists():
+            tempfile.TemporaryFile(dir=path.parent).close()
