@@ -91,7 +91,7 @@ def item_rows(pipeline: Pipeline, items: Iterable[Draft], sample: int | None, se
     """Return the rows of items to import into doccano."""
 
     def rank(item: Draft) -> tuple[int, str]:
-        return stable_number(seed, item.id, surrogates="replace"), item.id
+        return stable_number(seed, item.id), item.id
 
     chosen = sorted(items, key=rank) if sample is None else nsmallest(sample, items, key=rank)
     return [{"text": shown_text(pipeline.shown(item)), "label": [], ITEM: item.id} for item in chosen]
@@ -104,7 +104,7 @@ def shown_text(shown: Mapping[str, str]) -> str:
 
 def fingerprint(text: str) -> str:
     """Return a short hash of a text without its white space, which is equal for different renderings of the text."""
-    return short_hash("".join(text.split()), surrogates="replace")
+    return short_hash("".join(text.split()))
 
 
 # --- reading labels -------------------------------------------------------------------------------

@@ -405,7 +405,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
             key = f"{item.id}/{place}"
-            sample.append((stable_hash(key, surrogates="replace"), key, pair))
+            sample.append((stable_hash(key), key, pair))
             pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)

@@ -141,7 +141,7 @@ class PublicRun:
     def counts(self, name: str) -> tuple[int, int]:
         """Return of how many replies, in how many clusters, a figure is: those with its tag, and with a value."""
         metric = self.metrics[name]
-        tag, value = metric.tag_filter or ("", None)
+        tag, value = metric.within[0] if metric.within else ("", None)
         scores = [score for score in self.run.scores if score.tags.get(tag) == value]
         if item := metric.item:
             scores = [score for score in scores if not math.isnan(item(score))]

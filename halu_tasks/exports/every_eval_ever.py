@@ -61,7 +61,7 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], wa
     """Write a run; return the file with its figures."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
-    digest = stable_hash(*run.identity, public.model, surrogates="replace")
+    digest = stable_hash(*run.identity, public.model)
     identity = str(uuid.UUID(bytes=bytes.fromhex(digest)[:16], version=4))
     place = f"data/{run.benchmark_task.benchmark}/{public.folders}/{identity}"
     record = _record(public, publisher, identity)
@@ -273,7 +273,7 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
 def _values(public: PublicRun, score: Score) -> dict[str, float]:
     """Return the values of all metrics for an item; those for parts of the items say nothing more."""
     metrics = [public.metrics[name] for name in public.figures]
-    values = {m.name: m.item(score) for m in metrics if m.item and not m.tag_filter}
+    values = {m.name: m.item(score) for m in metrics if m.item and not m.within}
     return {name: value for name, value in values.items() if not math.isnan(value)}
 
 

@@ -90,15 +90,14 @@ class ScoredFile:
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
-        evaluation, figures = self.evaluation, as_json(self.estimates)
+        evaluation = self.evaluation
         return {
             "task": evaluation.task.name,
             "scoring": evaluation.options.scoring,
             "data": evaluation.located.kind,
             "n": self.number,
             "missing": self.missing,
-            "metrics": figures["metrics"],
-            "intervals": figures["intervals"],
+            **as_json(self.estimates),
             "version": evaluation.version,
             "run": self.run,
         }

@@ -285,7 +285,7 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
     kinds: dict[str, list[str]] = {}
     for kind, weight in weights.items():
         # ties are broken by a hash of the id
-        order = sorted(weight, key=lambda id: (-weight[id], stable_hash(id, surrogates="surrogatepass")))
+        order = sorted(weight, key=lambda id: (-weight[id], stable_hash(id)))
         for id in order[:per_kind]:
             if weight[id] > 0:
                 kinds.setdefault(id, []).append(kind)

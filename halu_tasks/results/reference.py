@@ -49,7 +49,7 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
             continue
         asked = sum(len(answer.score.verdicts) for answer in judged)
         replies = min(max(round(number * len(judged) / asked), 1), len(judged))
-        judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply, surrogates="surrogatepass"))
+        judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply))
         weight = f"{len(judged) / replies:.6g}"
         own = [row for answer in judged[:replies] for row in _verdicts(run, task, answer, weight)]
         numbers = {"verdicts": len(own), "replies": f"{replies:,} of {len(judged):,}"}

@@ -219,7 +219,7 @@ class Run:
     def items_hash(self) -> str:
         """A hash of which items were answered, in which clusters, and how many times each."""
         ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
-        return stable_hash("\n".join(ids), surrogates="surrogatepass")
+        return stable_hash("\n".join(ids))
 
     @cached_property
     def condition(self) -> tuple[Any, ...]:

@@ -487,4 +487,4 @@ def _question_of(document: Document) -> str:
     """Return a short key of a document's question; documents without a question have one each."""
     question = document.fields.get("question")
     text = " ".join(question.split()) if isinstance(question, str) else ""
-    return stable_hash(text, surrogates="surrogatepass") if text else f"\0{document.id}"
+    return stable_hash(text) if text else f"\0{document.id}"
