@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import merge
@@ -88,20 +88,26 @@ def write_items(evaluation: Evaluation, path: Path) -> None:
     if path.exists():
         return
     rows = ((number, json.dumps(item.id), _record_of(item)) for number, item in enumerate(evaluation.unrendered()))
-    with atomic_folder(path.parent, "items") as folder, closing(sqlite3.connect(folder / path.name)) as db:
-        try:
-            db.executescript(
-                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                "CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, record TEXT);"
-            )
-            db.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
-            db.execute("CREATE INDEX by_id ON items (id)")
-            db.commit()
-        except sqlite3.Error as error:
-            raise DataError(f"items {path}: {error}") from None
+    with atomic_folder(path.parent, "items") as folder, _new_database(folder / path.name) as db:
+        db.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, record TEXT)")
+        db.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
+        db.execute("CREATE INDEX by_id ON items (id)")
         repeated = db.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if repeated:
             raise evaluation.repeated_id(json.loads(repeated[0]))
+
+
+@contextmanager
+def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Create a database that is read only once it is complete, and so need not survive a crash; raises DataError."""
+    path.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
+            yield db
+            db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _record_of(item: Item) -> str:
@@ -113,21 +119,16 @@ def _record_of(item: Item) -> str:
 NO_FILE = -1
 """The number that records have instead of a file's if their item has no reply."""
 
-_TABLES = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-CREATE TABLE shards (path TEXT, version TEXT);
-CREATE TABLE scores (number INTEGER PRIMARY KEY, score TEXT);
-CREATE TABLE replies (
-    bucket INTEGER, cluster TEXT, item INTEGER, epoch INTEGER, shard INTEGER, line INTEGER,
-    id TEXT, outcome TEXT, reason TEXT, score INTEGER,
-    PRIMARY KEY (bucket, item, epoch, shard, line)
-) WITHOUT ROWID;
-"""
-_SELECT = """
-SELECT cluster, item, epoch, shard, line, id, outcome, reason, scores.score
-FROM replies JOIN scores ON replies.score = scores.number
-"""
+_TABLES = (
+    "shards (path TEXT, version TEXT)",
+    "scores (number INTEGER PRIMARY KEY, score TEXT)",
+    "replies (bucket INTEGER, cluster TEXT, item INTEGER, epoch INTEGER, shard INTEGER, line INTEGER, id TEXT, "
+    "outcome TEXT, reason TEXT, score INTEGER, PRIMARY KEY (bucket, item, epoch, shard, line)) WITHOUT ROWID",
+)
+_SELECT = (
+    "SELECT cluster, item, epoch, shard, line, id, outcome, reason, scores.score FROM replies JOIN scores "
+    "ON replies.score = scores.number"
+)
 
 
 class Record(NamedTuple):
@@ -175,8 +176,7 @@ def write_records(
     Raises:
         DataError: The file cannot be written.
     """
-    path.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+    with _new_database(path) as db:
         numbers: dict[str, int] = {}
 
         def number_of(score: str) -> int:
@@ -186,17 +186,12 @@ def write_records(
                 numbers[score] = db.execute("INSERT INTO scores (score) VALUES (?)", (score,)).lastrowid or 0
             return numbers[score]
 
-        rows = (
-            (bucket, *record[:-1], number_of(record.score)) for bucket, record in _records(evaluation, replies, costs)
-        )
-        try:
-            db.executescript(_TABLES)
-            db.executemany("INSERT INTO shards VALUES (?, ?)", shards)
-            db.execute("BEGIN")
-            db.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise DataError(f"records {path}: {error}") from None
+        for table in _TABLES:
+            db.execute(f"CREATE TABLE {table}")
+        db.executemany("INSERT INTO shards VALUES (?, ?)", shards)
+        records = _records(evaluation, replies, costs)
+        rows = ((bucket, *record[:-1], number_of(record.score)) for bucket, record in records)
+        db.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path) -> Iterator[tuple[int, Record]]:
