@@ -266,7 +266,6 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         output: where results and the report are written
     """
     from halu_tasks.report.write import write_report
-    from halu_tasks.results.readers.read import read_results
     from halu_tasks.runs.demo import MODELS, TASKS, run_demo
     from halu_tasks.tasks import tasks_selected
 
@@ -274,33 +273,33 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     create_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
     say(f"Running {number} in lm-eval and Inspect at the same time …\n")
-    results = run_demo([task.name for task in selected], folder)
-    write_report(results, folder / REPORT, "Demo", warn)
-    runs = read_results(results).runs
-    figures = {(run.program, run.task, run.model, name): own for run in runs for name, own in run.figures.items()}
+    figures_of = run_demo([task.name for task in selected], folder)
+    in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
+    write_report([str(folder / harness) for harness in figures_of], folder / REPORT, "Demo", warn)
     rows = []
     for task in selected:
         # the headline, or the metric that takes its place without a judge
         name = task.judged.unjudged if task.judged else task.headline
         metric = next(metric for metric in task.scoring["strict"].metrics if metric.name == name)
         direction = {True: "↑", False: "↓", None: ""}[metric.higher_is_better]
-        shown = {}
-        for model in (f"halu-{kind}" for kind in MODELS):
-            of = figures["Inspect", task.name, model, name]
-            shown[model] = f"{of.value:.2f} {format_interval(of.low, of.high, '.2f', '')}".rstrip()
+        figures = {}
+        for model in MODELS:
+            of = in_inspect[task.name, model]
+            interval = format_interval(of.get(f"{name}_low"), of.get(f"{name}_high"), ".2f", "")
+            figures[f"halu-{model}"] = f"{of[name]:.2f} {interval}".rstrip()
         # the answers' form, in brackets, is on the page
         asked = task.about.partition(" (")[0]
-        rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **shown, "what is asked": asked})
+        rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **figures, "what is asked": asked})
     say(table(rows))
     say(
         "\nhalu-oracle knows the answers: no model can be better (↑ higher is better, ↓ lower). halu-baseline answers "
         "by a fixed\nrule, without reading the items: a model near it has not solved the task. The items are a sample "
         "written for this\npackage, not the benchmarks. In square brackets: 95% confidence intervals."
     )
-    in_lm_eval = {key[1:]: figure for key, figure in figures.items() if key[0] == "lm-eval"}
-    different = sum(figures.get(("Inspect", *key)) != figure for key, figure in in_lm_eval.items())
-    same = "have the same values of all" if not different else f"differ in {different} of"
-    say(f"The logs of lm-eval and Inspect {same} {len(in_lm_eval):,} figures: these and other metrics, with intervals.")
+    compared = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
+    different = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in compared)
+    same = "report the same values of all" if not different else f"differ in {different} of"
+    say(f"lm-eval and Inspect {same} {len(compared):,} figures: these, other metrics and the standard errors.")
     say(f"\nOpen {folder / REPORT / 'index.html'} in a browser. Next, a model of your own on a benchmark:")
     say("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
     return 1 if different else 0

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from halu_tasks.executors.local import run_here
 from halu_tasks.runs.models import Harness, named_model
-from halu_tasks.runs.run import ModelRun, Runs
+from halu_tasks.runs.run import RESULTS, ModelRun, Runs, logs_of
 
 TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
 """One task of each of four benchmarks; none needs a judge."""
 MODELS = ("oracle", "baseline")
 HARNESSES: tuple[Harness, ...] = ("inspect", "lm_eval")
 
+Figures = dict[tuple[str, str], Mapping[str, float]]
+"""Metrics by name, by task and model."""
 
-def run_demo(tasks: Sequence[str], folder: Path) -> list[str]:
+
+def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
     """Run tasks in both harnesses at the same time, unless they have results in the folder.
 
     Args:
@@ -23,7 +27,7 @@ def run_demo(tasks: Sequence[str], folder: Path) -> list[str]:
         folder: The folder of the results.
 
     Returns:
-        The folders of the results of each harness.
+        The figures that each harness reports.
 
     Raises:
         RuntimeError: A harness failed.
@@ -42,7 +46,21 @@ def run_demo(tasks: Sequence[str], folder: Path) -> list[str]:
         for name in MODELS
     ]
     run_here(Runs(folder, tuple(runs)), lambda line: None, tasks=2)
+    figures: dict[Harness, Figures] = {harness: {} for harness in HARNESSES}
     for run in runs:
         if missing := run.missing():
             raise RuntimeError(f"{', '.join(missing)}: {run.why_missing()}; see {run.output}")
-    return [str(folder / harness) for harness in HARNESSES]
+        figures[run.model.harness] |= {(task, run.name): reported for task, reported in _reported(run)}
+    return figures
+
+
+def _reported(run: ModelRun) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield each task of a run with the figures that its harness reports."""
+    for log in logs_of(run.folder):
+        if log.results:
+            metrics = log.results.scores[0].metrics
+            yield log.eval.task.removeprefix("halu_tasks/"), {name: float(m.value) for name, m in metrics.items()}
+    for path in (run.folder / RESULTS).glob("**/results_*.json"):
+        for task, figures in json.loads(path.read_text(encoding="utf-8"))["results"].items():
+            names = (key.removesuffix(",none") for key in figures if key.endswith(",none"))
+            yield task, {name: figures[f"{name},none"] for name in names}

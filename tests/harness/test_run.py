@@ -127,7 +127,7 @@ def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> 
         "halueval_summarization": ["1.00 [0.85, 1.00]", "0.50 [0.43, 0.57]"],
         "cfaith_choice": ["0.00 [0.00, 0.13]", "0.75 [0.54, 0.90]"],
     }
-    assert "The logs of lm-eval and Inspect have the same values of all " in done.stdout
+    assert "lm-eval and Inspect report the same values of all " in done.stdout
     folder = tmp_path / "halu-demo"
     report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
     assert {column["task"] for column in report["columns"]} == {*rows}
