@@ -342,7 +342,7 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
     data.write_text("".join(data.read_text().splitlines(keepends=True)[1:]))
     assert with_values() == f"the data {data} have changed since the predictions were scored; score them again"
     data.unlink()
-    assert str(data) in why(path) and "does not exist" in why(path)
+    assert str(data) in why(path) and "No such file" in why(path)
 
 
 def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> None:

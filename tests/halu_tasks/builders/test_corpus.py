@@ -107,7 +107,7 @@ def test_languages_are_told_apart(toy: Pipeline) -> None:
         (" \n\t", "no sentence"),
         ("12345 67890. " * 30, "no sentence"),
         ("words without an end " * 3, "no sentence"),
-        (ENGLISH * 100, "too long"),
+        (ENGLISH * 100, "longer than max_chars=20000"),
         (f"{ENGLISH}\ud800", "invalid characters"),
     ],
 )

@@ -310,7 +310,10 @@ def test_one_reason_is_counted_once_a_draft() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "text", "reason"),
-    [*CASES["documents_are_refused_with_a_reason"], [{"question": QUESTION * 1_000}, ANSWER, "too long"]],
+    [
+        *CASES["documents_are_refused_with_a_reason"],
+        [{"question": QUESTION * 1_000}, ANSWER, "longer than max_chars=1000"],
+    ],
 )
 def test_documents_are_refused_with_a_reason(fields: dict[str, Any], text: str, reason: str | None) -> None:
     refused = RefactPipeline(nli_model="judge", min_chars=0, min_score=0).refuse(Document("1", text, fields))
