@@ -24,7 +24,7 @@ from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
@@ -32,10 +32,6 @@ from halu_tasks.text.sentences import sentences
 
 _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 """Maximum lengths in characters of the open answer and of the summary that a score keeps."""
-
-
-def _without_text(reply: str) -> Answer[str]:
-    return Answer(None, "unclosed reasoning" if strip_reasoning(reply) is None else "empty")
 
 
 # --- open answers -----------------------------------------------------------------------------------------
@@ -76,7 +72,7 @@ def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
     to_correct, to_hallucinated = (fuzz.ratio(text, str(item.gold[key])) for key in ("correct_answer", "halu_answer"))
     measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
     shortened = text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…"
-    answer = Answer(shortened) if text else _without_text(reply)
+    answer = Answer(shortened) if text else Answer(None, answer_text(reply)[1])
     if verdicts is not None:
         measurements["judge_failed"] = float(FAILED in verdicts)
         if FAILED in verdicts:
@@ -202,7 +198,7 @@ def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Sco
             "any": wrong > 0,
             "factor": item.gold["adjustment"],
         }
-    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else _without_text(reply)
+    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, answer_text(reply)[1] or "empty")
     return Score.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 

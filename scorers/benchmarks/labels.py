@@ -19,8 +19,8 @@ import numpy as np
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import (
+    FIGURES,
     NO_LABEL,
-    Figure,
     Unparsed,
     both_right,
     label_metric,
@@ -39,8 +39,6 @@ from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.scorers.statistics.intervals import FEWEST
 
 # --- a label out of a set ---------------------------------------------------------------------------------
-
-_FIGURES: tuple[Figure, ...] = ("precision", "recall", "f1")
 
 
 def verdict_scorer(
@@ -88,8 +86,8 @@ def verdict_scorer(
     classes = [(first, ""), *((label, f"_{name}") for label, name in names.items() if name)]
     metrics = [
         mean("acc", "correct", "share of items answered with the target"),
-        *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in _FIGURES),
-        *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
+        *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in FIGURES),
+        *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in FIGURES),
         macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
         position_bias(first),
     ]
@@ -197,7 +195,7 @@ def _confusion(target: str, answer: str) -> Metric:
         f"as_{answer}",
         f"share of the items of type {target} that are answered {answer}",
         higher_is_better=False,
-        tag_filter=("type", target),
+        within=(("type", target),),
         requires_option="with_zero" if NONE in (target, answer) else None,
     )
 
