@@ -8,10 +8,9 @@ Prompts, scoring and metrics are defined in `task_configs/halluverse25/`, the re
 `halu_tasks/benchmarks/halluverse25.py`; `docs/tasks.md` lists the differences from the paper.
 
     inspect eval halu_tasks/halluverse --model openai/gpt-4o-mini
-    inspect eval halu_tasks/halluverse -T lang=tr --model openai/gpt-4o-mini
+    inspect eval halu_tasks/halluverse25_tr --model openai/gpt-4o-mini
     inspect eval halu_tasks/halluverse25_9shot --model openai/gpt-4o-mini
-    inspect eval halu_tasks/halluverse25_tr -T data=sample --model halu/oracle
-    inspect eval halu_tasks/halluverse25_binary -T lang=tr -T data=sample --model halu/oracle
+    inspect eval halu_tasks/halluverse25_binary_tr -T data=sample --model halu/oracle
 
 Arguments of every task:
     data: A file, a folder, or `sample`; by default, the gated source.
@@ -24,8 +23,7 @@ Only `halluverse25` runs if the file is named; every other task must be named it
 The binary tasks also take:
     without_original: Show the sentence without the original.
     probability: Weigh Yes and No by their probabilities, for `roc_auc`.
-`halluverse25` (also called `halluverse`), `halluverse25_9shot` and `halluverse25_binary` also take:
-    lang: One language: `en`, `ar` or `tr`; by default, all three.
+A task of one language has it at the end of its name: `en`, `ar` or `tr`.
 """
 
 from typing import Any
@@ -36,12 +34,12 @@ from halu_tasks.inspect_adapter.tasks import inspect_group, named
 
 
 @task
-def halluverse25(lang: str | None = None, **options: Any) -> Task:
-    """Ask which type of error an edited sentence has, in all three languages or the one in `lang`."""
-    return inspect_group("halluverse25", lang, **options)
+def halluverse25(**options: Any) -> Task:
+    """Ask which type of error an edited sentence has, in all three languages."""
+    return inspect_group("halluverse25", **options)
 
 
 @named
-def halluverse(lang: str | None = None, **options: Any) -> Task:
+def halluverse(**options: Any) -> Task:
     """Run `halluverse25` under the name of this file."""
-    return inspect_group("halluverse25", lang, **options)
+    return inspect_group("halluverse25", **options)

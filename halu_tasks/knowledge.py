@@ -16,10 +16,10 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
-from halu_tasks.core.errors import DataError, UsageError, require_extra
+from halu_tasks.core.errors import DataError, file_errors, require_extra
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.hashing import short_hash, stable_hash
-from halu_tasks.data.cache import cache_folder, sha256_of
+from halu_tasks.data.cache import OTHER_CACHE, cache_folder, sha256_of
 from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
 from halu_tasks.text.folding import SPACELESS, tokens
 
@@ -69,11 +69,8 @@ def named_files(named: Path) -> dict[str, Path]:
     Raises:
         DataError: It does not exist, cannot be read, or contains no supported file.
     """
-    try:
+    with file_errors(f"knowledge {str(named)!r}", f"; {_SUPPORTED}, and folders of them"):
         named.stat()
-    except OSError as error:
-        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise DataError(f"knowledge {str(named)!r} {reason}; {_SUPPORTED}, and folders of them") from None
     if not named.is_dir():
         if not named.name.lower().endswith(_ENDINGS):
             raise DataError(f"{named}: cannot be read as knowledge; {_SUPPORTED}")
@@ -184,16 +181,11 @@ class Knowledge:
 
         Args:
             query: The query.
-            top: The maximum number of passages.
+            top: The maximum number of passages, 1 or more.
 
         Returns:
             The best passages, best first. Equally good ones are in the order in which they were read.
-
-        Raises:
-            UsageError: `top` is less than 1.
         """
-        if top < 1:
-            raise UsageError(f"top must be at least 1, got {top}")
         words = list(dict.fromkeys(tokens(query[:_LONGEST_QUERY])))
         if not words:
             return []
@@ -224,17 +216,12 @@ def open_knowledge(path: str | Path) -> Knowledge:
     sha256 = stable_hash(json.dumps([[name, sha256_of(file)] for name, file in files.items()]))
     key = short_hash(_VERSION, bm25s.__version__, unicodedata.unidata_version, sha256)
     folder = cache_folder() / "knowledge" / key
-    try:
+    with file_errors(f"{named}: cannot store the index in {folder}", OTHER_CACHE):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):
             if not folder.is_dir():
                 with atomic_folder(folder, "index") as partial:
                     _write(partial, named, files)
-    except OSError as error:
-        raise DataError(
-            f"{named}: cannot store the index in {error.filename or folder} ({error.strerror or error}); "
-            "name another folder with HALU_TASKS_CACHE=PATH"
-        ) from None
     return Knowledge(folder, sha256)
 
 

@@ -14,10 +14,10 @@ from typing import Any
 from inspect_ai import Task
 from inspect_ai import task as inspect_task
 
-from halu_tasks.inspect_adapter.tasks import inspect_config
+from halu_tasks.inspect_adapter.tasks import inspect_task as task_of
 
 
 @inspect_task
 def task(config: str, **options: Any) -> Task:
     """Run the task that a task file defines."""
-    return inspect_config(config, **options)
+    return task_of(config, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from halu_tasks.scorers.score import Score
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
 Figure = Literal["precision", "recall", "f1"]
+FIGURES: tuple[Figure, ...] = get_args(Figure)
 
 NO_LABEL = None
 """The label in a confusion matrix of replies without an answer."""

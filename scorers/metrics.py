@@ -86,8 +86,7 @@ class Metric:
         range: The lowest and the highest possible value; the highest may be infinite.
         value: Computes the metric from sums of shape (…, K), if the function returns what is summed up.
         requires_option: The option without which the metric is undefined, if any.
-        tag_filter: A tag and its value, if the metric is computed only over the items with this tag.
-        within: Further tags with their values, if the metric was already restricted before.
+        within: Tags with their values, if the metric is computed only over the items with all of them.
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
             items are of it. An interval needs five clusters of each class.
         averaged: Whether the metric is an average over these classes.
@@ -105,7 +104,6 @@ class Metric:
     range: tuple[float, float] = (0.0, 1.0)
     value: Value = ratio
     requires_option: str | None = None
-    tag_filter: tuple[str, str] | None = None
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
     averaged: bool = False
@@ -115,9 +113,8 @@ class Metric:
 
     def only(self, tag: str, value: str, name: str) -> Metric:
         """Restrict the metric to the items whose `tag` is `value`, under a new name."""
-        within = (*self.within, self.tag_filter) if self.tag_filter else self.within
         about = f"{self.about} ({tag}: {value})"
-        return replace(self, name=name, tag_filter=(tag, value), within=within, about=about)
+        return replace(self, name=name, within=((tag, value), *self.within), about=about)
 
     @property
     def item(self) -> Callable[[Score], float] | None:
@@ -158,17 +155,14 @@ class Metric:
         columns = Columns.of([])
         with np.errstate(all="ignore"):
             terms = self.terms(columns)
-        names = [TAG + tag for tag, _ in (self.tag_filter, *self.within)] if self.tag_filter else []
-        return terms, tuple(dict.fromkeys([*columns.names, *names]))
+        return terms, tuple(dict.fromkeys([*columns.names, *(TAG + tag for tag, _ in self.within)]))
 
     def counted(self, columns: Columns) -> Columns:
         """Select the items that the metric is over."""
-        return columns.where(self._has_tag(columns)) if self.tag_filter else columns
+        return columns.where(self._has_tags(columns)) if self.within else columns
 
-    def _has_tag(self, columns: Columns) -> Flags:
-        assert self.tag_filter
-        filters = self.tag_filter, *self.within
-        return np.asarray(np.all([columns[TAG + tag] == value for tag, value in filters], axis=0), dtype=bool)
+    def _has_tags(self, columns: Columns) -> Flags:
+        return np.asarray(np.all([columns[TAG + tag] == value for tag, value in self.within], axis=0), dtype=bool)
 
     def sums_of_items(self, columns: Columns) -> Sums | float:
         """Compute what each item adds to the sums of the metric; or the metric, if its function does so itself."""
@@ -183,8 +177,8 @@ class Metric:
         nothing = np.zeros(len(counted))
         table = np.nan_to_num(np.stack([nothing + np.asarray(each, dtype=np.float64) for each in terms], axis=1))
         own = Sums(table, self.of_classes(counted))
-        # items without the tag add nothing
-        return own.spread(self._has_tag(columns)) if self.tag_filter else own
+        # items without the tags add nothing
+        return own.spread(self._has_tags(columns)) if self.within else own
 
     def of_classes(self, counted: Columns) -> Flags:
         """Return whether each item is of each class that the metric compares, shape (N, L)."""
@@ -273,7 +267,7 @@ def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
     value, moments, (bottom, top) = known.value, known.moments, metric.range
     if math.isnan(value):
         return None
-    if metric.interval and metric.tag_filter and not known.clusters:
+    if metric.interval and metric.within and not known.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
     alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
     if not (metric.interval and known.support and moments):
@@ -309,13 +303,9 @@ def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
 
 
 def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Convert estimates to `{"metrics": {name: value}, "stderr": {name: se}, "intervals": {name: [low, high]}}`.
-
-    Metrics without an error are left out of the latter two.
-    """
+    """Convert estimates to `{"metrics": {name: value}, "intervals": {name: [low, high]}}`; some have none."""
     return {
         "metrics": {name: e.value for name, e in estimates.items()},
-        "stderr": {name: e.stderr for name, e in estimates.items() if e.stderr is not None},
         "intervals": {name: [e.low, e.high] for name, e in estimates.items() if e.low is not None},
     }
 

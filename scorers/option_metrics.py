@@ -47,11 +47,6 @@ def reader_spec(about: str, labels: tuple[str, ...]) -> JudgeSpec:
     )
 
 
-def was_read(scores: Iterable[Score]) -> bool:
-    """Return whether a reader read a reply to a task that has no judge."""
-    return any(score.verdicts for score in scores)
-
-
 def with_reader(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Add the headline by the reader's labels, `<headline>_reader`, and what the reader did, as shares of all items.
 

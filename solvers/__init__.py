@@ -14,7 +14,7 @@ def check_method(name: str, arguments: Mapping[str, Any]) -> None:
     from inspect_ai.solver import Solver
     from inspect_ai.util import registry_create
 
-    from halu_tasks.core.errors import UsageError, did_you_mean
+    from halu_tasks.core.errors import UsageError, unknown
     from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
 
     modules = (factored_verification, knowledge, opinions, prompt_formats, selfcheck)
@@ -24,5 +24,5 @@ def check_method(name: str, arguments: Mapping[str, Any]) -> None:
     ]
     if name not in solvers:
         methods = ["plain", *sorted(solvers)]
-        raise UsageError(f"unknown method {name!r}{did_you_mean(name, methods)}; methods: {', '.join(methods)}")
+        raise UsageError(unknown("method", name, methods))
     registry_create("solver", f"halu_tasks/{name}", **arguments)

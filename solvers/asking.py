@@ -23,7 +23,7 @@ from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
+from halu_tasks.core.errors import ArgumentError, UsageError, unknown
 from halu_tasks.core.options import wrong_kind
 from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
@@ -57,8 +57,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         for name, value in kwargs.items():
             if name not in annotations:
-                problem = f"{function.__name__} has no argument {name!r}{did_you_mean(name, annotations)}"
-                raise ArgumentError(f"{problem}; arguments: {', '.join(annotations)}")
+                raise ArgumentError(f"{function.__name__}: {unknown('argument', name, annotations)}")
             if kind := wrong_kind(value, annotations[name]):
                 raise ArgumentError(f"{function.__name__}: argument {name}={value!r} is not {kind}")
         return function(*args, **kwargs)

@@ -27,7 +27,7 @@ from halu_tasks.scorers.citations import Cited, Paper
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import supported
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers.asking import (
     MOST_ALTERNATIVES,
@@ -333,11 +333,10 @@ def listed_claims(reply: str) -> tuple[list[str], int, str]:
     Returns:
         The claims, in order; the number of questions in the list; and why there are no claims, empty if there are some.
     """
-    text = strip_reasoning(reply)
-    if text is None:
-        return [], 0, "unclosed reasoning"
-    if not (text := text.strip()):
-        return [], 0, "empty"
+    text, reason = answer_text(reply)
+    if reason:
+        return [], 0, reason
+    text = text.strip()
     if cue := _CUE.search(text):
         text = text[cue.end() :]
     if not text.strip() or _NONE.fullmatch(text[:200]):

@@ -5,8 +5,8 @@ All methods that look things up use the same queries and prompts, and so does th
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -289,16 +289,10 @@ def _load(path: Path, name: str) -> None:
     """Run a file whose decorators register its tools; it may import modules from its own folder."""
     if not path.is_file():
         raise UsageError(f"tool {name!r}: there is no file {path}")
-    module = f"_halu_tasks_tool_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"tool {name!r}: {path} is not a Python file")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    # without an entry in sys.modules, annotations in the file could not be resolved
-    sys.modules[module] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[module])
+    runpy.run_path(str(path))
 
 
 async def _ask_with_tool(
@@ -315,7 +309,11 @@ async def _ask_with_tool(
     messages, lookups = [*prompt], list[Lookup]()
     for left in reversed(range(MOST_ROUNDS + 1)):
         output = await ask(messages, role, cache=cache, tools=[tool], tool_choice=None if left else "none", **config)
-        lookups += [_by_provider(part) for part in _parts(output.message) if isinstance(part, ContentToolUse)]
+        for part in _parts(output.message):
+            if isinstance(part, ContentToolUse):
+                # the results of a provider's searches are known only if they are cited
+                found = "" if part.tool_type == "web_search" else part.result
+                lookups.append((f"{part.name} {part.arguments}", None if part.error else found))
         calls = output.message.tool_calls
         if not calls or not left:
             break
@@ -331,12 +329,6 @@ async def _ask_with_tool(
             if isinstance(result, ChatMessageTool)
         ]
     return output, messages, lookups
-
-
-def _by_provider(part: ContentToolUse) -> Lookup:
-    # the results of a provider's searches are known only if they are cited
-    found = "" if part.tool_type == "web_search" else part.result
-    return f"{part.name} {part.arguments}", None if part.error else found
 
 
 def _cited(message: ChatMessageAssistant) -> list[tuple[str, str]]:

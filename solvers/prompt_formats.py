@@ -179,7 +179,6 @@ def correction(
 def few_shot(
     examples: Examples = None,
     *,
-    number: int | None = None,
     template: str | None = None,
     generate: bool = True,
 ) -> Solver:
@@ -190,19 +189,16 @@ def few_shot(
 
     Args:
         examples: Examples with `input` and `output`, as a list or a JSON Lines file.
-        number: Number of examples to show, from the first; by default, all.
         template: Template of an example's question, with other fields than `input` as `{field}`, or a file with it.
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
     if examples is None:
         raise ArgumentError("few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N")
     rows = _rows("few_shot", examples)
-    if number is not None and not 1 <= number <= len(rows):
-        raise ArgumentError(f"few_shot: argument number={number}: expected 1 to {len(rows)}, the number of examples")
     question = _text("few_shot", "template", template) or "{input}"
     shown = [
         Example(fill(question, _fields("few_shot", {}, None, row, [question], where)), row["output"])
-        for where, row in rows[:number]
+        for where, row in rows
     ]
 
     def messages(state: TaskState) -> list[ChatMessage]:

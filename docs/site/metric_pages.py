@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from page import Page, Section, mentions, sections, shown_tasks, table
+from page import Page, Section, listed, mentions, sections, shown_tasks, table
 from task_pages import DIRECTIONS
 
+from halu_tasks.scorers.registry import SCORERS, make_scorer, scorer_factory
+
 FOLDER = "reference/metrics/"
+# what scorers need, most of it given by an answer
+_ANSWER = {"reading": "true_false", "labels": {"True": "true", "False": "false"}, "returns": "passages"}
 
 
 class Use(NamedTuple):
@@ -42,10 +48,41 @@ def metric_section() -> Section:
         "This section has a page for every metric, generated from the scorers' declarations. "
         "[Statistics](../../statistics.md) explains how intervals are computed, and "
         "[Options](../../options.md#strict-and-paper) what the modes `paper` and `strict` change.",
+        listed([scorers := _scorers()], FOLDER),
         table(["metric", "meaning", "tasks"], rows),
     )
     about = "Every metric with its meaning and direction, and the tasks that report it."
-    return Section("Metrics", Page(f"{FOLDER}index.md", "All metrics", about, text), {"": pages})
+    return Section("Metrics", Page(f"{FOLDER}index.md", "All metrics", about, text), {"": [scorers, *pages]})
+
+
+def _scorers() -> Page:
+    """Make the page of what a task file can name as its scorer."""
+    parts = [part for name in SCORERS for part in _scorer(name)]
+    intro = (
+        "A [task file](../../task-files.md) names a scorer in `scorer`, with arguments, and its metrics in "
+        "`metric_list`. `reading` and `labels` are those of `answer` unless they are given; the metrics of labels are "
+        "shown here for the labels True and False."
+    )
+    return Page(
+        f"{FOLDER}scorers.md", "Scorers", "Every scorer, its arguments and its metrics.", sections(intro, *parts)
+    )
+
+
+def _scorer(name: str) -> Iterator[str]:
+    factory = scorer_factory(name)
+    about, _, rest = (inspect.getdoc(factory) or "").partition("\n\n")
+    told = dict(re.findall(r"(?m)^    (\w+): (.*(?:\n        .*)*)", rest))
+    parameters = inspect.signature(factory).parameters
+    rows = [
+        [f"`{each}`", "" if default.default is inspect.Parameter.empty else f"`{default.default}`", told[each]]
+        for each, default in parameters.items()
+    ]
+    metrics = make_scorer(name, {}, _ANSWER).metrics
+    yield from (f"## {name}", " ".join(about.split()), table(["argument", "default", "meaning"], rows))
+    yield table(
+        ["metric", "meaning", "direction"],
+        [[f"`{each.name}`", each.about, DIRECTIONS[each.higher_is_better]] for each in metrics],
+    )
 
 
 def _shared_name(use: Use, others: Iterable[Use]) -> str:

@@ -21,11 +21,11 @@ from pydantic import TypeAdapter
 
 from halu_tasks.builders.card import Collection, describe
 from halu_tasks.builders.collect import write_dataset
-from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, to_json, write_json
+from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line
+from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line, to_json
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
@@ -67,7 +67,7 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
         DataError: There is no dataset, or a file cannot be written.
     """
     pipeline = folder.pipeline
-    rows = item_rows(pipeline, folder.items(), sample, seed)
+    rows = item_rows(pipeline, read_items(folder.path / DATASET), sample, seed)
     guidelines = GUIDELINES / f"{pipeline.name}.md"
     if not guidelines.is_file():
         raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {guidelines}")
@@ -91,7 +91,7 @@ def item_rows(pipeline: Pipeline, items: Iterable[Draft], sample: int | None, se
     """Return the rows of items to import into doccano."""
 
     def rank(item: Draft) -> tuple[int, str]:
-        return stable_number(seed, item.id, surrogates="replace"), item.id
+        return stable_number(seed, item.id), item.id
 
     chosen = sorted(items, key=rank) if sample is None else nsmallest(sample, items, key=rank)
     return [{"text": shown_text(pipeline.shown(item)), "label": [], ITEM: item.id} for item in chosen]
@@ -104,7 +104,7 @@ def shown_text(shown: Mapping[str, str]) -> str:
 
 def fingerprint(text: str) -> str:
     """Return a short hash of a text without its white space, which is equal for different renderings of the text."""
-    return short_hash("".join(text.split()), surrogates="replace")
+    return short_hash("".join(text.split()))
 
 
 # --- reading labels -------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def import_labels(
     """
     if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
-    pipeline, items = folder.pipeline, list(folder.items())
+    pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
     shown = {item.id: fingerprint(shown_text(pipeline.shown(item))) for item in items}
     annotators = read_annotators(annotations, shown, pipeline.labels)
     kept, report = annotated(pipeline, items, annotators, rule, least)

@@ -21,7 +21,7 @@ import httpx
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from halu_tasks import __version__
-from halu_tasks.builders.folder import check_free, write_json
+from halu_tasks.builders.folder import check_free, first_difference, write_json
 from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
 from halu_tasks.core.processes import guard
@@ -89,13 +89,7 @@ def query(
 
 
 def fetch_biographies(
-    folder: Path,
-    contact: str,
-    report: Callable[[str], None],
-    wanted: Mapping[str, Any],
-    *,
-    wikidata: str | None = None,
-    wikipedia: str | None = None,
+    folder: Path, contact: str, report: Callable[[str], None], wanted: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Fetch biographies, or the rest of them.
 
@@ -104,8 +98,6 @@ def fetch_biographies(
         contact: The user's address, for the services.
         report: Called with lines about the progress.
         wanted: The arguments of `query`, which say whose biographies.
-        wikidata: The address of another query service.
-        wikipedia: The address of another API of Wikipedia's kind, with `{language}`.
 
     Returns:
         The number of `people`, which may be fewer than requested, of `documents` by language, and of pages that give no
@@ -123,12 +115,15 @@ def fetch_biographies(
     get_json = _client(contact)
     with file_errors(folder), guard(folder):
         if (folder / _PEOPLE).is_file():
-            people = _sampled_before(folder, wanted)
+            earlier = read_json_object(folder / _PEOPLE)
+            people = earlier.pop("people")
+            if other := first_difference(earlier, wanted):
+                raise DataError(f"{folder}: contains biographies with other {other}; choose another folder")
         else:
-            people = _sample_people(get_json, wikidata or WIKIDATA, sparql, languages)
+            people = _sample_people(get_json, sparql, languages)
             write_json(folder / _PEOPLE, {**wanted, "people": people})
         report(f"{len(people)} of {wanted['number']} people")
-        _fetch_pages(folder, get_json, wikipedia or WIKIPEDIA, languages, people, report)
+        _fetch_pages(folder, get_json, languages, people, report)
     return {
         "people": len(people),
         "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},
@@ -136,24 +131,14 @@ def fetch_biographies(
     }
 
 
-def _sampled_before(folder: Path, wanted: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the people of a folder; raise DataError if they are not a sample of those that are wanted."""
-    earlier = read_json_object(folder / _PEOPLE)
-    if other := next((name for name in wanted if earlier.get(name) != wanted[name]), None):
-        raise DataError(f"{folder}: contains biographies with other {other}; choose another folder")
-    return dict(earlier["people"])
-
-
-def _sample_people(
-    get_json: GetJson, endpoint: str, sparql: str, languages: Sequence[str]
-) -> dict[str, dict[str, str]]:
+def _sample_people(get_json: GetJson, sparql: str, languages: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the titles of people's articles by language, by item.
 
     Raises:
         DataError: The service does not answer.
     """
     try:
-        content = get_json(endpoint, {"query": sparql, "format": "json"})
+        content = get_json(WIKIDATA, {"query": sparql, "format": "json"})
     except DataError as error:
         raise DataError(
             f"{error}; a group that is too large takes too long: narrow it with --profession, --country or --born"
@@ -166,14 +151,13 @@ def _sample_people(
             if _ITEM.fullmatch(item):
                 people[item] = {language: str(row[name]["value"]) for language, name in names.items()}
     except (KeyError, TypeError, AttributeError):
-        raise DataError(f"{endpoint}: not the answer of a SPARQL service") from None
+        raise DataError(f"{WIKIDATA}: not the answer of a SPARQL service") from None
     return people
 
 
 def _fetch_pages(
     folder: Path,
     get_json: GetJson,
-    wikipedia: str,
     languages: Sequence[str],
     people: Mapping[str, Mapping[str, str]],
     report: Callable[[str], None],
@@ -184,7 +168,7 @@ def _fetch_pages(
     pages = [(item, language, title) for item, titles in people.items() for language, title in titles.items()]
     remaining = [page for page in pages if f"{page[0]}-{page[1]}" not in done]
     for number, (item, language, title) in enumerate(remaining, 1):
-        page = _fetch_page(get_json, wikipedia.replace("{language}", language), language, item, title)
+        page = _fetch_page(get_json, language, item, title)
         path, row = folder / f"{language}.jsonl", page
         if isinstance(page, str):
             path, row = folder / _LEFT_OUT, {"id": f"{item}-{language}", "title": title, "reason": page}
@@ -194,13 +178,14 @@ def _fetch_pages(
             report(f"{len(pages) - len(remaining) + number} of {len(pages)} pages")
 
 
-def _fetch_page(get_json: GetJson, endpoint: str, language: str, item: str, title: str) -> Row | str:
+def _fetch_page(get_json: GetJson, language: str, item: str, title: str) -> Row | str:
     """Return a page as a row of documents, in plain text without tables, references and notes; or why there is none."""
     parameters = {
         "action": "query", "format": "json", "formatversion": "2", "redirects": "1", "maxlag": "5", "titles": title,
         "prop": "extracts|info|revisions", "explaintext": "1", "exsectionformat": "plain", "inprop": "url",
         "rvprop": "ids|timestamp", "meta": "siteinfo", "siprop": "rightsinfo",
     }  # fmt: skip
+    endpoint = WIKIPEDIA.replace("{language}", language)
     content = get_json(endpoint, parameters)
     try:
         rights = content["query"]["rightsinfo"]
@@ -258,23 +243,18 @@ def _client(contact: str) -> GetJson:
     """Return what sends one request at a time, and repeats it when a service is busy."""
     agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
     client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
-    busy = retry_if_exception_type((httpx.TransportError, httpx.HTTPStatusError))
+    busy = retry_if_exception_type(httpx.HTTPError)
 
-    @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, reraise=True)
-    def get(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, retry_error_callback=_give_up)
+    def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         return _content(url, client.get(url, params=dict(parameters)))
 
-    def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        try:
-            return get(url, parameters)
-        except httpx.InvalidURL as error:
-            raise DataError(f"{url}: {error}") from None
-        except httpx.HTTPError as error:
-            raise DataError(
-                f"{url}: no answer after {ATTEMPTS} attempts ({_problem(error)}); try again later"
-            ) from None
-
     return get_json
+
+
+def _give_up(state: RetryCallState) -> dict[str, Any]:
+    error = state.outcome.exception() if state.outcome else None
+    raise DataError(f"{state.args[0]}: no answer after {ATTEMPTS} attempts ({_problem(error)}); try again later")
 
 
 def _content(url: str, reply: httpx.Response) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Executor, Report
-from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.results.readers.inspect import state
 
 
@@ -35,8 +35,6 @@ def build(
     report: Report,
     *,
     options: Mapping[str, Any],
-    call_config: Mapping[str, Any],
-    model_cost_config: str | None = None,
     part_size: int = 500,
     gate_samples: int | None = None,
     gate_share: float | None = None,
@@ -51,8 +49,6 @@ def build(
         executor: Runs the work; its tasks share the parts.
         report: Called with lines about the progress.
         options: Options of the builder.
-        call_config: Settings of all calls that the plan records: `temperature`, `max_tokens`.
-        model_cost_config: A file of prices, as Inspect reads it.
         part_size: Approximate number of documents per part.
         gate_samples: Number of documents of each group to draft first, which applies when a build starts; 0 for none,
             and later to go on without judging them; None for the builder's default.
@@ -72,28 +68,18 @@ def build(
     pipeline = pipeline_named(builder, options)
     gate = _gate_of(pipeline, gate_samples, gate_share)
     pipeline.ready()
-    arguments = {"model_args": given} if (given := recorded(models.arguments)) else {}
-    plan_models = {"model": models.name, "roles": recorded(models.roles), **call_config, **arguments}
     samples = gate.samples if gate else 0
-    with begin(output, pipeline, options, documents, plan_models, part_size=part_size, samples=samples) as folder:
-        if folder.plan.refused:
-            report(_describe_refusals(folder))
-        job = BuildJob(folder.path, models, {**call_config, "model_cost_config": model_cost_config})
+    with begin(output, pipeline, options, documents, models.record, part_size=part_size, samples=samples) as folder:
+        if refused := folder.plan.refused:
+            reasons = ", ".join(f"{number:,} {reason}" for reason, number in by_count(refused))
+            report(f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {reasons}")
+        job = BuildJob(folder.path, models)
         if gate:
             if gate.samples and folder.plan.samples:
                 executor(replace(job, name="gate"), report)
             pass_gate(folder, gate, report)
         executor(job, report)
         return folder
-
-
-def _describe_refusals(folder: Folder) -> str:
-    """Describe how many documents of a build are refused, why, and what to do about it."""
-    reasons, refused = [], folder.plan.refused
-    for reason, number in by_count(refused):
-        advice = folder.pipeline.advice(reason)
-        reasons.append(f"{number:,} {reason}{f' ({advice})' if advice else ''}")
-    return f"{sum(refused.values()):,} of {folder.plan.documents:,} documents are refused: {', '.join(reasons)}"
 
 
 def describe_failures(log: EvalLog | None) -> str:
@@ -119,13 +105,11 @@ class BuildJob:
     Attributes:
         folder: The folder of the build.
         models: The models.
-        settings: Settings of `inspect_ai.eval`.
         name: `build`, or `gate` for the first part only.
     """
 
     folder: Path
     models: RunModels
-    settings: Mapping[str, Any]
     name: str = "build"
 
     def _parts(self, folder: Folder, rank: int, tasks: int) -> list[int]:
@@ -159,7 +143,9 @@ class BuildJob:
                     ) from None
                 report(_describe_beginning(folder, number))
                 started = started if worked else time.monotonic()
-                log = self._draft(folder, number, models)
+                set_aside(logs := folder.logs(number))
+                task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
+                log = draft(task, logs, models)
                 worked, usages = worked + 1, log.stats.model_usage.values()
                 tokens += sum(usage.total_tokens for usage in usages)
                 text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
@@ -172,12 +158,6 @@ class BuildJob:
                     failed = True
                     text += f"; {describe_failures(log)}"
                 report(text)
-
-    def _draft(self, folder: Folder, number: int, models: RunModels) -> EvalLog:
-        logs = folder.logs(number)
-        set_aside(logs)
-        task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
-        return draft(task, logs, models, **self.settings)
 
 
 def _describe_beginning(folder: Folder, number: int) -> str:
@@ -213,8 +193,6 @@ def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Ga
         if samples or share is not None:
             raise UsageError(f"{pipeline.name} has no gate; leave out --gate-samples and --gate-share")
         return None
-    if share is not None and not 0 <= share <= 1:
-        raise UsageError(f"--gate-share: expected a number from 0 to 1, got {share:g}")
     return replace(
         gate, samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
     )

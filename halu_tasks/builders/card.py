@@ -20,8 +20,8 @@ from halu_tasks import __version__
 from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.drafting import DocumentOutcome, Rate
-from halu_tasks.builders.folder import BuildPlan, Folder, by_count, read_items, write_json
-from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Gate, Pipeline
+from halu_tasks.builders.folder import Folder, by_count, read_items, write_json
+from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Pipeline
 from halu_tasks.builders.quality import Quality, measure_quality
 from halu_tasks.core.files import atomic_write_text, read_yaml
 from halu_tasks.core.options import Options
@@ -97,35 +97,28 @@ def describe(
     """
     quality = measure_quality(folder.pipeline, read_items(dataset))
     write_json(dataset / QUALITY, quality.as_json())
-    text = card_text(folder.pipeline, folder.plan, collection, quality, annotation, read_gate(folder))
-    atomic_write_text(dataset / CARD, text)
+    atomic_write_text(dataset / CARD, card_text(folder, collection, quality, annotation))
 
 
 def card_text(
-    pipeline: Pipeline,
-    plan: BuildPlan,
-    collection: Collection,
-    quality: Quality,
-    annotation: Mapping[str, Any] | None = None,
-    gate: Gate | None = None,
+    folder: Folder, collection: Collection, quality: Quality, annotation: Mapping[str, Any] | None = None
 ) -> str:
     """Return the text of a card, to be written to the dataset's `README.md`.
 
     Args:
-        pipeline: The pipeline with the options of the build.
-        plan: The plan of the build.
+        folder: The build's folder.
         collection: What became of the documents.
         quality: The quality of the dataset.
         annotation: The content of `annotation.json`; None if there is none.
-        gate: The result of the samples that were drafted first; None if there were none.
     """
+    pipeline, plan = folder.pipeline, folder.plan
     text: str = _template().render(
         pipeline=pipeline,
         plan=plan,
         collection=collection,
         quality=quality,
         annotation=annotation,
-        gate=gate,
+        gate=read_gate(folder),
         title=f"{plan.source} as {source_named(pipeline.benchmark).title}",
         package=__version__,
         paper=paper_named(pipeline.paper),

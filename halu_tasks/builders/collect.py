@@ -6,7 +6,6 @@ many parts, or after how many interruptions.
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 from collections import Counter
@@ -22,13 +21,11 @@ from halu_tasks.builders.folder import COLLECTED, DATASET, ITEMS, LOGS, REJECTS,
 from halu_tasks.builders.pipeline import Draft, Pipeline, Row
 from halu_tasks.builders.quality import DuplicateOf, duplicate_filter
 from halu_tasks.core.errors import DataError, file_errors
-from halu_tasks.core.files import json_line
+from halu_tasks.core.files import atomic_files, json_line, row_writer
 from halu_tasks.core.processes import guard
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
-# the folder in which a dataset is made; only the holder of the build's lock works in it
-_UNFINISHED = ".unfinished"
 
 
 def collect(
@@ -58,31 +55,23 @@ def collect(
         raise DataError(f"{path}: contains no logs; its dataset was made from another one, such as by annotators")
     collection = Collection(near=near or pipeline.near, licence=licence)
     duplicate_of = duplicate_filter(collection.near, embeddings)
-    work = path / _UNFINISHED
     with guard(path, wait=math.inf), file_errors(path):
         folder.check_documents()
         if not partial:
             _check_finished(folder)
-        shutil.rmtree(work, ignore_errors=True)
-        try:
-            work.mkdir()
+        with atomic_files(path, COLLECTED) as work:
             with (work / REJECTS).open("w", encoding="utf-8", newline="\n") as rejects:
-                items, place = _items(folder, collection, duplicate_of, rejects), work / DATASET
+                items = _items(folder, collection, duplicate_of, rejects)
                 if balance:
                     write_dataset(pipeline, items, work / "unbalanced")
                     items = _balanced(read_items(work / "unbalanced"), collection, rejects)
-                collection.files = write_dataset(pipeline, items, place)
+                collection.files = write_dataset(pipeline, items, work / DATASET)
+            shutil.rmtree(work / "unbalanced", ignore_errors=True)
             collection.documents_not_done = folder.plan.documents - collection.documents
             collection.rejected = dict(Counter(collection.rejected).most_common())
             collection.licences = dict(sorted(collection.licences.items()))
-            describe(folder, place, collection)
-            write_json(path / COLLECTED, collection)
-            (work / REJECTS).replace(path / REJECTS)
-            if (path / DATASET).exists():
-                (path / DATASET).rename(work / "replaced")
-            place.rename(path / DATASET)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+            describe(folder, work / DATASET, collection)
+            write_json(work / COLLECTED, collection)
     return collection
 
 
@@ -93,8 +82,7 @@ def check_items(folder: Folder, collection: Collection) -> None:
     refused = {f"refused: {reason}": count for reason, count in collection.refused.items()}
     reasons = {**refused, **collection.rejected}
     most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
-    hint = "".join(f"; {advice}" for reason in collection.refused if (advice := folder.pipeline.advice(reason)))
-    raise DataError(f"{folder.path}: no item was kept, most often for: {most}{hint}; see {folder.path / REJECTS}")
+    raise DataError(f"{folder.path}: no item was kept, most often for: {most}; see {folder.path / REJECTS}")
 
 
 def _check_finished(folder: Folder) -> None:
@@ -169,19 +157,11 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
         with ExitStack() as stack:
             writers: dict[str, Callable[[Row], object]] = {}
             for item in items:
-                for name, row in ((ITEMS, item.as_item()), *pipeline.lines(item)):
+                known = {"id": item.id, "kind": item.kind, "document": item.document, "row": item.row}
+                for name, row in ((ITEMS, known), *pipeline.lines(item)):
                     if name not in writers:
                         file = stack.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
-                        writers[name] = _writer(name, file, row)
+                        writers[name] = row_writer(name, file, row)
                     writers[name](row)
                     counts[name] += 1
     return dict(counts)
-
-
-def _writer(name: str, file: TextIO, first: Row) -> Callable[[Row], object]:
-    """Return a function that writes rows to a CSV or JSON Lines file; `first` gives the columns."""
-    if name.endswith(".csv"):
-        table = csv.DictWriter(file, list(first), lineterminator="\n")
-        table.writeheader()
-        return table.writerow
-    return lambda row: file.write(json_line(row) + "\n")

@@ -43,10 +43,6 @@ class Document:
         stated = self.fields.get("licence") or self.fields.get("license")
         return " ".join(stated.split()) if isinstance(stated, str) and stated.strip() else NO_LICENCE
 
-    def as_row(self) -> Row:
-        """Return the document as a row of JSON Lines, which `document_of` reads."""
-        return {"id": self.id, "text": self.text, **self.fields}
-
 
 def read_documents(path: Path) -> Iterator[Document]:
     """Read documents one at a time.

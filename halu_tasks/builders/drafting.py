@@ -126,21 +126,20 @@ def pass_rates(checks: Sequence[str], counts: PassCounts) -> dict[str, Rate]:
 # --- the task -------------------------------------------------------------------------------------
 
 
-def draft(task: Task, logs: Path, models: RunModels, **settings: Any) -> EvalLog:
+def draft(task: Task, logs: Path, models: RunModels) -> EvalLog:
     """Draft items of the documents of a task that are not finished in a folder of logs.
 
     Args:
         task: The task.
         logs: The folder.
         models: The models.
-        settings: Further arguments of `inspect_ai.eval_set`.
 
     Raises:
         DataError: The log cannot be written, or is that of another task.
         RunInterrupted: The run was interrupted from the keyboard.
     """
     # an error is retried at once, and does not end the run of the other documents
-    return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False, **settings)
+    return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False)
 
 
 def build_task(name: str, documents: str, **options: Any) -> Task:

@@ -21,7 +21,6 @@ import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields, is_dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
@@ -32,10 +31,11 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError, file_errors
-from halu_tasks.core.files import atomic_folder, atomic_write_text
+from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
+from halu_tasks.tasks.keys import reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -98,26 +98,25 @@ class BuildPlan(BaseModel):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            fault = error.errors()[0]
-            what = ".".join(map(str, fault["loc"])) or "the plan"
             raise DataError(
-                f"{path / PLAN}: {what} is damaged ({fault['msg']}); restore it from a backup (the models' replies are "
-                f"in {path / LOGS} and are not lost)"
+                f"{path / PLAN}: is damaged ({reason_of(error)}); restore it from a backup (the models' replies are in "
+                f"{path / LOGS} and are not lost)"
             ) from None
 
     def difference(self, other: BuildPlan) -> str | None:
         """Describe how what determines the replies differs in another plan; None if it is the same."""
-        if self.builder != other.builder:
-            return f"builder ({_shorten(self.builder)}, not {_shorten(other.builder)})"
         if (self.source, self.sha256) != (other.source, other.sha256):
             return f"documents than {other.source} now contains"
-        if self.samples and other.samples and self.samples != other.samples:
-            return f"gate_samples ({self.samples}, not {other.samples})"
-        # settings cover all options, including defaults that were specified explicitly
-        for old, new in ((self.settings, other.settings), (self.models, other.models)):
-            if name := next((name for name in {**old, **new} if old.get(name) != new.get(name)), None):
-                return f"{name} ({_shorten(old.get(name))}, not {_shorten(new.get(name))})"
-        return None
+        # 0 goes on without judging the samples; settings cover all options, defaults that were specified explicitly too
+        gated = bool(self.samples and other.samples)
+        plans = (self, other)
+        return first_difference(*({**p.settings, **p.models, "gate_samples": gated and p.samples} for p in plans))
+
+
+def first_difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    """Describe the first value that differs between two records; None if none does."""
+    name = next((name for name in {**old, **new} if old.get(name) != new.get(name)), None)
+    return name and f"{name} ({_shorten(old.get(name))}, not {_shorten(new.get(name))})"
 
 
 def _shorten(value: Any) -> str:
@@ -192,10 +191,6 @@ class Folder:
         for number in range(len(self.plan.parts)):
             self.ids(number)
 
-    def items(self) -> Iterator[Draft]:
-        """Read the items of the dataset, as `read_items` does."""
-        return read_items(self.path / DATASET)
-
 
 _ITEM = TypeAdapter(Draft)
 
@@ -217,17 +212,6 @@ def read_items(dataset: Path) -> Iterator[Draft]:
 def write_json(path: Path, value: Any) -> None:
     """Write a record, as `to_json` returns it, to a file that replaces `path`."""
     atomic_write_text(path, json.dumps(to_json(value), ensure_ascii=False, indent=1) + "\n")
-
-
-def to_json(value: Any) -> Any:
-    """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = {each.name: getattr(value, each.name) for each in fields(value)}
-    elif isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {key: to_json(each) for key, each in value.items()}
-    return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -392,7 +376,7 @@ def _sample(pipeline: Pipeline, documents: Path, samples: int) -> frozenset[str]
 
 def _line(document: Document) -> str:
     # JSON escapes keep any text on one line, lone surrogates included
-    return json.dumps(document.as_row()) + "\n"
+    return json.dumps({"id": document.id, "text": document.text, **document.fields}) + "\n"
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> None:

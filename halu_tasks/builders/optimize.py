@@ -28,16 +28,16 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders import drafting
-from halu_tasks.builders.folder import check_free, digest, to_json, write_documents, write_json
+from halu_tasks.builders.folder import check_free, digest, first_difference, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named, prompt_texts
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_write_text, json_line
+from halu_tasks.core.files import atomic_write_text, json_line, to_json
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.processes import guard
 from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
-from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.results.readers.inspect import path_of, samples_of, state
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
@@ -109,9 +109,7 @@ def optimize_prompts(
         check_free(folder, *files, what="contains no optimization")
     plan = {
         "settings": pipeline.settings,
-        # the settings record the contents of files
-        "options": {key: value for key, value in options.items() if key not in pipeline.files()},
-        "models": {"model": models.name, "roles": recorded(models.roles)},
+        "models": models.record,
         "source": {"name": documents.name, "sha256": digest(documents)},
         TRAIN: train,
         VALIDATION: validation,
@@ -158,7 +156,7 @@ def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents:
     if (folder / _PLAN).is_file():
         earlier = read_json_object(folder / _PLAN)
         # more rounds continue from the earlier ones; with more candidates, earlier rounds could end differently
-        if other := next((key for key in plan if earlier.get(key) != plan[key]), None):
+        if other := first_difference(earlier, plan):
             raise DataError(f"{folder}: contains an optimization with other {other}; choose another folder")
     train, number = plan[TRAIN], plan[TRAIN] + plan[VALIDATION]
     usable = (document for document in pipeline.documents(documents) if pipeline.refuse(document) is None)

@@ -79,10 +79,6 @@ class Draft:
         """Create a draft of a document whose id depends on the document's and on what distinguishes it within it."""
         return cls(id=short_hash(document.id, *distinction), kind=kind, document=document.id, **values)
 
-    def as_item(self) -> Row:
-        """Return what `items.jsonl` has of the draft."""
-        return {"id": self.id, "kind": self.kind, "document": self.document, "row": self.row}
-
 
 class TextPair(NamedTuple):
     """A true and a hallucinated text that differ only in the hallucination, to test for shortcuts.
@@ -156,9 +152,16 @@ def option(
         about: What the option does, for `halu-tasks build --options`.
         file: For the path of a file, its name in the folder of a build, which keeps a copy.
         least: The minimum of a number.
-        choices: For a list, the strings of which it has one or more; they are sorted in this order.
+        choices: For a list, the strings of which it has one or more.
     """
-    return field(default=default, metadata={"about": about, "file": file, "least": least, "of": choices})
+    facts: dict[str, Any] = {"about": about, "file": file}
+    if least is not None:
+        kind = "an integer" if isinstance(default, int) else "a number"
+        facts |= {"valid": lambda number: number >= least, "expected": f"{kind}, {least:g} or more"}
+    if choices:
+        facts["valid"] = lambda given: 0 < len(given) == len({*given} & {*choices})
+        facts["expected"] = f"one or more different ones of {', '.join(choices)}"
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
@@ -198,12 +201,6 @@ class Pipeline(ABC):
     verifier_temperature: float = option(0.0, "temperature of the verifier's calls", least=0)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value, least = getattr(self, each.name), each.metadata["least"]
-            if least is not None and value < least:
-                raise UsageError(f"option {each.name}: must be at least {least}, got {value:g}")
-            if each.metadata["of"]:
-                object.__setattr__(self, each.name, _chosen(each.name, value, each.metadata["of"]))
         # report missing prompts before any model is asked
         _ = self.texts
 
@@ -271,8 +268,7 @@ class Pipeline(ABC):
         text, letters = document.text, len(_LETTER.findall(document.text))
         reason = detail = ""
         if len(text) > self.max_chars:
-            reason = "too long"
-            detail = f"{len(text)} characters, more than max_chars={self.max_chars}; split it or raise the limit"
+            reason, detail = f"longer than max_chars={self.max_chars}", f"{len(text)} characters"
         elif _SURROGATE.search(text):
             reason, detail = "invalid characters", "a lone surrogate"
         elif not self.is_prose(document):
@@ -280,7 +276,7 @@ class Pipeline(ABC):
         elif letters < self.shortest or not _END.search(text):
             reason, detail = "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
         elif self.check_language and letters >= _SURE and (detected := language_of(text)) != self.language:
-            reason, detail = "another language", f"looks like {detected!r}, expected {self.language!r}"
+            reason, detail = f"not in language={self.language}", f"looks like {detected!r}"
         return Fault("document", reason, detail) if reason else None
 
     def is_prose(self, document: Document) -> bool:
@@ -290,10 +286,6 @@ class Pipeline(ABC):
     def sampled_as(self, document: Document) -> str:
         """Return the group of a document of which the gate samples some; one group by default."""
         return ""
-
-    def advice(self, reason: str) -> str:
-        """Return what to do if documents were refused for a reason; empty if there is nothing to say."""
-        return f"-T language= is {self.language!r}" if reason == "another language" else ""
 
     # --- drafts -----------------------------------------------------------------------------------
 
@@ -333,16 +325,6 @@ class Pipeline(ABC):
     def annotated(self, item: Draft, label: str) -> Draft | None:
         """Return the item with the label annotators agreed on; None if the label drops it."""
         return None if label == self.labels[-1] else item
-
-
-def _chosen(name: str, value: Any, choices: Sequence[str]) -> tuple[str, ...]:
-    """Return the choices that an option names, in their order; raise UsageError if it names others, or one twice."""
-    given = [each.strip() for each in (value.split(",") if isinstance(value, str) else value)]
-    if unknown := [each for each in given if each not in choices]:
-        raise UsageError(f"option {name}: {unknown[0]!r} is unknown; choose from {', '.join(choices)}")
-    if not given or len(set(given)) < len(given):
-        raise UsageError(f"option {name}: expected one or more different ones of {', '.join(choices)}")
-    return tuple(each for each in choices if each in given)
 
 
 # --- prompts --------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from rapidfuzz import fuzz
 
-from halu_tasks.builders.folder import to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.core.errors import UsageError, require_extra
+from halu_tasks.core.files import to_json
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
@@ -405,7 +405,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
             key = f"{item.id}/{place}"
-            sample.append((stable_hash(key, surrogates="replace"), key, pair))
+            sample.append((stable_hash(key), key, pair))
             pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)

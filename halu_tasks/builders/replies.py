@@ -99,7 +99,7 @@ def _strings(value: Any, fields: tuple[str, ...]) -> dict[str, str]:
 
 def _values(reply: str, opens: str) -> Iterator[Any]:
     """Yield the JSON objects or arrays of a reply after its reasoning, last one first; nested ones after all others."""
-    inside: list[Any] = [value.content for value in reversed(values(strip_reasoning(reply) or "", opens))]
+    inside: list[Any] = [value.content for value in values(strip_reasoning(reply) or "", opens)][::-1]
     while inside:
         for value in inside:
             if isinstance(value, dict if opens == "{" else list) and _is_text(value):

@@ -12,6 +12,7 @@ import click
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, say, table, warn
 from halu_tasks.core.errors import require_extra
+from halu_tasks.core.files import to_json
 
 if TYPE_CHECKING:
     from halu_tasks.builders.folder import Folder
@@ -34,6 +35,9 @@ class BuildModels:
         max_connections: maximum number of concurrent calls to each model
         max_retries: how often a failed call is retried, after increasing delays (seven times take six minutes)
         timeout: no call is retried after this many seconds
+        temperature: temperature of all calls of --model (default: that of the builder's role)
+        max_tokens: maximum length of a reply (default: 4096)
+        model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         display: how Inspect shows its progress, on standard error
     """
 
@@ -44,6 +48,9 @@ class BuildModels:
     max_connections: Count | None = None
     max_retries: Annotated[int, click.IntRange(min=0), "N"] = 7
     timeout: Annotated[int | None, click.IntRange(min=1), "SECONDS"] = None
+    temperature: float | None = None
+    max_tokens: Count | None = None
+    model_cost_config: Annotated[str | None, "FILE"] = None
     display: Literal["full", "rich", "plain", "log", "none"] | None = None
 
     def create(self) -> RunModels:
@@ -54,13 +61,14 @@ class BuildModels:
         """
         from halu_tasks.inspect_adapter.run_models import RunModels
 
-        calls = {name: getattr(self, name) for name in ("max_connections", "max_retries", "timeout")}
+        named = {"model", "model_base_url", "model_arg", "model_role"}
+        settings = {k: v for k, v in vars(self).items() if k not in named and v is not None}
         models = RunModels(
             name=self.model,
             base_url=self.model_base_url,
             arguments=self.model_arg,
             roles=self.model_role,
-            eval_settings={"display": self.display, **{k: v for k, v in calls.items() if v is not None}},
+            eval_settings=settings,
         )
         models.check()
         return models
@@ -93,13 +101,10 @@ def dataset(
     output: Output,
     models: BuildModels,
     option: BuilderOptions = NOTHING,
-    temperature: float | None = None,
-    max_tokens: Count | None = None,
     part_size: Count = 500,
     executor: ExecutorOptions,
     gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
-    gate_share: Annotated[float | None, "SHARE"] = None,
-    model_cost_config: Annotated[str | None, "FILE"] = None,
+    gate_share: Annotated[float | None, click.FloatRange(0, 1), "SHARE"] = None,
     collecting: DatasetOptions,
     json: bool = False,
 ) -> int:
@@ -111,21 +116,17 @@ def dataset(
         output: the folder of the build; the same command continues what it contains
         models: the models
         option: an option of the builder (language=en), see `halu-tasks build options`
-        temperature: temperature of all calls of --model (default: that of the builder's role)
-        max_tokens: maximum length of a reply (default: 4096)
         part_size: approximate number of documents in a part
         executor: where the work is done
         gate_samples: documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5,
             others 0)
         gate_share: share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)
-        model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         collecting: how the dataset is assembled
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build")
     from halu_tasks.builders.build import build
 
-    config = {"temperature": temperature, "max_tokens": max_tokens}
     folder = build(
         builder,
         documents,
@@ -134,8 +135,6 @@ def dataset(
         executor.create(),
         progress,
         options=dict(option),
-        call_config={name: value for name, value in config.items() if value is not None},
-        model_cost_config=model_cost_config,
         part_size=part_size,
         gate_samples=gate_samples,
         gate_share=gate_share,
@@ -160,7 +159,6 @@ def collect(folder: Path, *, collecting: DatasetOptions, json: bool = False) -> 
 def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     """Make the dataset of a build, and print what became of its documents; return the exit status."""
     from halu_tasks.builders import collect as collecting
-    from halu_tasks.builders.folder import to_json
 
     collection = collecting.collect(folder, **asdict(options))
     print_record({"folder": str(folder.path), **to_json(collection)}, as_json=json)
@@ -181,11 +179,11 @@ def quality(folder: Path, *, near: Percent = 100.0, strict: bool = False, json: 
         json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build quality")
-    from halu_tasks.builders.folder import Folder
+    from halu_tasks.builders.folder import DATASET, Folder, read_items
     from halu_tasks.builders.quality import measure_quality
 
     build = Folder(folder)
-    report = measure_quality(build.pipeline, build.items(), near=near)
+    report = measure_quality(build.pipeline, read_items(build.path / DATASET), near=near)
     print_record(report.as_json(), as_json=json)
     return 1 if strict and list(report.flagged()) else 0
 
@@ -263,8 +261,6 @@ def biographies(
     country: Annotated[str | None, "ITEM"] = None,
     born: Annotated[str | None, "YEARS"] = None,
     seed: int = 0,
-    wikidata: Annotated[str | None, "URL"] = None,
-    wikipedia: Annotated[str | None, "URL"] = None,
     json: bool = False,
 ) -> int:
     """Fetch documents for a builder: people sampled from Wikidata, with their pages in Wikipedia (HalluVerse25).
@@ -278,8 +274,6 @@ def biographies(
         country: their country of citizenship, as an item of Wikidata (Q43)
         born: their years of birth (1900..1949)
         seed: seed of the sample
-        wikidata: the address of another SPARQL service
-        wikipedia: the address of another MediaWiki API, with {language}
         json: print one JSON object instead of a table
     """
     from halu_tasks.builders.biographies import fetch_biographies
@@ -292,7 +286,7 @@ def biographies(
         "born": born,
         "seed": seed,
     }
-    fetched = fetch_biographies(output, contact, progress, wanted, wikidata=wikidata, wikipedia=wikipedia)
+    fetched = fetch_biographies(output, contact, progress, wanted)
     print_record(fetched, as_json=json)
     if missing := number - fetched["people"]:
         warn(f"{missing:,} fewer people than requested")
@@ -360,7 +354,7 @@ def import_items(
         json: print one JSON object instead of YAML
     """
     from halu_tasks.builders.annotation import import_labels
-    from halu_tasks.builders.folder import Folder, to_json
+    from halu_tasks.builders.folder import Folder
 
     report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
     print_record(to_json(report), as_json=json)

@@ -181,10 +181,6 @@ def _parameter(parameter: inspect.Parameter, kind: Any, extras: Sequence[Any], a
     return click.Option([*flags, parameter.name], multiple=many, help=about, show_default=shown, **settings)
 
 
-def _is_argument(param: click.Parameter) -> bool:
-    return isinstance(param, click.Argument)
-
-
 def _task_option(spec: OptionSpec) -> click.Option:
     settings: dict[str, Any] = {"type": _parser(spec), "metavar": spec.metavar}
     if spec.choices:

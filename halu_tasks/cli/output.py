@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,13 +66,6 @@ def print_record(record: Mapping[str, Any], *, as_json: bool) -> None:
     print(yaml.dump(plain, Dumper=Dumper, allow_unicode=True, **layout), end="")
 
 
-def width(text: str) -> int:
-    """Return the number of columns of a string in a terminal: two for wide characters, none for combining marks."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
-
-
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Format rows as a table whose columns are separated by two spaces; empty if there are no rows.
 
@@ -81,13 +73,15 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         rows: The values of each row by heading. Columns of numbers, and of figures as strings, are right-aligned;
             columns without any value are left out.
     """
+    from rich.cells import cell_len  # the number of columns in a terminal, such as two for a wide character
+
     heads = [head for head in (rows[0] if rows else ()) if any(row[head] not in (None, "") for row in rows)]
     columns = []
     for head in heads:
         cells = [head, *(_cell(row[head]) for row in rows)]
-        size = max(map(width, cells))
+        size = max(map(cell_len, cells))
         right = all(cell[:1].isdigit() or cell[:1] in f"+-<{NONE}" for cell in cells[1:])
-        pads = [" " * (size - width(cell)) for cell in cells]
+        pads = [" " * (size - cell_len(cell)) for cell in cells]
         padded = [pad + cell if right else cell + pad for pad, cell in zip(pads, cells, strict=True)]
         columns.append([padded[0], "-" * size, *padded[1:]])
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from halu_tasks.cli.command import Count, Output
-from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, say, table, warn
 from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def report(
     from halu_tasks.report.write import FILES, write_report
 
     folder = output.expanduser()
-    written = write_report(results, folder, title, warn, reference=reference, margin=margin, progress=progress)
+    written = write_report(results, folder, title, warn, reference=reference, margin=margin)
     say(f"{summary(folder, written)}; in the same folder: {', '.join(FILES[1:])}")
     return EXIT_PARTIAL if any(skipped.lost for skipped in written.skipped) else 0
 
@@ -177,8 +177,8 @@ def eee(
     """
     from halu_tasks.exports.every_eval_ever import export_eee
 
-    publisher = {"organization": organization, "relationship": relationship}
-    return _print_files(*export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, **publisher))
+    publisher = {"source_organization_name": organization, "evaluator_relationship": relationship}
+    return _print_files(*export_eee(results, output.expanduser(), _ids(model_id, "--model-id"), warn, publisher))
 
 
 def hub(

@@ -82,7 +82,7 @@ def run(
     selected = _tasks(tasks)
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
-    folder = _folder(output)
+    folder = output.expanduser()
     named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
     planned = _planned(folder, named, _methods(method), selected, options, limit, further)
     runs = list(in_folders(planned, progress))
@@ -107,15 +107,6 @@ def run(
         return _finish(runs, left_out, folder, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
-
-
-def _folder(output: Path) -> Path:
-    """Return the folder of results, in which nothing but a report may be written again."""
-    folder = output.expanduser()
-    names = {path.name for path in (folder / REPORT).glob("[!.]*")}
-    if names and "report.json" not in names:
-        raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
-    return folder
 
 
 def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> int:
@@ -256,9 +247,7 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     if any(row["done"] for row in done.values()):
         sys.stdout.flush()
         progress("Writing the report …")
-        of_one = runs[0].folder if len(runs) == 1 else None
-        target = folder / REPORT
-        written = write_report([str(folder)], target, "Runs", warn, warn_about=of_one, warn_unfinished=False)
+        written = write_report([str(folder)], folder / REPORT, "Runs", warn, warn_unfinished=False)
     if json:
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:
@@ -280,7 +269,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
     from halu_tasks.runs.demo import MODELS, TASKS, run_demo
     from halu_tasks.tasks import tasks_selected
 
-    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), _folder(output)
+    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), output.expanduser()
     create_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
     say(f"Running {number} in lm-eval and Inspect at the same time …\n")

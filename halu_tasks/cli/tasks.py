@@ -92,7 +92,13 @@ def show(
         json: print JSON instead of YAML or a table
     """
     if path or protocols:
-        _show_path(task, protocols=protocols)
+        from halu_tasks.results.published import PROTOCOLS
+        from halu_tasks.tasks.registry import packaged_file
+        from halu_tasks.tasks.yaml_files import task_configs
+
+        if task and protocols:
+            raise UsageError("show --protocols: takes no task")
+        say(PROTOCOLS if protocols else packaged_file(task).path if task else task_configs())
     elif published:
         _show_published(task, json=json)
     elif task is None:
@@ -102,16 +108,6 @@ def show(
         from halu_tasks.tasks.describe import summary
 
         print_record(summary(task_named(task)), as_json=json)
-
-
-def _show_path(task: str | None, *, protocols: bool) -> None:
-    from halu_tasks.results.published import PROTOCOLS
-    from halu_tasks.tasks.registry import packaged_file
-    from halu_tasks.tasks.yaml_files import task_configs
-
-    if task and protocols:
-        raise UsageError("show --protocols: takes no task")
-    say(PROTOCOLS if protocols else packaged_file(task).path if task else task_configs())
 
 
 def _show_published(task: str | None, *, json: bool) -> None:

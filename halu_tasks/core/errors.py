@@ -96,9 +96,10 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
 
 
-def unknown(what: str, name: object, known: Collection[str]) -> str:
-    """Describe an unknown name, with the closest known one and all that are known."""
-    return f"unknown {what} {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}"
+def unknown(what: str, name: object, known: Collection[str], prefix: str = "") -> str:
+    """Describe an unknown name, with the closest known one and all that are known; users put `prefix` before each."""
+    close, listed = did_you_mean(str(name), known, prefix), ", ".join(prefix + each for each in known)
+    return f"unknown {what} {prefix + str(name) if prefix else name!r}{close}; known: {listed}"
 
 
 def install_excepthook(*programs: str) -> None:
@@ -112,8 +113,6 @@ def install_excepthook(*programs: str) -> None:
     if not sys.argv[0].replace("\\", "/").endswith(programs):
         return
     previous_hook = sys.excepthook
-    if getattr(previous_hook, "tells_in_one_line", False):
-        return
 
     def print_message(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, HaluTasksError):
@@ -121,7 +120,6 @@ def install_excepthook(*programs: str) -> None:
         else:
             previous_hook(kind, error, traceback)
 
-    print_message.tells_in_one_line = True  # type: ignore[attr-defined]
     sys.excepthook = print_message
 
 

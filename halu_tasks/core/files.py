@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
@@ -73,7 +75,7 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
 
 @contextmanager
 def atomic_files(folder: Path, main: str, what: str = "") -> Iterator[Path]:
-    """Yield a temporary folder whose files replace those in `folder` when the block ends.
+    """Yield a temporary folder whose files and folders replace those in `folder` when the block ends.
 
     While the main file is there, the others are of the same writing: it is removed before the others are replaced, and
     comes last.
@@ -91,6 +93,8 @@ def atomic_files(folder: Path, main: str, what: str = "") -> Iterator[Path]:
         with lock(folder):
             (folder / main).unlink(missing_ok=True)
             for file in sorted(place.iterdir(), key=lambda file: (file.name == main, file.name)):
+                if file.is_dir():
+                    shutil.rmtree(folder / file.name, ignore_errors=True)
                 file.replace(folder / file.name)
 
 
@@ -141,6 +145,26 @@ def atomic_write_text(path: Path, text: str, what: str = "") -> None:
         file.write(text)
 
 
+def to_json(value: Any) -> Any:
+    """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields.
+
+    Fields with the metadata `part` are parts of the record, whose own fields are keys of it.
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if is_dataclass(value):
+        record: dict[str, Any] = {}
+        for each in fields(value):
+            inner = to_json(getattr(value, each.name))
+            record |= inner if each.metadata.get("part") else {each.name: inner}
+        return record
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: to_json(part) for name, part in value.items()}
+    return [to_json(part) for part in value]
+
+
 _LINE_SEPARATORS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
@@ -158,6 +182,15 @@ def json_line(value: Any, *, allow_nan: bool = True) -> str:
         ValueError: The value contains NaN or infinity, and must not.
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan).translate(_LINE_SEPARATORS)
+
+
+def row_writer(name: str, file: TextIO, columns: Iterable[str]) -> Callable[[Mapping[str, Any]], object]:
+    """Return a function that writes rows to an open file: JSON Lines, or CSV if its name ends in `.csv`."""
+    if not name.endswith(".csv"):
+        return lambda row: file.write(json_line(row) + "\n")
+    table = csv.DictWriter(file, list(columns), lineterminator="\n")
+    table.writeheader()
+    return table.writerow
 
 
 @contextmanager

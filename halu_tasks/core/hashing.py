@@ -10,36 +10,28 @@ The bytes must not change: ids of published datasets, the items of a split and c
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
-
-Surrogates = Literal["strict", "replace", "surrogatepass"]
-"""What becomes of lone surrogates, which UTF-8 cannot encode: an error, a question mark, or bytes of their own."""
 
 
-def stable_hash(*parts: object, surrogates: Surrogates = "strict") -> str:
+def stable_hash(*parts: object) -> str:
     """Return the hash of the parts as 64 hex digits, for keys and for sorting into an arbitrary but fixed order.
 
     Args:
-        parts: Strings, or values that are converted by `str`, such as a seed.
-        surrogates: How lone surrogates are encoded.
+        parts: Strings, or values that are converted by `str`, such as a seed. Lone surrogates, which UTF-8 cannot
+            encode, have bytes of their own.
     """
-    return _sha256(parts, surrogates).hexdigest()
+    return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def short_hash(*parts: object, surrogates: Surrogates = "strict") -> str:
+def short_hash(*parts: object) -> str:
     """Return the first 16 hex digits of `stable_hash`, for ids that people read."""
-    return stable_hash(*parts, surrogates=surrogates)[:16]
+    return stable_hash(*parts)[:16]
 
 
-def stable_number(*parts: object, surrogates: Surrogates = "strict") -> int:
+def stable_number(*parts: object) -> int:
     """Return a number below 2^64 that depends only on the parts, for seeded choices: `stable_number(seed, id) % 3`."""
-    return int.from_bytes(_sha256(parts, surrogates).digest()[:8], "big")
+    return int(short_hash(*parts), 16)
 
 
 def coin_flip(*parts: object) -> bool:
     """Return True or False, with equal chances, depending only on the parts."""
-    return bool(_sha256(parts, "strict").digest()[0] & 1)
-
-
-def _sha256(parts: tuple[object, ...], surrogates: Surrogates) -> hashlib._Hash:
-    return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", surrogates))
+    return bool(int(stable_hash(*parts)[:2], 16) & 1)

@@ -6,31 +6,23 @@ The environment may raise each of them: `HALU_TASKS_MAX_LINE=1000000000` is for 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from functools import partial
-from typing import IO, Any
+from typing import IO
 from zipfile import ZipFile
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.options import option, option_specs
 
 _STEP = 4096
 """How many bytes of an archive are unpacked at a time; zstd makes at most 128 MiB of these."""
-_limit: Callable[[int, str], Any] = partial(option, valid=lambda n: n > 0, expected="an integer greater than 0")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The most that is accepted of each kind."""
-
-    max_line: int = _limit(1 << 26, "bytes in a line of a text file")
-    max_text: int = _limit(1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked")
-    max_cells: int = _limit(2_000_000, "cells in a workbook, with empty ones in between")
-    max_values: int = _limit(100_000, "values in a YAML file, with what its aliases repeat")
-    max_depth: int = _limit(100, "levels of nesting in a YAML file")
-    max_prompt: int = _limit(1 << 24, "characters in a filled template")
+LIMITS = {
+    "max_line": (1 << 26, "bytes in a line of a text file"),
+    "max_text": (1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked"),
+    "max_cells": (2_000_000, "cells in a workbook, with empty ones in between"),
+    "max_values": (100_000, "values in a YAML file, with what its aliases repeat"),
+    "max_depth": (100, "levels of nesting in a YAML file"),
+    "max_prompt": (1 << 24, "characters in a filled template"),
+}
+"""The most that is accepted of each kind, and what that is."""
 
 
 class LimitError(DataError, UsageError):
@@ -43,8 +35,11 @@ def limit(name: str) -> int:
     Raises:
         UsageError: The environment has a value that is not a positive integer.
     """
-    spec = option_specs(Limits)[name]
-    return int(spec.parse(os.environ.get(f"HALU_TASKS_{name.upper()}") or str(spec.default)))
+    variable = f"HALU_TASKS_{name.upper()}"
+    text = os.environ.get(variable) or str(LIMITS[name][0])
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"{variable}: expected an integer greater than 0, got {text!r}")
+    return int(text)
 
 
 def exceeded(name: str, place: object) -> LimitError:
@@ -55,7 +50,7 @@ def exceeded(name: str, place: object) -> LimitError:
         place: Where that is, such as `file:line`.
     """
     how = f"to allow more, set HALU_TASKS_{name.upper()}=N"
-    return LimitError(f"{place}: more than {limit(name):,} {option_specs(Limits)[name].about}; {how}")
+    return LimitError(f"{place}: more than {limit(name):,} {LIMITS[name][1]}; {how}")
 
 
 def read_member(archive: ZipFile, name: str, place: object) -> bytes:

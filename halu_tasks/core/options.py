@@ -15,7 +15,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, unknown
 
 logger = logging.getLogger(__name__)
 
@@ -329,12 +329,6 @@ JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 ASKED_OPTIONS = ("judge", "judge_base_url", "reader", "reader_base_url", *JUDGE_COST_OPTIONS)
 """The options that say which models score replies, where they are and what they may cost. Only users say this, since a
 model gets a key and prompts, and costs money: what a task file says is a suggestion."""
-JUDGING_OPTIONS = tuple(
-    name for name in JUDGE_OPTIONS if name not in ("judge", "judge_base_url", "judge_max_failures", *JUDGE_COST_OPTIONS)
-)
-"""The options that change verdicts, other than who gives them: versions of judged tasks and logs show them."""
-# the options of all tasks that versions show by their names
-_TAGGED = ("cot", "structured")
 
 
 @dataclass(frozen=True)
@@ -408,9 +402,9 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
 
         Those at their default are not shown.
         """
-        changed, of_some = self.changed(), (*self.of_some_tasks(), *JUDGING_OPTIONS)
-        shown = [name for name in of_some if name in names]
-        return [self.specs()[name].version_tag(changed[name]) for name in (*shown, *_TAGGED) if name in changed]
+        changed = self.changed()
+        shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured")
+        return [self.specs()[name].version_tag(changed[name]) for name in shown if name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""
@@ -431,10 +425,8 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         # lm-eval has an option of its own for worked examples
         known = option_specs(Options).keys() - {"fewshot"}
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
-        if unknown := sorted(given.keys() - known):
-            names = ", ".join(PREFIX + name for name in sorted(known))
-            close = did_you_mean(unknown[0], known, PREFIX)
-            raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}{close}; known: {names}")
+        if strange := sorted(given.keys() - known):
+            raise UsageError(unknown("metadata key", strange[0], sorted(known), PREFIX))
         # arguments of models are metadata, too, so a key without the prefix may be one of these
         for bare in sorted(known & metadata.keys() - {"seed"}):
             logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)

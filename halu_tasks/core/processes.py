@@ -42,31 +42,25 @@ def lock(path: Path, *, wait: float = math.inf) -> Iterator[int]:
         BlockingIOError: Another process still holds it.
         OSError: It cannot be opened, or its holder has removed it.
     """
+    import fcntl  # not on Windows
+
     descriptor, until = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR), time.monotonic() + wait
     try:
-        while not _lock(descriptor):
-            if time.monotonic() >= until:
-                raise BlockingIOError
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+            except OSError:
+                break  # on a file system that has no locks, processes do not see each other
             time.sleep(_POLL)
         if not os.path.samestat(os.fstat(descriptor), path.stat()):
             raise FileNotFoundError
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock an open file; return whether no other process has locked it."""
-    # not on Windows
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # on a file system that has no locks, processes do not see each other
-    return True
 
 
 @contextmanager

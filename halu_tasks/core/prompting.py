@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, unknown
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Example, Item
@@ -79,9 +79,8 @@ def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
     prompts = read_prompts(Path(file).expanduser())
     known = {name for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for name in read_prompts(path)}
     known.update(names)
-    if unknown := sorted(set(prompts) - known):
-        close = did_you_mean(unknown[0], known)
-        raise UsageError(f"prompts {file}: unknown prompt {unknown[0]!r}{close}; known: {', '.join(sorted(known))}")
+    if strange := sorted(set(prompts) - known):
+        raise UsageError(f"prompts {file}: {unknown('prompt', strange[0], sorted(known))}")
     return prompts
 
 
@@ -208,13 +207,10 @@ def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict
         user: The question.
         examples: The worked examples.
     """
-    example_turns = [
-        turn
-        for example in examples
-        for turn in ({"role": "user", "content": example.prompt}, {"role": "assistant", "content": example.reply})
-    ]
-    first = [{"role": "system", "content": system}] if system else []
-    return [*first, *example_turns, {"role": "user", "content": user}]
+    said = [("system", system)] if system else []
+    for example in examples:
+        said += [("user", example.prompt), ("assistant", example.reply)]
+    return [{"role": role, "content": text} for role, text in (*said, ("user", user))]
 
 
 def render(item: Item, prompt: Prompt, *, cot: bool = False) -> Item:

@@ -16,6 +16,9 @@ from halu_tasks.data import hub
 from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, HubAddress
 from halu_tasks.data.sources import Source
 
+OTHER_CACHE = "; name another folder with HALU_TASKS_CACHE=PATH"
+"""How messages end about a cache that cannot be written."""
+
 
 def cache_folder() -> Path:
     """Return the folder for downloads and verdicts: `HALU_TASKS_CACHE`, or `halu-tasks` in the user's cache."""
@@ -86,25 +89,21 @@ def _download(source: Source, name: str) -> Path:
     from filelock import FileLock
     from tqdm import tqdm
 
-    try:
+    with file_errors(f"{source.title}: cannot write {path}", OTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
             if path.is_file():  # another process was faster
                 return path
-            with atomic_path(path) as partial:
-                with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
-                    reply.raise_for_status()
-                    size = int(reply.headers.get("Content-Length", 0)) or None
-                    with partial.open("wb") as file, tqdm(total=size, unit="B", unit_scale=True, desc=name) as bar:
-                        for part in reply.iter_bytes():
-                            bar.update(file.write(part))
-                _verify(source, name, partial)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{source.title}: cannot download {url} ({reason}); {HOW_TO_NAME}") from None
-    except OSError as error:
-        raise DataError(
-            f"{source.title}: cannot write {error.filename or path} ({error.strerror or error}); "
-            "name another folder with HALU_TASKS_CACHE=PATH"
-        ) from None
+            try:
+                with atomic_path(path) as partial:
+                    with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
+                        reply.raise_for_status()
+                        size = int(reply.headers.get("Content-Length", 0)) or None
+                        with partial.open("wb") as file, tqdm(total=size, unit="B", unit_scale=True, desc=name) as bar:
+                            for part in reply.iter_bytes():
+                                bar.update(file.write(part))
+                    _verify(source, name, partial)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise DataError(f"{source.title}: cannot download {url} ({reason}); {HOW_TO_NAME}") from None
     return path

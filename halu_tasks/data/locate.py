@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_file, fetch, sha256_of
@@ -76,14 +76,12 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     if named.startswith(SCHEME):
         return _user_dataset(named_dataset(named, options), options)
     path = Path(named).expanduser()
-    try:
+    with file_errors(f"{source.title}: data {str(path)!r}", f"; {HOW_TO_NAME}"):
         path.stat()
-    except OSError as error:
-        # the file does not exist, or no file can have this name
-        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise DataError(f"{source.title}: data {str(path)!r} {reason}; {HOW_TO_NAME}") from None
-    if path.is_dir() and not in_folder(source, name, path) and _has_layout(path, options):
-        return _user_dataset(named_dataset(str(path), options), options)
+    if path.is_dir() and not in_folder(source, name, path):
+        has_parquet = any(next(path.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
+        if options.data_split or options.data_config or has_parquet:
+            return _user_dataset(named_dataset(str(path), options), options)
     _refuse(options, "data_split", "data_config")
     return _user_file(source, name, _named_file(source, name, path), options)
 
@@ -129,12 +127,6 @@ def _matching(folder: Path, name: str) -> list[Path]:
     if not files:
         raise DataError(f"{folder / name}: {'no file matches' if '*' in name else 'no such file'}")
     return files
-
-
-def _has_layout(folder: Path, options: Options) -> bool:
-    """Whether a folder is to be loaded by its layout: a split is named, or it contains Parquet files."""
-    named = options.data_split or options.data_config
-    return bool(named) or any(next(folder.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
 
 
 def _user_file(source: Source, name: str, path: Path, options: Options) -> Located:

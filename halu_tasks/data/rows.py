@@ -128,7 +128,8 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     most = limit("max_line")
     try:
-        with path.open("rb") as raw, gzip.open(raw) if path.suffix.lower() == ".gz" else raw as file:
+        gz = path.suffix.lower() == ".gz"
+        with file_errors(path), path.open("rb") as raw, gzip.open(raw) if gz else raw as file:
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
                 if len(line) > most:
@@ -136,8 +137,6 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
     except (EOFError, zlib.error):
         raise DataError(f"{path}: the compressed file is truncated or damaged") from None
 

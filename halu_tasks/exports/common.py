@@ -108,12 +108,6 @@ class PublicRun:
         parts = self.model.split("/")
         return "/".join((organization_of(self.model) or NO_ORGANIZATION, "_".join(parts[1:] or parts)))
 
-    @property
-    def harness(self) -> tuple[str, str]:
-        """The name and the version of the program that made the run; the version may be `unknown`."""
-        name, _, version = self.run.harness.rpartition(" ")
-        return (name, version) if name and version[:1].isdigit() else (self.run.harness, "unknown")
-
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """The metrics of the run's task and mode by name, the headline first."""
@@ -147,7 +141,7 @@ class PublicRun:
     def counts(self, name: str) -> tuple[int, int]:
         """Return of how many replies, in how many clusters, a figure is: those with its tag, and with a value."""
         metric = self.metrics[name]
-        tag, value = metric.tag_filter or ("", None)
+        tag, value = metric.within[0] if metric.within else ("", None)
         scores = [score for score in self.run.scores if score.tags.get(tag) == value]
         if item := metric.item:
             scores = [score for score in scores if not math.isnan(item(score))]
@@ -222,21 +216,22 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
         DataError: All failed.
     """
     done: list[T] = []
-    public = []
     failures: dict[tuple[str, str], list[Run]] = {}
+    unknown: dict[str, None] = {}
     for one in runs:
         try:
             done.append(act(one))
-            public.append(one)
         except HaluTasksError as error:
             failures.setdefault((one.run.model, str(error)), []).append(one.run)
+            continue
+        for share, meaning in one.run.reply_warnings:
+            warn(f"{one.run.model}, {one.run.task}: {share} {meaning}")
+        if not organization_of(one.model):
+            unknown[own_name(one.run.model)] = None
     for (_, message), of_model in failures.items():
         tasks = ", ".join(dict.fromkeys(run.task for run in of_model))
         warn(f"not exported: {_sources(of_model)}: {tasks}: {message}")
-    for run in (one.run for one in public):
-        for share, meaning in run.reply_warnings:
-            warn(f"{run.model}, {run.task}: {share} {meaning}")
-    for name in dict.fromkeys(own_name(one.run.model) for one in public if not organization_of(one.model)):
+    for name in unknown:
         warn(
             f"model {name}: the results do not say which organization made it, so it is exported as "
             f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"

@@ -33,13 +33,7 @@ _ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")
 
 
 def export_eee(
-    paths: Sequence[str],
-    folder: Path,
-    models: Mapping[str, str],
-    warn: Warn,
-    *,
-    organization: str = "unknown",
-    relationship: str = "other",
+    paths: Sequence[str], folder: Path, models: Mapping[str, str], warn: Warn, publisher: Mapping[str, str]
 ) -> tuple[list[Path], bool]:
     """Write results in the schema of Every Eval Ever.
 
@@ -48,8 +42,8 @@ def export_eee(
         folder: Where to write, created if necessary; as in the schema's datastore, the files are below `data/`.
         models: The ids of models by their name in the results.
         warn: Called with a message for each result that is not exported, or lacks something.
-        organization: The organization that publishes the results.
-        relationship: What it is to those who made the model: `first_party`, `third_party`, `collaborative` or `other`.
+        publisher: Who publishes the results, in the schema's words: `source_organization_name`, and what it is to those
+            who made the model (`evaluator_relationship`).
 
     Returns:
         The files with figures, and whether results could not be read or exported.
@@ -58,7 +52,6 @@ def export_eee(
         DataError: There are no results, or none can be public.
         UsageError: A name in `models` is not in the results.
     """
-    publisher = {"source_organization_name": organization, "evaluator_relationship": relationship}
     runs, unread = read_public(paths, models, warn)
     written, failed = each(runs, lambda public: _write_run(public, folder, publisher, warn), warn)
     return written, unread or failed
@@ -68,7 +61,7 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], wa
     """Write a run; return the file with its figures."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
-    digest = stable_hash(*run.identity, public.model, surrogates="replace")
+    digest = stable_hash(*run.identity, public.model)
     identity = str(uuid.UUID(bytes=bytes.fromhex(digest)[:16], version=4))
     place = f"data/{run.benchmark_task.benchmark}/{public.folders}/{identity}"
     record = _record(public, publisher, identity)
@@ -101,7 +94,6 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], wa
 
 def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> dict[str, Any]:
     run = public.run
-    harness, version = public.harness
     created = _seconds(run.created)
     retrieved = _seconds(run.completed) if run.completed else created
     return {
@@ -115,8 +107,8 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
             **publisher,
         },
         "eval_library": {
-            "name": _LIBRARIES.get(harness, harness),
-            "version": version,
+            "name": _LIBRARIES.get(run.program, run.program),
+            "version": run.harness.removeprefix(run.program).strip() or "unknown",
             "additional_details": _strings(
                 harness=run.harness,
                 task=run.task,
@@ -280,7 +272,7 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
 def _values(public: PublicRun, score: Score) -> dict[str, float]:
     """Return the values of all metrics for an item; those for parts of the items say nothing more."""
     metrics = [public.metrics[name] for name in public.figures]
-    values = {m.name: m.item(score) for m in metrics if m.item and not m.tag_filter}
+    values = {m.name: m.item(score) for m in metrics if m.item and not m.within}
     return {name: value for name, value in values.items() if not math.isnan(value)}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, metric
 
 from halu_tasks.scorers.answer import ABSTAINED
-from halu_tasks.scorers.classification import label_metric
+from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
 from halu_tasks.scorers.reading.questions import YES
@@ -33,9 +33,7 @@ _OF_TEXTS = (
 )
 _OF_LABELLED_TEXTS = (
     mean("acc", "correct"),
-    label_metric("precision", YES, "precision"),
-    label_metric("recall", YES, "recall"),
-    label_metric("f1", YES, "f1"),
+    *(label_metric(figure, YES, figure) for figure in FIGURES),
     *probability_metrics(YES),
 )
 
@@ -167,24 +165,14 @@ def _task_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
 
 
 def _group_figures(group_name: str, records: Sequence[ScoreRecord]) -> dict[str, float]:
-    group, members = registry()[1][group_name], _by_task(records)
-    scores = {member: [record.score for record in own] for member, (_, own) in members.items()}
-    values = group.figures(records[0].scoring, scores)
-    for member, (task, own) in members.items():
-        values |= {f"{member}.{name}": value for name, value in _estimates(task, own).items()}
-    tasks = [task for task, _ in members.values()]
-    return _undefined(group.means[0], tasks, records, values) | spread_all(values)
-
-
-def _by_task(records: Iterable[ScoreRecord]) -> dict[str, tuple[Task, list[ScoreRecord]]]:
-    """Return the tasks that records are of, by name, with the records of each."""
-    members: dict[str, tuple[Task, list[ScoreRecord]]] = {}
+    group, members = registry()[1][group_name], dict[Task, list[ScoreRecord]]()
     for record in records:
-        assert record.task
-        if record.task.task not in members:
-            members[record.task.task] = record.benchmark_task, []
-        members[record.task.task][1].append(record)
-    return members
+        members.setdefault(record.benchmark_task, []).append(record)
+    scores = {task.name: [record.score for record in own] for task, own in members.items()}
+    values = group.figures(records[0].scoring, scores)
+    for task, own in members.items():
+        values |= {f"{task.name}.{name}": value for name, value in _estimates(task, own).items()}
+    return _undefined(group.means[0], [*members], records, values) | spread_all(values)
 
 
 def _estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:

@@ -21,7 +21,7 @@ from inspect_ai.scorer import Metric, SampleScore, Scorer, Target, metric, score
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Solver, TaskState
 
-from halu_tasks.core.errors import ArgumentError, DataError, UsageError
+from halu_tasks.core.errors import ArgumentError, DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
@@ -192,14 +192,11 @@ def texts_task(input: str, solver: Solver, prompts: str | None = None) -> Task:
         prompts: A prompt file whose `own_text` replaces the question that is asked about a text.
 
     Raises:
-        UsageError: A file does not exist, or the prompt file is invalid.
-        DataError: A row is invalid, an id is repeated, or only some rows have a source.
+        UsageError: The prompt file is invalid.
+        DataError: The file does not exist, a row is invalid, an id is repeated, or only some rows have a source.
     """
     path = Path(input).expanduser()
-    if not path.is_file():
-        raise UsageError(f"input={input}: no such file")
-    samples = []
-    seen: set[str] = set()
+    samples, seen = list[Sample](), set[str]()
     question, with_source = method_prompt("own_text", "knowledge", prompts), set[bool]()
 
     def check(row: Row) -> None:

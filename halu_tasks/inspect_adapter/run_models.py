@@ -71,6 +71,16 @@ class RunModels:
         """
         reach(self._create()[0], again=again, timeout=self.eval_settings.get("timeout"))
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a plan records of how models are named and called, which is the same when a command is resumed.
+
+        Credentials are left out, and so are addresses of servers, which may differ between machines.
+        """
+        calls = {name: self.eval_settings[name] for name in ("temperature", "max_tokens") if name in self.eval_settings}
+        arguments = {"model_args": given} if (given := _recorded(self.arguments)) else {}
+        return {"model": self.name, "roles": _recorded(self.roles), **calls, **arguments}
+
     def as_settings(self) -> dict[str, Any]:
         """Return the arguments of `inspect_ai.eval` that name the models.
 
@@ -129,13 +139,9 @@ def check_address(what: str, address: Any) -> None:
         )
 
 
-def recorded(value: Any) -> Any:
-    """Return what a plan records of how models are named, which must be the same when a command is resumed.
-
-    Credentials are left out, and so are addresses of servers, which may differ between machines.
-    """
+def _recorded(value: Any) -> Any:
     if isinstance(value, Mapping):
-        value = {key: recorded(entry) for key, entry in value.items() if key != "base_url"}
+        value = {key: _recorded(entry) for key, entry in value.items() if key != "base_url"}
     return public(value)
 
 

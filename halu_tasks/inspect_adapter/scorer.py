@@ -18,7 +18,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scor
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
-from halu_tasks.core.errors import ArgumentError, UsageError, did_you_mean
+from halu_tasks.core.errors import ArgumentError, UsageError, unknown
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
@@ -205,9 +205,8 @@ def _scorer_options(values: dict[str, Any]) -> Options:
     Raises:
         ArgumentError: An argument is unknown or invalid.
     """
-    if unknown := sorted(values.keys() - set(SCORING_OPTIONS)):
-        problem = f"halu_score has no argument {unknown[0]!r}{did_you_mean(unknown[0], SCORING_OPTIONS)}"
-        raise ArgumentError(f"{problem}; arguments: {', '.join(SCORING_OPTIONS)}")
+    if strange := sorted(values.keys() - set(SCORING_OPTIONS)):
+        raise ArgumentError(f"halu_score: {unknown('argument', strange[0], SCORING_OPTIONS)}")
     try:
         options = Options(**values)
         check_addresses(options)

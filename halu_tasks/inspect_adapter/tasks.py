@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
@@ -15,7 +14,7 @@ from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.util import JSONSchema
 
-from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
+from halu_tasks.core.errors import UsageError, install_excepthook, unknown
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
@@ -30,7 +29,7 @@ from halu_tasks.solvers.records import SampleMetadata
 from halu_tasks.tasks import Evaluation, TaskReference, build, registry, task_named
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema
-from halu_tasks.tasks.registry import group_named, task_of_file
+from halu_tasks.tasks.registry import group_named
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")
@@ -43,7 +42,7 @@ def inspect_task(name: str, **options: Any) -> Task:
     """Create the Inspect task of a benchmark task.
 
     Args:
-        name: The name of the task.
+        name: The name of the task, or the path of a task file.
         **options: Those of `Options`; None is the default. An option that only other tasks have is ignored, with a
             warning, so that all tasks of a file can be run with it.
 
@@ -51,24 +50,11 @@ def inspect_task(name: str, **options: Any) -> Task:
         UsageError: As in `build`, or there is no such option.
         DataError: As in `build`.
     """
-    return _task_of(_build(name, task_named(name), options))
+    evaluation = _build(name, task_named(name), options)
+    return _create(evaluation.task.name, [evaluation], _samples(evaluation), evaluation.task.version)
 
 
-def inspect_config(config: str, **options: Any) -> Task:
-    """Create the Inspect task of a user's task file.
-
-    Args:
-        config: The path of the file.
-        **options: Those of the packaged task that it was derived from.
-
-    Raises:
-        UsageError: The file does not exist or is invalid; the message names file and key.
-    """
-    task = task_of_file(Path(config).expanduser())
-    return _task_of(_build(task.name, task, options))
-
-
-def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
+def inspect_group(name: str, **options: Any) -> Task:
     """Create one Inspect task of a group.
 
     It has the items of all members, each metric under `member.metric`, and the group's means. The token limit is the
@@ -76,21 +62,13 @@ def inspect_group(name: str, lang: str | None = None, **options: Any) -> Task:
 
     Args:
         name: The name of the group.
-        lang: Of a group whose members are `<name>_<language>`, the language of the one to run; None for all.
         **options: As in `inspect_task`.
 
     Raises:
-        UsageError: The group does not have the language or an option.
+        UsageError: The group does not have an option.
     """
     group = group_named(name)
-    suffixes = {member.removeprefix(f"{name}_"): member for member in group.members}
-    languages = suffixes if all(len(suffix) == 2 for suffix in suffixes) else {}
-    if lang in languages:
-        return inspect_task(languages[lang], **options)
-    if lang is not None:
-        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(languages) or 'a task of the group'}")
-    others = ("lang",) if languages else ()
-    members = [_build(name, task_named(member), options, *others) for member in group.members]
+    members = [_build(name, task_named(member), options) for member in group.members]
     columns = [_samples(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
@@ -129,23 +107,21 @@ def register_task(name: str, create: Callable[..., Task], about: str) -> None:
     named(door)
 
 
-def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: str) -> Evaluation:
+def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
     """Build a task.
 
     Args:
         name: The name that the user gave.
         task: The task, or one that the name stands for.
         options: Its options.
-        *others: Further options that may be given with the name.
 
     Raises:
         UsageError: An option is unknown.
     """
-    if unknown := sorted(options.keys() - Options.specs().keys()):
+    if strange := sorted(options.keys() - Options.specs().keys()):
         of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
-        known = [*others, *(option for option in Options.specs() if option not in of_others)]
-        close = did_you_mean(unknown[0], known)
-        raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
+        known = [option for option in Options.specs() if option not in of_others]
+        raise UsageError(f"task {name}: {unknown('option', strange[0], known)}")
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
     for unused in chosen.unused(task.prompts.task_options):
@@ -153,10 +129,6 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any], *others: 
     evaluation = build(task, chosen.for_tasks(task.prompts.task_options))
     embedded.remember(evaluation)
     return evaluation
-
-
-def _task_of(evaluation: Evaluation) -> Task:
-    return _create(evaluation.task.name, [evaluation], _samples(evaluation), evaluation.task.version)
 
 
 def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], version: int) -> Task:
@@ -181,6 +153,8 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     if reading and "reader" not in roles:
         prepare_judge(reading[0])
     changed = first.options.changed()
+    tags = dict.fromkeys(tag for evaluation in members for tag in evaluation.version_tags)
+    shots = [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.prompts.shots else []
     schemas = {
         evaluation.task.name: dict(response_schema(evaluation.task, evaluation.options))
         for evaluation in members
@@ -192,18 +166,11 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         scorer=halu_score(**{name: value for name, value in changed.items() if name in SCORING_OPTIONS}),
         config=_config(members),
         name=name,
-        version="-".join([f"{version}-A", *_version_tags(members)]),
+        version="-".join([f"{version}-A", *tags, *shots]),
         # no headline_metric: Inspect takes the first figure, which is the headline, and would warn of a declared one
         # before the first sample is scored
         metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
-
-
-def _version_tags(members: Sequence[Evaluation]) -> list[str]:
-    """Return the tags of all members, and the number of worked examples unless it is the default."""
-    tags = list(dict.fromkeys(tag for evaluation in members for tag in evaluation.version_tags))
-    first = members[0]
-    return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.prompts.shots else [])
 
 
 def _config(members: Sequence[Evaluation]) -> GenerateConfig:
@@ -228,13 +195,11 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
     chat = chat_messages(messages(item, evaluation.examples))
     chat[-1].metadata = {ID: item.id, TASK: task.name}
     metadata = SampleMetadata(
-        task=task.name,
+        **reference.as_json(),
         id=item.id,
         cluster=item.cluster,
         gold=dict(item.gold),
         tags=dict(item.tags),
-        reference_task=reference.reference_task,
-        overrides=dict(reference.overrides) or None,
         choices=task.rules.choices if task.prompts.subject else None,
         weighed=evaluation.asks_for_probability,
         group=group,

@@ -165,7 +165,7 @@ class Judge:
         return fill(self._judging.prompt, fields)
 
     def _key(self, text: str) -> str:
-        return stable_hash(self._identity, text, surrogates="replace")
+        return stable_hash(self._identity, text)
 
     def _cached(self, key: str) -> Verdict | None:
         verdict = self._store.get(key)

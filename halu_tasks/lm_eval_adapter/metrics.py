@@ -28,7 +28,7 @@ from lm_eval.api import registry
 from lm_eval.api.filter import Filter
 from lm_eval.filters.custom import CustomFilter
 
-from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
+from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, install_excepthook, unknown
 from halu_tasks.replies.scoring import logger, reply_warnings
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
@@ -42,7 +42,6 @@ from halu_tasks.scorers.score import Score
 install_excepthook(*LM_EVAL)
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
-Docs = Sequence[Mapping[str, Any]]
 
 # what the filters `halu_verdict` and `halu_strings` replace a reply without an answer by
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
@@ -122,7 +121,7 @@ def _metric(
         for name in given:
             # lm-eval would catch Python's TypeError and call the metric in another way
             if name not in names:
-                raise UsageError(f"halu_{scorer} has no argument {name!r}{did_you_mean(name, names)}")
+                raise UsageError(f"halu_{scorer}: {unknown('argument', name, names)}")
         own = {name: given.get(name, default) for name, default in arguments.items()}
         keys = {name: given[name] for name in (*fields, "cluster") if name in given}
         none_allowed = own.pop("none_allowed", False)
@@ -131,8 +130,8 @@ def _metric(
         except ValueError as error:
             raise UsageError(f"halu_{error}") from None
         by_name, further = {metric.name: metric for metric in named.metrics()}, given.get("figures") or ()
-        if unknown := [name for name in further if name not in by_name]:
-            raise UsageError(f"halu_{scorer} has no figure {unknown[0]!r}; figures: {', '.join(by_name)}")
+        if strange := [name for name in further if name not in by_name]:
+            raise UsageError(f"halu_{scorer}: {unknown('figure', strange[0], by_name)}")
         targets = {"iou": [], "exact_match": str(references[0]).splitlines()}.get(scorer, references)
         score = _score(named, [str(entry) for entry in targets], predictions[0])
         return _values(named, score, [by_name[name] for name in (HEADLINES[scorer], *further)])
@@ -214,23 +213,22 @@ def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict
 class DocumentReply(str):
     """A reply with the document that it answers."""
 
-    document: Mapping[str, Any] | None = None
+    document: Mapping[str, Any]
 
 
 def document_filter() -> Filter:
     """Return the filter that adds documents to their replies, for the `halu_…` metrics."""
 
-    def add(resps: Iterable[Any], docs: Docs) -> list[list[DocumentReply]]:
-        pairs = [
-            ([DocumentReply(reply) for reply in _listed(replies)], doc)
-            for replies, doc in zip(resps, docs, strict=True)
-        ]
-        for replies, doc in pairs:
-            for reply in replies:
-                reply.document = doc
-        return [replies for replies, _ in pairs]
+    def with_document(reply: str, document: Mapping[str, Any]) -> DocumentReply:
+        made = DocumentReply(reply)
+        made.document = document
+        return made
 
-    return CustomFilter(filter_fn=add)
+    return CustomFilter(
+        filter_fn=lambda resps, docs: [
+            [with_document(reply, doc) for reply in _listed(replies)] for replies, doc in zip(resps, docs, strict=True)
+        ]
+    )
 
 
 def strings_filter(returns: str = "entities") -> Filter:

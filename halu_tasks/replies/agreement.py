@@ -63,15 +63,13 @@ def measure_agreement(
     if gold:
         raters[GOLD] = [item.target for item in items]
     measures = agreement(raters, [item.cluster for item in items])
-    figures = as_json({name: estimate for name, (_, estimate) in measures.items() if estimate})
     record = {
         "task": evaluation.task.name,
         "scoring": evaluation.options.scoring,
         "data": evaluation.located.kind,
         "n": len(items),
         "unparsed": {name: sum(label is None for label in labels) for name, labels in raters.items()},
-        "metrics": figures["metrics"],
-        "intervals": figures["intervals"],
+        **as_json({name: estimate for name, (_, estimate) in measures.items() if estimate}),
         "items": {name: items for name, (items, _) in measures.items()},
         "version": evaluation.version,
     }

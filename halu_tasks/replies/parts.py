@@ -1,8 +1,8 @@
 """Scoring replies in parts, each by itself, in any process on any machine that sees the folder of the run.
 
-A part reads its files, finds the item of each reply by its id, and leaves a record of each score in a Parquet file. But
-for the place, a record is one JSON text, of which there are few different ones among many replies, unless a judge gave
-reasons: Parquet stores each once, and metrics count each once.
+A part reads its files, finds the item of each reply by its id, and leaves a record of each score in an SQLite file. But
+for its place, a score is one JSON text, of which there are few different ones among many replies to a question with
+labels: each is stored once, and metrics count each once.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import shutil
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import merge
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
-
-import pyarrow
-from pyarrow import parquet
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
@@ -30,6 +29,7 @@ from halu_tasks.executors.jobs import Report
 from halu_tasks.judging.stores import COSTS
 from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import Evaluation, build
 
 BUCKETS = 128
@@ -38,10 +38,9 @@ BUCKETS = 128
 _BATCH = 1_000
 # the number of items that are kept after they were read, for further replies to them
 _CACHED = 5_000
-_KEPT, _GROUP = 20_000, 5_000
-"""The number of records that are kept before they are written, ordered by bucket, and of a row group, which is read
-alone."""
-_FILE, _SHARDS = "records.parquet", b"shards"
+# the number of different scores that are kept to be stored once
+_KEPT = 20_000
+_FILE = "records.sqlite3"
 _T = TypeVar("_T")
 
 NumberedItem = tuple[int, Item]
@@ -61,7 +60,7 @@ class ItemStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
+        self._db = _open(path)
         self.find = lru_cache(_CACHED)(lambda id: self._read("id", json.dumps(id)))
         """Find an item by its id; None if no item has it."""
 
@@ -89,20 +88,26 @@ def write_items(evaluation: Evaluation, path: Path) -> None:
     if path.exists():
         return
     rows = ((number, json.dumps(item.id), _record_of(item)) for number, item in enumerate(evaluation.unrendered()))
-    with atomic_folder(path.parent, "items") as folder, closing(sqlite3.connect(folder / path.name)) as db:
-        try:
-            db.executescript(
-                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                "CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, record TEXT);"
-            )
-            db.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
-            db.execute("CREATE INDEX by_id ON items (id)")
-            db.commit()
-        except sqlite3.Error as error:
-            raise DataError(f"items {path}: {error}") from None
+    with atomic_folder(path.parent, "items") as folder, _new_database(folder / path.name) as db:
+        db.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, record TEXT)")
+        db.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
+        db.execute("CREATE INDEX by_id ON items (id)")
         repeated = db.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if repeated:
             raise evaluation.repeated_id(json.loads(repeated[0]))
+
+
+@contextmanager
+def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Create a database that is read only once it is complete, and so need not survive a crash; raises DataError."""
+    path.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
+            yield db
+            db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _record_of(item: Item) -> str:
@@ -114,22 +119,42 @@ def _record_of(item: Item) -> str:
 NO_FILE = -1
 """The number that records have instead of a file's if their item has no reply."""
 
-SCHEMA = pyarrow.schema(
-    [
-        ("item", pyarrow.int64()),
-        ("epoch", pyarrow.int32()),
-        ("shard", pyarrow.int32()),
-        ("line", pyarrow.int64()),
-        ("bucket", pyarrow.int16()),
-        ("id", pyarrow.string()),
-        ("cluster", pyarrow.string()),
-        ("reason", pyarrow.string()),
-        ("outcome", pyarrow.string()),
-        ("score", pyarrow.string()),
-    ]
+_TABLES = (
+    "shards (path TEXT, version TEXT)",
+    "scores (number INTEGER PRIMARY KEY, score TEXT)",
+    "replies (bucket INTEGER, cluster TEXT, item INTEGER, epoch INTEGER, shard INTEGER, line INTEGER, id TEXT, "
+    "outcome TEXT, reason TEXT, score INTEGER, PRIMARY KEY (bucket, item, epoch, shard, line)) WITHOUT ROWID",
 )
-"""The columns: the item's place in the data, its reply's epoch, file and line, the group of its cluster, its id, its
-cluster and the score's reason as JSON, the outcome of its reply, and the score."""
+_SELECT = (
+    "SELECT cluster, item, epoch, shard, line, id, outcome, reason, scores.score FROM replies JOIN scores "
+    "ON replies.score = scores.number"
+)
+
+
+class Record(NamedTuple):
+    """The record of a scored reply. Records are in order if they are sorted.
+
+    Attributes:
+        cluster: The item's cluster, as JSON.
+        item: The item's place in the data.
+        epoch: The reply's epoch.
+        shard: The number of its file, or `NO_FILE`.
+        line: Its line.
+        id: The item's id, as JSON.
+        outcome: The outcome of the reply.
+        reason: The score's reason, as JSON.
+        score: The score without these, as JSON.
+    """
+
+    cluster: str
+    item: int
+    epoch: int
+    shard: int
+    line: int
+    id: str
+    outcome: Outcome
+    reason: str
+    score: str
 
 
 def write_records(
@@ -137,9 +162,9 @@ def write_records(
     evaluation: Evaluation,
     replies: Iterable[FoundReply],
     costs: Path,
-    shards: Sequence[tuple[str, str]] = (),
+    shards: Iterable[tuple[str, str]] = (),
 ) -> None:
-    """Score replies, and write their records to a file.
+    """Score replies, and write their records to a file, which replaces one that is there.
 
     Args:
         path: The file.
@@ -147,15 +172,29 @@ def write_records(
         replies: The replies.
         costs: The file in which the costs of judges are recorded.
         shards: The files that the replies are from and their versions, which the file names.
+
+    Raises:
+        DataError: The file cannot be written.
     """
-    schema = SCHEMA.with_metadata({_SHARDS: json.dumps(shards)})
-    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for rows in _batches(_records(evaluation, replies, costs), _KEPT):
-            table = pyarrow.Table.from_pylist(rows, schema=schema).sort_by("bucket")
-            writer.write_table(table, row_group_size=_GROUP)
+    with _new_database(path) as db:
+        numbers: dict[str, int] = {}
+
+        def number_of(score: str) -> int:
+            if score not in numbers:
+                if len(numbers) >= _KEPT:
+                    numbers.clear()
+                numbers[score] = db.execute("INSERT INTO scores (score) VALUES (?)", (score,)).lastrowid or 0
+            return numbers[score]
+
+        for table in _TABLES:
+            db.execute(f"CREATE TABLE {table}")
+        db.executemany("INSERT INTO shards VALUES (?, ?)", shards)
+        records = _records(evaluation, replies, costs)
+        rows = ((bucket, *record[:-1], number_of(record.score)) for bucket, record in records)
+        db.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
-def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path) -> Iterator[dict[str, Any]]:
+def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path) -> Iterator[tuple[int, Record]]:
     # metrics that relate several items need the endings of their ids
     needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
     # a judge is asked about all replies at once
@@ -164,18 +203,21 @@ def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path)
         scores = scores_of(evaluation, pairs, costs)
         for ((number, item), shard, row), score in zip(batch, scores, strict=True):
             id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
-            yield {
-                "item": number,
-                "epoch": row.epoch,
-                "shard": shard,
-                "line": row.line,
-                "bucket": zlib.crc32(json.dumps(item.cluster).encode()) % BUCKETS,
-                "id": json.dumps(score.id),
-                "cluster": json.dumps(item.cluster),
-                "reason": json.dumps("no prediction" if shard == NO_FILE else score.reason),
-                "outcome": outcome_of(row.reply.text, score, evaluation.options.scoring),
-                "score": json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""}),
-            }
+            cluster = json.dumps(item.cluster)
+            yield (
+                zlib.crc32(cluster.encode()) % BUCKETS,
+                Record(
+                    cluster,
+                    number,
+                    row.epoch,
+                    shard,
+                    row.line,
+                    json.dumps(score.id),
+                    outcome_of(row.reply.text, score, evaluation.options.scoring),
+                    json.dumps("no prediction" if shard == NO_FILE else score.reason),
+                    json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""}),
+                ),
+            )
 
 
 def _batches(values: Iterable[_T], size: int | None) -> Iterator[list[_T]]:
@@ -185,15 +227,27 @@ def _batches(values: Iterable[_T], size: int | None) -> Iterator[list[_T]]:
         yield batch
 
 
-def read_records(files: Sequence[Path], buckets: range | None = None, columns: Sequence[str] = ()) -> pyarrow.Table:
-    """Read the records of some groups of clusters, or all: some columns, or all but the reasons.
+def query(path: Path, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a query of a file of records or items."""
+    with closing(_open(path)) as db:
+        yield from db.execute(sql, values)
 
-    The scores are encoded as a dictionary.
-    """
-    within = buckets and [("bucket", ">=", buckets.start), ("bucket", "<", buckets.stop)]
-    names = list(columns) or [name for name in SCHEMA.names if name != "reason"]
-    tables = [parquet.read_table(path, columns=names, filters=within, read_dictionary=["score"]) for path in files]
-    return pyarrow.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
+
+
+def records_of_buckets(files: Iterable[Path], buckets: range) -> list[Record]:
+    """Read the records of some groups of clusters, in order."""
+    sql = f"{_SELECT} WHERE bucket BETWEEN ? AND ?"
+    rows = (row for path in files for row in query(path, sql, (buckets.start, buckets.stop - 1)))
+    return sorted(map(Record._make, rows))
+
+
+def records_by_item(files: Iterable[Path]) -> Iterator[Record]:
+    """Read all records in the order of the data."""
+    each = (map(Record._make, query(path, f"{_SELECT} ORDER BY item, epoch")) for path in files)
+    return merge(*each, key=itemgetter(1, 2))
 
 
 # --- parts ------------------------------------------------------------------------------------------
@@ -261,7 +315,7 @@ class ScoreParts:
             shutil.rmtree(folder, ignore_errors=True)
             with atomic_folder(folder, "part") as partial:
                 replies = self._replies(evaluation, items, shards)
-                write_records(partial / _FILE, evaluation, replies, self.costs, [*shards.values()])
+                write_records(partial / _FILE, evaluation, replies, self.costs, shards.values())
             report(f"part {part + 1} of {self.parts} is scored")
 
     def _unfinished(self, rank: int, tasks: int) -> list[int]:
@@ -269,8 +323,7 @@ class ScoreParts:
 
     def _is_finished(self, part: int) -> bool:
         path = self.records(part)
-        scored = path.exists() and json.loads(parquet.read_schema(path).metadata[_SHARDS])
-        return bool(scored == [list(shard) for shard in self._shards(part).values()])
+        return path.exists() and [*query(path, "SELECT * FROM shards")] == [*self._shards(part).values()]
 
     def _shards(self, part: int) -> dict[int, tuple[str, str]]:
         return dict(list(enumerate(self.shards))[part :: self.parts])

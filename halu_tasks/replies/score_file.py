@@ -15,13 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow
-from pyarrow import parquet
-from pyarrow.compute import not_equal
 
 from halu_tasks import __version__
 from halu_tasks.core.credentials import public
@@ -39,8 +37,11 @@ from halu_tasks.replies.parts import (
     NO_FILE,
     FoundReply,
     ItemStore,
+    Record,
     ScoreParts,
-    read_records,
+    query,
+    records_by_item,
+    records_of_buckets,
     write_items,
     write_records,
 )
@@ -49,7 +50,7 @@ from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import asks_models, prepare_judge, run_warnings
 from halu_tasks.scorers.annotators import ANNOTATORS
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.columns import Columns, Numbers
+from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
@@ -94,15 +95,14 @@ class ScoredFile:
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
-        evaluation, figures = self.evaluation, as_json(self.estimates)
+        evaluation = self.evaluation
         return {
             "task": evaluation.task.name,
             "scoring": evaluation.options.scoring,
             "data": evaluation.located.kind,
             "n": self.number,
             "missing": self.missing,
-            "metrics": figures["metrics"],
-            "intervals": figures["intervals"],
+            **as_json(self.estimates),
             **({"human_ceiling": self.people.as_json()} if self.people else {}),
             "version": evaluation.version,
             "run": self.run,
@@ -220,13 +220,13 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     """Compute the figures of a run whose parts are finished."""
     task = evaluation.task
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
-    epochs = np.unique(read_records(files, columns=["epoch"])["epoch"].to_numpy())
+    epochs = sorted({epoch for file in files for (epoch,) in query(file, "SELECT DISTINCT epoch FROM replies")})
     missing = 0
     if not run["partial"]:
-        files.append(job.folder / "missing.parquet")
+        files.append(job.folder / "missing.sqlite3")
         write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
-        missing = parquet.read_metadata(files[-1]).num_rows
-    number = sum(parquet.read_metadata(file).num_rows for file in files)
+        missing = _number(files[-1])
+    number = sum(map(_number, files))
 
     references = evaluation.scoring.reference_replies
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
@@ -234,8 +234,8 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     parts = {key: list[Sums | Columns]() for key in metrics}
     scored, outcomes, judged = set[int](), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
-        scored.update(records["item"].unique().to_pylist())
-        outcomes.update(records["outcome"].filter(not_equal(records["shard"], NO_FILE)).to_pylist())
+        scored.update(record.item for record in records)
+        outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
         columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
         if task.judged:
             judged += columns["score"].tolist()
@@ -272,8 +272,13 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     )
 
 
-def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator[pyarrow.Table]:
-    """Read the records of files, some groups of clusters at a time, ordered by cluster, item and epoch.
+def _number(file: Path) -> int:
+    """Return the number of records of a file."""
+    return int(next(query(file, "SELECT count(*) FROM replies"))[0])
+
+
+def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator[list[Record]]:
+    """Read the records of files, some groups of clusters at a time, each in order.
 
     Raises:
         DataError: An item has two replies in the same epoch.
@@ -281,27 +286,25 @@ def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator
     tables = min(number // _TABLE + 1, BUCKETS)
     repeated: list[tuple[tuple[int, int], str]] = []
     for n in range(tables):
-        records = read_records(files, range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables))
-        if not len(records):
-            continue
-        records = records.sort_by([(name, "ascending") for name in ("cluster", "item", "epoch", "shard", "line")])
-        item, epoch = (records[name].to_numpy() for name in ("item", "epoch"))
-        for first in np.flatnonzero((item[1:] == item[:-1]) & (epoch[1:] == epoch[:-1])):
-            repeated.append(_repeated(job, *records.slice(int(first), 2).to_pylist()))
-        yield records
+        records = records_of_buckets(files, range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables))
+        for first, second in pairwise(records):
+            if first.item == second.item and first.epoch == second.epoch:
+                repeated.append(_repeated(job, first, second))
+        if records:
+            yield records
     if repeated:
         raise DataError(min(repeated)[1])
 
 
-def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Numbers) -> Iterator[FoundReply]:
+def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int]) -> Iterator[FoundReply]:
     """Return an empty reply of each item to each epoch in which it has none."""
     replied = np.zeros((len(items), len(epochs)), dtype=bool)
     for file in files:
-        item, epoch = (column.to_numpy() for column in parquet.read_table(file, columns=["item", "epoch"]).columns)
-        replied[item, np.searchsorted(epochs, epoch)] = True
+        for item, epoch in query(file, "SELECT item, epoch FROM replies"):
+            replied[item, epochs.index(epoch)] = True
     for place, epoch in zip(*np.nonzero(~replied), strict=True):
         if found := items.at(int(place)):
-            yield found, NO_FILE, PredictionRow(found[1].id, int(epochs[epoch]), Reply(""), 0)
+            yield found, NO_FILE, PredictionRow(found[1].id, epochs[epoch], Reply(""), 0)
 
 
 def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> str:
@@ -311,15 +314,15 @@ def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> 
     return f"{missing:,} of {items * epochs:,} {have} in {where} and {advice}"
 
 
-def _columns(records: pyarrow.Table, *, needs_ids: bool) -> Columns:
-    """Return the columns of the scores of records that are ordered by cluster."""
-    scores = records["score"].combine_chunks()
-    row = np.zeros(len(records), dtype=np.int64)
-    if needs_ids:
-        row = np.unique([json.loads(id).rpartition("/")[0] for id in records["id"].to_pylist()], return_inverse=True)[1]
-    cluster = records["cluster"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
-    different = [Score.from_json(json.loads(text)) for text in scores.dictionary.to_pylist()]
-    return Columns.of_kinds(different, scores.indices.to_numpy().astype(np.int64), cluster, row)
+def _columns(records: Sequence[Record], *, needs_ids: bool) -> Columns:
+    """Return the columns of the scores of records that are in order."""
+    scores, clusters, rows = dict[str, int](), dict[str, int](), dict[str, int]()
+    kind = [scores.setdefault(record.score, len(scores)) for record in records]
+    cluster = [clusters.setdefault(record.cluster, len(clusters)) for record in records]
+    questions = [json.loads(record.id).rpartition("/")[0] if needs_ids else "" for record in records]
+    row = [rows.setdefault(question, len(rows)) for question in questions]
+    different = [Score.from_json(json.loads(text)) for text in scores]
+    return Columns.of_kinds(different, *(np.array(column, dtype=np.int64) for column in (kind, cluster, row)))
 
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:
@@ -331,13 +334,13 @@ def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     return Columns(known.__getitem__, columns.cluster, columns.clusters)
 
 
-def _repeated(job: ScoreParts, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[tuple[int, int], str]:
+def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int, int], str]:
     """Return the place of a reply whose item has another reply in the same epoch, and the error."""
-    path, other = (job.shards[record["shard"]][0] for record in (second, first))
-    in_epoch = f" in epoch {second['epoch']}" if second["epoch"] != 1 else ""
+    path, other = (job.shards[record.shard][0] for record in (second, first))
+    in_epoch = f" in epoch {second.epoch}" if second.epoch != 1 else ""
     in_file = "" if path == other else f" of {other}"
-    what = f"duplicate id {json.loads(second['id'])!r}{in_epoch} (first in line {first['line']}{in_file})"
-    return (second["shard"], second["line"]), f"{path}:{second['line']}: {what}"
+    what = f"duplicate id {json.loads(second.id)!r}{in_epoch} (first in line {first.line}{in_file})"
+    return (second.shard, second.line), f"{path}:{second.line}: {what}"
 
 
 def _estimate(metric: Metric, parts: Sequence[Sums | Columns]) -> Estimate | None:
@@ -360,17 +363,15 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
     Raises:
         DataError: The file cannot be written.
     """
-    records = pyarrow.concat_tables([parquet.read_table(file) for file in files])
     with atomic_write(path, "details") as file:
-        for batch in records.sort_by([("item", "ascending"), ("epoch", "ascending")]).to_batches(10_000):
-            for record in batch.to_pylist():
-                score = json.loads(record["score"])
-                detail = {"epoch": record["epoch"]} if epochs else {}
-                detail |= {"id": json.loads(record["id"])}
-                detail |= {name: score[name] for name in ("answer", "outcome", "target")}
-                detail |= {"scores": score["facts"], "reason": json.loads(record["reason"])}
-                detail |= {"verdicts": score["verdicts"]} if "verdicts" in score else {}
-                file.write(json.dumps(detail) + "\n")
+        for record in records_by_item(files):
+            score = json.loads(record.score)
+            detail = {"epoch": record.epoch} if epochs else {}
+            detail |= {"id": json.loads(record.id)}
+            detail |= {name: score[name] for name in ("answer", "outcome", "target")}
+            detail |= {"scores": score["facts"], "reason": json.loads(record.reason)}
+            detail |= {"verdicts": score["verdicts"]} if "verdicts" in score else {}
+            file.write(json.dumps(detail) + "\n")
 
 
 def _check_writable(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from halu_tasks.report.details import write_details
 from halu_tasks.report.pairs import Ranks, differences
 from halu_tasks.report.records import Condition, Floor, GroupResult, Json, Report, ReportColumn, ReportGroup, Result
 from halu_tasks.report.summary import joined
-from halu_tasks.results.comparability import Entry, different_settings, items_that_differ
+from halu_tasks.results.comparability import different_settings, items_that_differ
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -103,12 +102,11 @@ def _column(column: Column) -> ReportColumn:
 
 
 def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
-    can_fail = any(metric.name == "judge_failed" for metric in column.metrics)
     for entry, run in column.runs.items():
         counts: dict[str, int | None] = {name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER}
         # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
         failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
-        counts["judge_failed"] = failures if can_fail and run.judge else None
+        counts["judge_failed"] = failures if column.task.judged and run.judge else None
         costs = total(run.costs) if run.costs else None
         yield Result(
             entry=entry.id,
@@ -201,7 +199,6 @@ def _published_figure(figure: Published, headline: bool, **place: str | None) ->
 
 
 def _notes(board: Board) -> Iterator[str]:
-    yield from _between_harnesses(board)
     clauses = []
     for name, by_entry in different_settings(column.runs for column in board.columns).items():
         parts = []
@@ -212,29 +209,6 @@ def _notes(board: Board) -> Iterator[str]:
         clauses.append(f"{name} is {joined(parts)}")
     if clauses:
         yield f"Entries that are compared have different generation settings: {'; '.join(clauses)}"
-
-
-def _between_harnesses(board: Board) -> Iterator[str]:
-    """Say whether the answers of entries differ between harnesses, of which the figures are those of one."""
-    # the latest run of each harness
-    others = {(entry, column, run.program): run for run, entry, column in board.superseded}
-    counts: dict[str, dict[Entry, Counter[str]]] = {}
-    for (entry, column, program), run in others.items():
-        shown = column.runs[entry]
-        if program != shown.program:
-            of_pair = counts.setdefault(joined(sorted((program, shown.program))), {})
-            items = len({score.id for score in run.scores})
-            of_pair.setdefault(entry, Counter()).update(items=items, differ=items_that_differ(run, shown))
-    for harnesses, by_entry in counts.items():
-        same = [entry.label for entry, count in by_entry.items() if not count["differ"]]
-        if same:
-            who = joined(same) if len(same) <= _NAMED else f"{len(same)} entries"
-            yield f"{harnesses} give the same answers and scores to all items for {who}"
-        differ = {entry.label: count for entry, count in by_entry.items() if count["differ"]}
-        parts = [f"{own['differ']:,} of {own['items']:,} items for {label}" for label, own in differ.items()]
-        if parts:
-            where = "; ".join(parts)
-            yield f"Answers or scores differ between {harnesses} in {where}. The figures are of the latest run"
 
 
 def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
@@ -249,6 +223,7 @@ def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
 def _superseded(board: Board) -> Iterator[Json]:
     for earlier, entry, column in board.superseded:
         later = column.runs[entry]
-        why = f"{column.task.name}: replaced by the later run of {later.created} ({later.source})"
+        why = f"{column.task.name}: replaced by the later run of {later.created} ({later.source}), in which "
+        why += f"{items_that_differ(earlier, later):,} items have other answers or scores"
         where = {"entry": entry.id, "column": column.id, "rerun": earlier.program == later.program}
         yield {**where, "source": earlier.source, "created": earlier.created, "why": why}

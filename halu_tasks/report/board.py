@@ -72,15 +72,9 @@ class Column:
 
     @cached_property
     def metrics(self) -> list[Metric]:
-        """The metrics that apply to the runs, in the task's order."""
-        all_metrics = self.task.metrics_of(self.first.scoring, self.first.scores)
-        # provenance only records a judge that was named as an option
-        options = {**self.first.provenance.options, "judge": self.first.judge}
-        if self.task.judged:
-            # what is known of the judge's errors may have been added to some runs
-            known = {name for run in self.runs.values() for score in run.scores for name in score.measurements}
-            options |= {"reference": "labels" in known, "assume": "assumed_sensitivity_low" in known}
-        return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]
+        """The metrics with a figure of a run, in the task's order."""
+        defined = {name for run in self.runs.values() for name in run.figures}
+        return [m for m in self.task.metrics_of(self.first.scoring, self.first.scores) if m.name in defined]
 
     @cached_property
     def headline(self) -> Metric:

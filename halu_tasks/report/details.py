@@ -5,7 +5,6 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
@@ -46,9 +44,9 @@ _LABELS = 12
 PER_KIND = 10
 """Maximum number of items of each kind in a column."""
 BUDGET = 2_000_000
-"""Maximum total size in bytes of the strings of all items shown."""
-_MIN_BYTES, _MAX_BYTES = 100, 6_000
-"""Bounds of the limit for one string, in bytes."""
+"""Maximum total length in characters of the strings of all items shown."""
+_SHORTEST, _LONGEST = 100, 6_000
+"""Bounds of the limit for one string, in characters."""
 # maximum number of verdicts shown for one reply
 _MAX_VERDICTS = 100
 # maximum length in characters of a text in which spans are marked, once for each entry
@@ -99,7 +97,8 @@ def write_details(board: Board, table: Path) -> list[Json]:
             others: dict[Any, Score] = {}
             replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                writer.write_table(_table(_rows(column, run, entry.label, replies[entry.id])))
+                rows = _rows(column, run, entry.label, replies[entry.id])
+                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
             all_details.append(_details(column, replies, limit, _per_kind(board)))
     return all_details
 
@@ -107,14 +106,6 @@ def write_details(board: Board, table: Path) -> list[Json]:
 def _per_kind(board: Board) -> int:
     """Return how many items of each kind are shown in a column, of which a report may have many."""
     return max(3, min(PER_KIND, 100 // max(len(board.columns), 1)))
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    lines = "\n".join(map(json.dumps, rows)).encode()
-    # from JSON, as from Python objects Arrow imports pandas
-    options = {"explicit_schema": SCHEMA, "unexpected_field_behavior": "error"}
-    size = pyarrow.json.ReadOptions(block_size=max(len(lines), 1))
-    return pyarrow.json.read_json(io.BytesIO(lines), size, pyarrow.json.ParseOptions(**options)).select(SCHEMA.names)
 
 
 def _records(column: Column, run: Run, others: dict[Any, Score]) -> list[ReplyRecord]:
@@ -294,7 +285,7 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
     kinds: dict[str, list[str]] = {}
     for kind, weight in weights.items():
         # ties are broken by a hash of the id
-        order = sorted(weight, key=lambda id: (-weight[id], stable_hash(id, surrogates="surrogatepass")))
+        order = sorted(weight, key=lambda id: (-weight[id], stable_hash(id)))
         for id in order[:per_kind]:
             if weight[id] > 0:
                 kinds.setdefault(id, []).append(kind)
@@ -321,23 +312,13 @@ def _correctness(headline: Metric, of_item: Mapping[str, Sequence[ReplyRecord]])
 
 
 def text_limit(items: int, entries: int) -> int:
-    """Compute the limit in bytes for each string, given the number of items and of entries that reply to each."""
-    return max(_MIN_BYTES, min(_MAX_BYTES, BUDGET // max(items * (entries + 1), 1)))
+    """Compute the limit in characters for each string, given the number of items and of entries that reply to each."""
+    return max(_SHORTEST, min(_LONGEST, BUDGET // max(items * (entries + 1), 1)))
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:
-    """Truncate a string to at most `limit` bytes.
-
-    Returns:
-        The start of the string, and the number of characters that were left out.
-    """
-    encoded = text.encode("utf-8", "surrogatepass")
-    if len(encoded) <= limit:
-        return text, 0
-    start = encoded[:limit].decode("utf-8", "ignore")
-    # a string with lone surrogates does not begin with what is left without them
-    start = start if text.startswith(start) else text[: limit // 4]
-    return start, len(text) - len(start)
+    """Return the first `limit` characters of a string, and the number of characters that were left out."""
+    return text[:limit], max(len(text) - limit, 0)
 
 
 def titles(prompts: Mapping[str, str]) -> dict[str, str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from halu_tasks.core.files import to_json
 from halu_tasks.report import text
 from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
 from halu_tasks.report.summary import rule, summary, wins
@@ -45,7 +45,7 @@ def render(report: Report) -> str:
             details={details["column"]: details for details in part.why},
             items=items,
             kinds=list(dict.fromkeys(kind for _, item in items for kind in item["kinds"])),
-            pairs=pairs_by_entries(part),
+            pairs=grouped(((pair.first, pair.second), pair) for pair in part.pairs),
             wins={(one["first"], one["second"]): one for one in wins(part)},
             block=lambda value, left=0: text.block(value, report.about["table"], left),
             style=Markup(_file("report.css")),
@@ -81,17 +81,7 @@ def markdown(report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryP
 
 def as_json(report: Report) -> dict[str, Any]:
     """Convert a report to JSON values, as in `report.json`."""
-    return {**_json_value(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
-
-
-def json_text(report: Report) -> str:
-    """Write a report as JSON, one record of a list a line."""
-    parts = []
-    for name, value in as_json(report).items():
-        lines = ",\n".join(map(json.dumps, value)) if isinstance(value, list) else ""
-        text = f"[\n{lines}\n]" if lines else json.dumps(value)
-        parts.append(f"{json.dumps(name)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    return {**to_json(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
 
 
 def in_detail(report: Report) -> Report:
@@ -121,39 +111,17 @@ def _of_entries(value: Any, ids: Set[str]) -> Any:
     return value
 
 
-def _json_value(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if is_dataclass(value):
-        record: dict[str, Any] = {}
-        for one in fields(value):
-            inner = _json_value(getattr(value, one.name))
-            record |= inner if one.metadata.get("part") else {one.name: inner}
-        return record
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _json_value(value._asdict())
-    if isinstance(value, Mapping):
-        return {name: _json_value(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_json_value(part) for part in value]
-    return value
-
-
-def pairs_by_entries(report: Report) -> dict[tuple[str, str], list[EntryPair]]:
-    """Group the differences by the ids of both entries."""
-    grouped: dict[tuple[str, str], list[EntryPair]] = {}
-    for pair in report.pairs:
-        grouped.setdefault((pair.first, pair.second), []).append(pair)
-    return grouped
+def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Group values by their keys."""
+    groups: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def notes_on(columns: Iterable[ReportColumn]) -> dict[str, list[ReportColumn]]:
     """Group columns by the notes about them, so that each note stands once."""
-    groups: dict[str, list[ReportColumn]] = {}
-    for column in columns:
-        for note in column.notes:
-            groups.setdefault(note, []).append(column)
-    return groups
+    return grouped((note, column) for column in columns for note in column.notes)
 
 
 def verdict(column: ReportColumn, reply: Json) -> tuple[str, str]:
@@ -191,25 +159,6 @@ def ranked(report: Report, places: Sequence[Place]) -> list[Entry]:
         return -figure.value if places[0].higher_is_better else figure.value
 
     return sorted((one for one in report.entries if any(report.cell(one.id, place) for place in places)), key=order)
-
-
-def floors(report: Report, places: Sequence[Place]) -> dict[str, dict[str, float]]:
-    """Return the headline figures of uninformed replies, by the replies' name and the column."""
-    rows: dict[str, dict[str, float]] = {}
-    for one in report.floors:
-        if one.headline and one.column in {place.id for place in places}:
-            rows.setdefault(one.name, {})[one.column] = one.value
-    return rows
-
-
-def published(report: Report, places: Sequence[Place]) -> dict[tuple[str, str], dict[str, Json]]:
-    """Return the published headline figures, by model and method and by the column or group."""
-    rows: dict[tuple[str, str], dict[str, Json]] = {}
-    for one in report.published:
-        place = one["column"] or one["group"]
-        if one["headline"] and place in {place.id for place in places}:
-            rows.setdefault((one["model"], one["method"]), {}).setdefault(place, one)
-    return rows
 
 
 def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, float, float] | None:
@@ -277,6 +226,6 @@ def _environment() -> Environment:
         "rank": text.rank,
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
-    functions = (text.interval, text.defined, text.marked, floors, published, verdict, bar)
+    functions = (text.interval, text.defined, text.marked, verdict, bar)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

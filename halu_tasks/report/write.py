@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
-from halu_tasks.report.page import in_detail, json_text, markdown, render
+from halu_tasks.report.page import as_json, in_detail, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.readers.read import read_results
@@ -30,9 +31,7 @@ def write_report(
     *,
     reference: str | None = None,
     margin: float | None = None,
-    warn_about: Path | None = None,
     warn_unfinished: bool = True,
-    progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Write a report on the results in files and folders.
 
@@ -44,50 +43,39 @@ def write_report(
             each note and warning of the report.
         reference: A table of better labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
-        warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
         warn_unfinished: Whether `warn` is called for unfinished runs.
-        progress: Called with a line for each step.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
-    progress("Reading results …")
     results = read_results(paths)
     create_folder(folder, "report")
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
     for skipped in results.skipped:
-        if skipped.run not in quiet and _concerns(warn_about, skipped.source):
+        if skipped.run not in quiet:
             warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
-    progress(f"Comparing results ({len(runs):,}) …")
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
-        for line in (*warnings, *report.notes, *_warning_lines(report, warn_about)):
+        for line in (*warnings, *report.notes, *_warning_lines(report)):
             warn(line)
-        progress("Writing the page …")
         texts = {
             PAGE: render(report),
             TEXT: markdown(report, pairs=in_detail(report).pairs),
-            FIGURES: json_text(report),
+            FIGURES: json.dumps(as_json(report)) + "\n",
         }
         for name, content in texts.items():
             (made / name).write_text(content, encoding="utf-8", newline="\n")
     return report
 
 
-def _concerns(folder: Path | None, source: str) -> bool:
-    """Whether a result lies in the folder that warnings are wanted for, which is any if None."""
-    return folder is None or Path(source).is_relative_to(folder)
-
-
-def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
+def _warning_lines(report: Report) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
     together: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for warning in report.warnings:
-        if _concerns(warn_about, report.by_cell[warning["entry"], warning["column"]].source):
-            together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
+        together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
     for (entry, meaning), warnings in together.items():
         shares = ", ".join(f"{report.places[one['column']].title}: {one['share']}" for one in warnings)
         yield warnings[0]["text"] if len(warnings) == 1 else f"{report.labels[entry]}: {shares} {meaning}"
@@ -101,25 +89,21 @@ def compare_paths(
     Args:
         paths: Results, or folders that contain some.
         metrics: Names of metrics; the headline metric of each task if empty.
-        warn: Called with a message for each file in a folder that cannot be read.
+        warn: Called with a message for each file that cannot be read.
         margin: The difference below which two results count as equal; None to test no equality.
 
     Returns:
         The report, and whether results could not be read or compared.
 
     Raises:
-        DataError: A named file cannot be read, or nothing can be compared.
+        DataError: A file or folder has no results that can be read, or nothing can be compared.
         UsageError: There are fewer than two runs, or one of them twice.
     """
     by_path: dict[str, list[Run]] = {}
     incomplete = False
     for path in paths:
-        if path in by_path:
-            raise UsageError(f"{path} is named twice")
         runs, skipped = read_results([path])
         for result in skipped:
-            if Path(path).expanduser().is_file():
-                raise DataError(f"{result.source}: {result.why}")
             warn(f"not read: {result.source}: {result.why}")
         if not runs:
             raise DataError(f"{path}: contains no results of this package that can be read")

@@ -22,7 +22,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.files import read_yaml
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.asking import REFERENCE
@@ -79,22 +78,12 @@ class Published:
 
 
 def published(task: str | None = None) -> list[Published]:
-    """Return the published figures of a task, of a group with its members, or of all tasks.
-
-    Args:
-        task: The name of a task, group or builder; None for all.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Return the published figures of a task or builder, of a group with its members, or, if it is None, of all."""
     if task is None:
         return list(_figures())
-    tasks, groups = registry()
+    groups = registry()[1]
     names = {task, *(groups[task].members if task in groups else ())}
-    figures = [figure for figure in _figures() if figure.task in names]
-    if not figures and task not in {*tasks, *groups}:
-        raise UsageError(f"unknown task {task!r}{did_you_mean(task, [*tasks, *groups])}; {with_figures()}")
-    return figures
+    return [figure for figure in _figures() if figure.task in names]
 
 
 def published_for(task: Task) -> list[Published]:

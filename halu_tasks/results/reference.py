@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write, json_line
+from halu_tasks.core.files import atomic_write, row_writer
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.replies.reference import few_labels, number_used, unused_labels
 from halu_tasks.results.readers.read import read_results
@@ -50,7 +49,7 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
             continue
         asked = sum(len(answer.score.verdicts) for answer in judged)
         replies = min(max(round(number * len(judged) / asked), 1), len(judged))
-        judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply, surrogates="surrogatepass"))
+        judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply))
         weight = f"{len(judged) / replies:.6g}"
         own = [row for answer in judged[:replies] for row in _verdicts(run, task, answer, weight)]
         numbers = {"verdicts": len(own), "replies": f"{replies:,} of {len(judged):,}"}
@@ -64,12 +63,9 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
     if not rows:
         raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
     with atomic_write(output, "labels") as file:
-        if output.suffix == ".jsonl":
-            file.writelines(json_line(row) + "\n" for row in rows)
-        else:
-            writer = csv.DictWriter(file, FIELDS)
-            writer.writeheader()
-            writer.writerows(rows)
+        write = row_writer(".jsonl" if output.suffix == ".jsonl" else ".csv", file, FIELDS)
+        for row in rows:
+            write(row)
     return drawn, warnings
 
 

@@ -31,25 +31,14 @@ if TYPE_CHECKING:
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
 
-# settings that do not affect what a model answers, or that are part of its name
-_TRANSPORT_SETTINGS = {
-    "adaptive_connections",
-    "attempt_timeout",
-    "base_url",
-    "batch",
-    "cache",
-    "cache_prompt",
-    "eos_string",
-    "max_connections",
-    "max_retries",
-    "num_concurrent",
-    "predictions",
-    "stream_idle_timeout",
-    "timeout",
-    "tokenized_requests",
-    "tokenizer_backend",
-    "verify_certificate",
+TRANSPORT = {
+    *("model_base_url", "base_url", "verify_certificate", "ca_cert_path", "tokenizer_backend", "tokenized_requests"),
+    *("max_connections", "adaptive_connections", "num_concurrent", "max_tasks", "max_samples", "batch", "max_retries"),
+    *("timeout", "attempt_timeout", "stream_idle_timeout", "retry_on_error", "fail_on_error", "no_fail_on_error"),
+    *("continue_on_fail", "score_on_error", "log_level", "log_level_transcript", "log_buffer", "log_shared"),
+    *("no_log_realtime", "tags", "metadata", "cache", "cache_prompt", "eos_string"),
 }
+"""Settings and options that change where and how fast a model is asked, and what happens on errors, not its replies."""
 
 
 class ScoredReply(NamedTuple):
@@ -230,7 +219,7 @@ class Run:
     def items_hash(self) -> str:
         """A hash of which items were answered, in which clusters, and how many times each."""
         ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
-        return stable_hash("\n".join(ids), surrogates="surrogatepass")
+        return stable_hash("\n".join(ids))
 
     @cached_property
     def condition(self) -> tuple[Any, ...]:
@@ -270,6 +259,7 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         name: value
         for name, value in public(settings).items()
         if value not in (None, [], {}, "")
-        and name not in _TRANSPORT_SETTINGS
+        # the file of predictions is part of the model's name
+        and name not in {*TRANSPORT, "predictions"}
         and not (name in defaults and value == defaults[name])
     }

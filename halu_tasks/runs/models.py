@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictStr, ValidationError
 
 from halu_tasks.core.credentials import key_variables, secret_in
-from halu_tasks.core.errors import DataError, HaluTasksError, ModelError, UsageError, require_extra
+from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, missing_modules, require_extra
 from halu_tasks.core.files import read_yaml
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks.keys import Keys, reason_of
@@ -36,6 +36,8 @@ _SET_BY_RUN = {
     ],
 }
 
+# the address that lm-eval's client asks unless another one is named
+_OPENAI = "https://api.openai.com/v1"
 _TOKENIZER = "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 
@@ -188,38 +190,26 @@ def has_chat_template(model: HarnessModel) -> bool:
     """Return whether the tokenizer of a Hugging Face model has a chat template.
 
     Raises:
-        ModelError: The model's small files cannot be read, in its folder or on the Hub.
+        ModelError: There is no such model, in a folder or on the Hub.
+        DataError: The configuration of its tokenizer is damaged.
     """
-    folder = _files(model)
-    path = folder / _TOKENIZER
-    try:
-        config = read_json_object(path) if path.is_file() else {}
-    except DataError as error:
-        raise ModelError(f"{path}: cannot be read ({error})") from None
-    return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
-
-
-def _files(model: HarnessModel) -> Path:
-    """Return the folder with a model's small files, which are downloaded into the Hub's cache if they are there."""
-    name = model.at_provider
+    name, why = model.at_provider, "they are not in the cache"
     folder = Path(name).expanduser()
-    if folder.is_dir():
-        return folder
-    from huggingface_hub import snapshot_download
+    if not folder.is_dir():
+        from huggingface_hub import snapshot_download
 
-    try:
-        wanted = ["config.json", _TOKENIZER, *_TEMPLATES]
-        folder = Path(snapshot_download(name, revision=model.arguments.get("revision"), allow_patterns=wanted))
-    except Exception as error:
-        why = next(iter(str(error.__cause__ or error).strip().splitlines()), type(error).__name__)
-    else:
-        if (folder / "config.json").is_file():
-            return folder
-        why = "they are not in the cache"
-    raise ModelError(
-        f"model {name}: there is no such folder, and its files cannot be read from the Hub ({why}); check the name, "
-        "the network and HF_TOKEN"
-    )
+        try:
+            wanted = ["config.json", _TOKENIZER, *_TEMPLATES]
+            folder = Path(snapshot_download(name, revision=model.arguments.get("revision"), allow_patterns=wanted))
+        except Exception as error:
+            why = next(iter(str(error.__cause__ or error).strip().splitlines()), type(error).__name__)
+        if not (folder / "config.json").is_file():
+            raise ModelError(
+                f"model {name}: there is no such folder, and its files cannot be read from the Hub ({why}); check the "
+                "name, the network and HF_TOKEN"
+            )
+    config = read_json_object(folder / _TOKENIZER) if (folder / _TOKENIZER).is_file() else {}
+    return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
 
 
 def require_model(model: HarnessModel) -> None:
@@ -233,43 +223,23 @@ def require_model(model: HarnessModel) -> None:
     if model.is_loaded_here:
         if model.provider == "hf":
             require_extra("hf", f"model {model.name}")
-    elif model.harness == "lm_eval":
-        if model.model.endswith("-chat-completions"):
-            _ask_in_lm_eval(model)
-    else:
-        from halu_tasks.inspect_adapter.run_models import create_model
-        from halu_tasks.judging.reaching import reach
+        return
+    name, base_url, arguments = model.model, model.base_url, model.arguments
+    key = next(iter(model.key_variables.values()), None)
+    if model.harness == "lm_eval":
+        # Inspect's client asks in the place of lm-eval's, which is not made to ask a single question
+        if not name.endswith("-chat-completions") or missing_modules("openai"):
+            return
+        service = name.partition("-")[0]
+        if service == "local":
+            key = key or os.environ.get("OPENAI_API_KEY", "none")
+        base_url = str(arguments.get("base_url", _OPENAI)).removesuffix("/chat/completions")
+        name, arguments = f"openai-api/{service}/{arguments.get('model')}", {}
+    from halu_tasks.inspect_adapter.run_models import create_model
+    from halu_tasks.judging.reaching import reach
 
-        key = next(iter(model.key_variables.values()), None)
-        arguments = {"memoize": False, "api_key": key, **model.arguments}
-        reach([create_model(model.model, model.base_url, arguments, {"timeout": model.options.get("timeout")})])
-
-
-def _ask_in_lm_eval(model: HarnessModel) -> None:
-    """Ask a chat server through lm-eval's client."""
-    from lm_eval.api.registry import get_model
-    from lm_eval.models.api_models import JsonChatStr
-
-    from halu_tasks.judging.reaching import PATIENCE, PROBE, model_error, status_of
-
-    # it prints each reply that is no JSON
-    logging.getLogger("lm_eval").setLevel(logging.CRITICAL)
-    try:
-        created: Any = get_model(model.model).create_from_arg_obj({"timeout": PATIENCE, **model.arguments}, {})
-        if key := next(iter(model.key_variables.values()), None):
-            created.header = {"Authorization": f"Bearer {key}"}
-    except Exception as error:
-        raise UsageError(f"model {model.name}: {' '.join(str(error).split())}") from None
-    question: Any = JsonChatStr(f'[{{"role": "user", "content": "{PROBE}"}}]')
-    try:
-        created.model_call([question], gen_kwargs={"max_gen_toks": 64, "temperature": 0.0, "until": []})
-    except HaluTasksError:
-        raise
-    except Exception as error:
-        # 429: the server is there, but overloaded
-        if status_of(error) != 429:
-            address, key = str(created.base_url or ""), key or getattr(created, "api_key", None)
-            raise model_error(str(model.arguments.get("model")), address, error, int(created.timeout), key) from None
+    config = {"timeout": model.options.get("timeout")}
+    reach([create_model(name, base_url, {"memoize": False, "api_key": key, **arguments}, config)])
 
 
 class ModelKeys(Keys):

@@ -26,6 +26,7 @@ from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
+from halu_tasks.results.run import TRANSPORT
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
 from halu_tasks.runs.models import HarnessModel
 
@@ -41,13 +42,6 @@ _SETTINGS, _COMMAND, _OUTPUT = "settings.json", "command.txt", "output.txt"
 _RETRIES = 7
 # what a traceback has between two errors, the second of which says that calls were retried
 _CAUSED = "The above exception was the direct cause of the following exception:"
-# options and arguments that change where and how fast a model is asked, and what happens on errors, not its replies
-_SAME_REPLIES = {
-    *("model_base_url", "max_connections", "adaptive_connections", "max_tasks", "max_samples", "batch", "max_retries"),
-    *("timeout", "attempt_timeout", "retry_on_error", "fail_on_error", "no_fail_on_error", "continue_on_fail"),
-    *("score_on_error", "log_level", "log_level_transcript", "log_buffer", "log_shared", "no_log_realtime", "tags"),
-    *("metadata", "base_url", "num_concurrent", "verify_certificate", "ca_cert_path"),
-}
 
 
 @dataclass(frozen=True)
@@ -235,7 +229,7 @@ def _of_replies(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that may change replies."""
     ways = dict(settings)
     for key in ("arguments", "options"):
-        ways[key] = {name: value for name, value in settings.get(key, {}).items() if name not in _SAME_REPLIES}
+        ways[key] = {name: value for name, value in settings.get(key, {}).items() if name not in TRANSPORT}
     return ways
 
 

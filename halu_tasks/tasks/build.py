@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
-from halu_tasks.core.options import JUDGING_OPTIONS, Options
+from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located
 from halu_tasks.data.sources import OwnSource
@@ -164,7 +164,7 @@ class Evaluation:
         return tuple(
             metric
             for metric in self.all_metrics
-            if (metric.tag_filter is None or metric.tag_filter in tags)
+            if {*metric.within} <= tags
             and metric.tags <= {tag for tag, _ in tags}
             and (metric.requires_option is None or getattr(self.options, metric.requires_option))
         )
@@ -181,8 +181,7 @@ class Evaluation:
         tags += [f"config_{options.data_config}"] if options.data_config else []
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
-        judging = JUDGING_OPTIONS if self.task.judged else ()
-        tags += options.version_tags((*self.task.prompts.task_options, *judging))
+        tags += options.version_tags(self.task.prompts.task_options)
         if self.task.judged:
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
@@ -221,11 +220,10 @@ class Evaluation:
 
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
-        changed = self.options.changed()
+        changed, judged = self.options.changed(), self.task.judged
         given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        judges = ["judge", *(name for name in changed if name in (*JUDGING_OPTIONS, "assume"))]
-        judges = judges if self.task.judged else []
-        asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
+        asked = [name for name in ("structured", "reader") if name in changed]
+        judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
         options = {
             name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
         }

@@ -64,7 +64,7 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
         for given in together.values()
     ]
     content = sorted("\0".join(map(str, label)) for label in labels)
-    return ReferenceLabels.of(short_hash("\n".join(content), surrogates="surrogatepass")[:8], labels)
+    return ReferenceLabels.of(short_hash("\n".join(content))[:8], labels)
 
 
 def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:

@@ -77,9 +77,6 @@ class Task:
         self.file = file
         self.packaged = packaged
 
-    def __repr__(self) -> str:
-        return f"Task({self.name!r})"
-
     @property
     def name(self) -> str:
         """The name, the same in lm-eval, Inspect and on the command line."""
@@ -289,10 +286,11 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers.option_metrics import was_read, with_reader, with_wordings, wordings_of
+        from halu_tasks.scorers.option_metrics import with_reader, with_wordings, wordings_of
 
         metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
-        return with_reader(metrics) if self.rules.read and was_read(scores) else metrics
+        is_read = self.rules.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
+        return with_reader(metrics) if is_read else metrics
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """Score a reply.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 NONE = "–"
@@ -69,24 +69,20 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def escaped(value: object) -> str:
     """Escape Markdown and HTML in a value and put it on one line."""
-    visible = "".join(
-        " "
-        if char.isspace()
-        else "\N{REPLACEMENT CHARACTER}"
-        if unicodedata.category(char) in ("Cc", "Cf", "Cs")
-        else char
-        for char in str(value)
-    )
+    visible = _without(("Cc", "Cf", "Cs"), " ".join(str(value).split()))
     # an underscore inside a word is one
-    return re.sub(r"([\\`*\[\]<>#+|&~]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(visible.split()))
+    return re.sub(r"([\\`*\[\]<>#+|&~]|(?<!\w)_|_(?!\w))", r"\\\1", visible)
 
 
 def code_block(text: str, language: str = "") -> str:
     """Put a string in a code block whose fence it cannot close; control characters are replaced."""
-    shown = "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" else char
-        for char in text.replace("\r\n", "\n")
-    )
+    shown = _without(("Cc", "Cs"), text.replace("\r\n", "\n"))
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{shown.rstrip()}\n{fence}"
+
+
+def _without(categories: Container[str], text: str) -> str:
+    """Replace the characters of some categories, except line feeds and tabs."""
+    hidden = {char for char in {*text} - {"\n", "\t"} if unicodedata.category(char) in categories}
+    return text.translate({ord(char): "\N{REPLACEMENT CHARACTER}" for char in hidden})

@@ -6,7 +6,6 @@ localization tasks (section 4.2); the rule for locating a string is this project
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,9 +22,7 @@ FUZZY_SCORE = 90.0
 # one reply (at most 100,000 characters) stay below it for texts of 2,000 characters
 _FUZZY_BUDGET = 200_000_000
 
-_SPACE = re.compile(r"\s+")
 _DOT = "\u0307"
-_DOTTED = re.compile("i\u0307+")
 _QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), **dict.fromkeys("“”„‟″«»＂「」『』", '"')})
 
 
@@ -37,12 +34,6 @@ def _fold_char(char: str) -> str:
     when they convert it to lower case.
     """
     return "i" if char in "İı" else char.casefold().translate(_QUOTES)
-
-
-def _fold(string: str) -> str:
-    """Remove case, quote style and runs of white space from a string, as `Text` does with its text."""
-    string = _SPACE.sub(" ", string.strip()).replace("İ", "i").replace("ı", "i")
-    return _DOTTED.sub("i", string.casefold().translate(_QUOTES))
 
 
 def occurrences(text: str, string: str) -> Iterator[int]:
@@ -95,9 +86,7 @@ class Text:
             return []
         if len(string) <= len(self.text) and (starts := list(occurrences(self.text, string))):
             return [(start, start + len(string)) for start in starts]
-        folded = _fold(string)
-        if not folded:
-            return []
+        folded = Text(string)._folded
         spans = []
         if len(folded) <= len(self._folded):
             for start in occurrences(self._folded, folded):
@@ -154,8 +143,7 @@ def merge(spans: Iterable[Span]) -> list[Span]:
     merged: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if merged and start <= merged[-1][1]:
-            if end > merged[-1][1]:
-                merged[-1] = merged[-1][0], end
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
         else:
             merged.append((start, end))
     return merged

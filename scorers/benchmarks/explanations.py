@@ -27,7 +27,7 @@ from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
@@ -146,15 +146,10 @@ def _stemmer() -> Callable[[str], str]:
 
 def read_explanation(reply: str) -> Answer[str]:
     """Read the reply without its reasoning blocks; a reply that only declines to answer has no explanation."""
-    text = strip_reasoning(reply)
-    if text is None:
-        return Answer(None, "unclosed reasoning")
-    text = text.strip()
-    if not text:
-        return Answer(None, "empty reply")
-    if only_declines(text):
+    text, reason = answer_text(reply)
+    if not reason and only_declines(text):
         return Answer(None, "declines", abstained=True)
-    return Answer(text)
+    return Answer(None if reason else text.strip(), reason)
 
 
 def _measurements(matches: Matches, alpha: float, *, published: bool = False) -> dict[str, float]:

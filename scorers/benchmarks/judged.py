@@ -39,7 +39,7 @@ from halu_tasks.scorers.judge import (
 )
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.registry import TaskScorer
@@ -51,15 +51,11 @@ _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 """Maximum lengths in characters of the open answer and of the summary that a score keeps."""
 
 
-def _without_text(reply: str) -> Answer[str]:
-    return Answer(None, "unclosed reasoning" if strip_reasoning(reply) is None else "empty")
-
-
 def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
     """Return an open answer as a score keeps it: without reasoning, and shortened."""
     text = _text_of(reply)
     if not text:
-        return _without_text(reply)
+        return Answer(None, answer_text(reply)[1])
     reason = "the judge gave no verdict" if FAILED in (verdicts or ()) else ""
     return Answer(text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…", reason)
 
@@ -300,7 +296,7 @@ def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Sco
             "any": wrong > 0,
             "factor": item.gold["adjustment"],
         }
-    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else _without_text(reply)
+    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, answer_text(reply)[1] or "empty")
     return Score.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import (
+    FIGURES,
     NO_LABEL,
-    Figure,
     Unparsed,
     balanced_acc,
     both_right,
@@ -46,8 +46,6 @@ from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.text.folding import fold, slug
 
 # --- a label out of a set ---------------------------------------------------------------------------------
-
-_FIGURES: tuple[Figure, ...] = ("precision", "recall", "f1")
 
 
 def verdict_scorer(
@@ -97,8 +95,8 @@ def verdict_scorer(
     classes = [(first, ""), *((label, f"_{slug(name)}") for label, name in names.items() if name)]
     metrics = [
         mean("acc", "correct", "share of items answered with the target"),
-        *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in _FIGURES),
-        *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
+        *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in FIGURES),
+        *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in FIGURES),
         macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
         balanced_acc(lambda target: [target == label for label in names], lambda columns: columns["correct"]),
     ]
@@ -306,7 +304,7 @@ def _confusion(target: str, answer: str) -> Metric:
         f"as_{answer}",
         f"share of the items of type {target} that are answered {answer}",
         higher_is_better=False,
-        tag_filter=("type", target),
+        within=(("type", target),),
         requires_option="with_zero" if NONE in (target, answer) else None,
     )
 

@@ -30,21 +30,11 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_members, strict=False)
 
 
-def values(text: str, opens: str) -> list[JsonValue]:
-    """Return the objects ("{") or arrays ("[") of a text that are not part of another, at most 100."""
-    return list(_values(text, opens)) if opens in text else []
-
-
-def objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects of a text that are not part of another, at most 100; trailing commas are accepted."""
-    return [value.content for value in values(text, "{")]
-
-
 def structured_reply(text: str) -> dict[str, Any]:
     """Return the object of a reply that is one JSON object with the key `answer`; else an empty one."""
     plain = text.strip().removeprefix("```json").strip("`\n ")
-    found = objects(plain) if plain[:1] == "{" and plain[-1:] == "}" else []
-    return found[0] if len(found) == 1 and "answer" in found[0] else {}
+    found = [*values(plain, "{")] if plain[:1] == "{" and plain[-1:] == "}" else []
+    return found[0].content if len(found) == 1 and "answer" in found[0].content else {}
 
 
 def structured_answer(text: str) -> str:
@@ -53,7 +43,11 @@ def structured_answer(text: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-def _values(text: str, opens: str) -> Iterator[JsonValue]:
+def values(text: str, opens: str) -> Iterator[JsonValue]:
+    """Yield the objects ("{") or arrays ("[") of a text that are not part of another, at most 100.
+
+    Trailing commas are accepted.
+    """
     start = text.find(opens)
     for _ in range(_MOST):
         if start < 0:

@@ -41,9 +41,6 @@ class Lexicon:
         names: The names of the files without their ending. Those that do not exist are ignored, since a language need
             not have words of its own for a question. A phrase of a later file replaces the same phrase of an earlier
             one.
-
-    Raises:
-        ValueError: A file has a phrase in two kinds.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -52,16 +49,11 @@ class Lexicon:
         self._open: dict[str, tuple[str, str, str, str]] = {}
         expressions: dict[str, str] = {}
         for name in names:
-            lexicon = _load(name)
+            lexicon = load(name)
             prefix = lexicon.pop("prefix", "")
-            kinds: dict[str, str] = {}
             for kind, words in lexicon.items():
                 for label, phrases in (words if isinstance(words, dict) else {"": words}).items():
                     for phrase in map(str.strip, phrases.split(" | ")):
-                        if (other := kinds.setdefault(phrase, kind)) != kind:
-                            raise ValueError(
-                                f"{name}.yaml: {phrase!r} is in {other!r} and in {kind!r}; keep one of them"
-                            )
                         expressions[phrase] = expression = _expression(phrase, prefix)
                         self._exact.pop(phrase, None)
                         self._open.pop(phrase, None)
@@ -120,9 +112,10 @@ def lexicon(*names: str) -> Lexicon:
 @cache
 def phrases(name: str) -> dict[str, tuple[str, ...]]:
     """Return the phrases of each kind in one file, as they are written."""
-    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in _load(name).items()}
+    return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in load(name).items()}
 
 
-def _load(name: str) -> dict[str, Any]:
+def load(name: str) -> Any:
+    """Return the content of one file; an empty mapping if there is none."""
     path = files(__package__) / "lexicons" / f"{name}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs, stated
-from halu_tasks.scorers.reading.fields import objects
+from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.text import joined, sentences
+from halu_tasks.scorers.reading.reasoning import answer_text
+from halu_tasks.scorers.reading.text import sentences
 from halu_tasks.text.folding import fold
 
 UNDECIDED = "undecided"
@@ -66,7 +66,6 @@ class Read(NamedTuple):
     tokens: list[Token]
     clauses: list[Clause]
     starts_line: bool
-    ends_line: bool
     is_item: bool
 
     @property
@@ -117,13 +116,11 @@ class Question:
 
     def __call__(self, reply: str) -> Answer[str]:
         """Return the label that a reply states; the value is None if it states none."""
-        text = strip_reasoning(reply)
-        if text is None:
-            return Answer(None, "unclosed reasoning")
-        if not text.strip():
-            return Answer(None, "empty")
-        for item in objects(text):
-            if label := self._field(item):
+        text, reason = answer_text(reply)
+        if reason:
+            return Answer(None, reason)
+        for value in values(text, "{"):
+            if label := self._field(value.content):
                 return Answer(label)
         found = self.sentences(text)
         another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
@@ -135,7 +132,7 @@ class Question:
 
     def sentences(self, text: str) -> list[Read]:
         """Return the sentences of a reply without reasoning, with their clauses."""
-        return [Read(*self._of_text(sentence.text)[:3], *sentence[1:]) for sentence in joined(sentences(text))]
+        return [Read(*self._of_text(sentence.text)[:3], *sentence[1:]) for sentence in sentences(text)]
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
@@ -145,7 +142,7 @@ class Question:
         folded = fold(self.prepare(text))
         known = ("", *self.labels)
         tokens = [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
-        return Read(folded, tokens, clauses(tokens, folded), True, True, False)
+        return Read(folded, tokens, clauses(tokens, folded), True, False)
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
@@ -526,7 +523,7 @@ def only_declines(text: str) -> bool:
 
 def _sentences_decline(text: str) -> list[bool]:
     words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES))
-    folded = (fold(sentence.text) for sentence in joined(sentences(text)))
+    folded = (fold(sentence.text) for sentence in sentences(text))
     return [any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded]
 
 

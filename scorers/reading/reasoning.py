@@ -7,50 +7,29 @@ off what its providers know. What the reasoning says is never read as the answer
 from __future__ import annotations
 
 import re
-from importlib.resources import files
-from typing import NamedTuple
 
-import yaml
-
-
-class Markup(NamedTuple):
-    """How a family of models separates its reasoning from its answer; each part is an expression, or empty.
-
-    Attributes:
-        models: The models whose chat template writes it.
-        opens: Begins reasoning.
-        closes: Ends reasoning.
-        answers: Begins the answer; nothing before it is part of the answer.
-        ends: Ends the answer.
-    """
-
-    models: str
-    opens: str = ""
-    closes: str = ""
-    answers: str = ""
-    ends: str = ""
-
-
-MARKUPS = tuple(
-    Markup(**markup)
-    for markup in yaml.safe_load((files(__package__) / "lexicons" / "markups.yaml").read_text(encoding="utf-8"))
-)
-"""The known markups (`lexicons/markups.yaml`). Of several that match at the same place, the first one counts."""
+from halu_tasks.scorers.reading.lexicon import load
 
 _PARTS = ("opens", "closes", "answers", "ends")
 # How the expressions begin. They are tried nowhere else, so a markup that begins otherwise has to be added here.
 _BEGINS = r"(?=[<\[◁](?=[/|｜\w])|\A|assistant|to=|Here(?:'s| is) my response|## Final Response)"
 _EXPRESSIONS = "|".join(
     f"(?P<{part}{number}>{expression})"
-    for number, markup in enumerate(MARKUPS)
+    for number, markup in enumerate(load("markups"))
     for part in _PARTS
-    if (expression := getattr(markup, part))
+    if (expression := markup.get(part))
 )
 _TOKEN = re.compile(f"{_BEGINS}(?:{_EXPRESSIONS})", re.IGNORECASE)
 # "Thought: … Final Answer: …", as agents write that are prompted like ReAct
 _REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answer:")
 # the answer that the reasoning is followed by, in a tag of its own
 _ANSWER = re.compile(r"\s*<(answer|response|output|solution|conclusion)>(.*?)(?:</\1>.*)?\Z", re.DOTALL | re.IGNORECASE)
+
+
+def answer_text(reply: str) -> tuple[str, str]:
+    """Return the answer of a reply as `strip_reasoning` does, and why there is none; one of the two is empty."""
+    text = strip_reasoning(reply)
+    return text or "", "unclosed reasoning" if text is None else "" if text.strip() else "empty"
 
 
 def strip_reasoning(reply: str) -> str | None:

@@ -34,13 +34,11 @@ class Sentence(NamedTuple):
     Attributes:
         text: The sentence without markup.
         starts_line: Whether it begins a line.
-        ends_line: Whether it ends a line.
         is_item: Whether its line is an item of a list or a row of a table.
     """
 
     text: str
     starts_line: bool
-    ends_line: bool
     is_item: bool
 
 
@@ -50,7 +48,10 @@ def ends(text: str) -> str:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the plain sentences of a reply without reasoning; of very many, those at either end."""
+    """Return the plain sentences of a reply without reasoning; of very many, those at either end.
+
+    One that ends in a colon includes the next one, unless that is an item of a list.
+    """
     if _TICKED.search(text):
         text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
     text = _TAG.sub(" ", _ANSWER_TAG.sub("\nverdict: ", _BOX.sub(" ", ends(text)))).translate(_PLAIN)
@@ -68,17 +69,12 @@ def sentences(text: str) -> list[Sentence]:
         )
         parts = [part[start : start + _LONGEST] for part in _END.split(line) for start in range(0, len(part), _LONGEST)]
         parts = [part.strip() for part in parts if part.strip()]
-        found += [Sentence(part, number == 0, number == len(parts) - 1, is_item) for number, part in enumerate(parts)]
-    return found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]
-
-
-def joined(found: list[Sentence]) -> list[Sentence]:
-    """Return the sentences, those that end in a colon with the next one, unless that is an item of a list."""
-    whole: list[Sentence] = []
-    for sentence in found:
-        before = whole[-1] if whole else None
+        found += [Sentence(part, number == 0, is_item) for number, part in enumerate(parts)]
+    joined: list[Sentence] = []
+    for sentence in found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]:
+        before = joined[-1] if joined else None
         if before and before.text.endswith(":") and not sentence.is_item and len(before.text) < _LONGEST:
-            whole[-1] = before._replace(text=f"{before.text} {sentence.text}", ends_line=sentence.ends_line)
+            joined[-1] = before._replace(text=f"{before.text} {sentence.text}")
         else:
-            whole.append(sentence)
-    return whole
+            joined.append(sentence)
+    return joined

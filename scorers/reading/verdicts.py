@@ -86,7 +86,7 @@ class VerdictReader:
         text = ends(_TAG.sub("", text.replace("\r\n", "\n")).strip())
         if not text:
             return Answer(None, "empty")
-        found = values(text, "{")
+        found = [*values(text, "{")]
         objects = [value for value in found if self._named(value, self.names) and not _is_reported(text, value)]
         rest = _without(text, found)
         if "{" in rest and self._name.search(rest.replace('"', "")):
@@ -189,7 +189,7 @@ def own_value(reply: str, opens: str) -> Any:
         The value; None if there is none, or if it is damaged, quoted, or one of several different values.
     """
     text = (strip_reasoning(reply) or "").replace("\r\n", "\n").strip()
-    every = values(text, opens)
+    every = [*values(text, opens)]
     found = [value for value in every if not _is_reported(text, value)]
     if opens in _without(text, every) or any(value.content != found[0].content for value in found):
         return None

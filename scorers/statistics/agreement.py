@@ -31,9 +31,6 @@ def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None 
 
     Returns:
         The estimate; None if there is no item that all raters labelled.
-
-    Raises:
-        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     counts = _counts(raters, len(raters))
     pairs = len(raters) * (len(raters) - 1) * counts.any(axis=1)
@@ -53,9 +50,6 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
 
     Returns:
         The estimate; None if there is no item that both labelled, or both give every item one and the same label.
-
-    Raises:
-        ValueError: There are no items, or the sequences differ in length.
     """
     counts = _counts([one, other], 2)
     complete = counts.any(axis=1)
@@ -85,9 +79,6 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
 
     Returns:
         The estimate; None if no item has two labels, or all labels are the same.
-
-    Raises:
-        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     return alpha_of_counts(_counts(raters, 2), clusters)
 
@@ -123,9 +114,6 @@ def agreement(
     Args:
         raters: The labels of each rater by name, all in the same order of items.
         clusters: The clusters of the items; by default, each item is a cluster.
-
-    Raises:
-        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
 
     def items(raters: Sequence[Labels], fewest: int) -> int:
@@ -145,13 +133,8 @@ def agreement(
 
 def _counts(raters: Sequence[Labels], fewest: int) -> Array:
     """Count how often each item has each label, shape (N, L); never, if it has fewer than `fewest` labels."""
-    if len(raters) < 2:
-        raise ValueError(f"expected two or more raters, got {len(raters)}")
-    sizes = {len(labels) for labels in raters}
-    if len(sizes) > 1 or not max(sizes):
-        raise ValueError(f"every rater must label the same items, got {' and '.join(map(str, sorted(sizes)))} labels")
     names = {label: column for column, label in enumerate(dict.fromkeys(chain(*zip(*raters, strict=True))))}
-    counts = np.zeros((max(sizes), len(names)))
+    counts = np.zeros((len(raters[0]), len(names)))
     for rater in raters:
         np.add.at(counts, (np.arange(len(rater)), np.array([names[label] for label in rater])), 1)
     if None in names:
@@ -178,8 +161,6 @@ def _estimate(
             the most common label and all others, it needs five clusters of each for an interval.
     """
     table = np.column_stack(terms).astype(np.float64)
-    if clusters is not None and len(clusters) != len(table):
-        raise ValueError(f"expected the clusters of {len(table)} items, got {len(clusters)}")
     names, cluster = np.unique(np.arange(len(table)) if clusters is None else clusters, return_inverse=True)
     classes = np.zeros((len(table), 0), dtype=bool)
     if counts is not None:

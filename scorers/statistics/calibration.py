@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
+from halu_tasks.scorers.classification import FIGURES, Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array, Column
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio, summary_of
 from halu_tasks.scorers.score import Score
@@ -279,7 +279,7 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
     and of others. Precision, recall and F1 are 0 if their denominator is. Their errors are given the threshold: in
     simulations, that of the threshold hardly adds to them (docs/decisions/0006-metrics-as-functions.md).
     """
-    figures: tuple[Figure | Literal["acc"], ...] = ("acc", "precision", "recall", "f1")
+    figures: tuple[Figure | Literal["acc"], ...] = ("acc", *FIGURES)
     return threshold(label), *(_at_threshold(figure, label) for figure in figures)
 
 

@@ -83,8 +83,8 @@ def without_clusters(metric: Metric, scores: Sequence[Score]) -> LeftOut:
 
 
 def counted_scores(metric: Metric, scores: Sequence[Score]) -> list[Score]:
-    """Select the scores with the metric's tag, all if it has none."""
-    return [s for s in scores if metric.tag_filter is None or metric.tag_filter in s.tags.items()]
+    """Select the scores with the metric's tags, all if it has none."""
+    return [s for s in scores if {*metric.within} <= s.tags.items()]
 
 
 def items_of(metric: Metric, scores: Sequence[Score]) -> int:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import CASES
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -200,11 +199,3 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
     found = values(zero, {item.id: "entity" for item in zero.items})
     assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)
-
-
-@pytest.mark.parametrize(("group", "lang", "languages"), CASES["an_unknown_language_is_named"])
-def test_an_unknown_language_is_named(group: str, lang: str, languages: str) -> None:
-    from halu_tasks.inspect_adapter.tasks import inspect_group
-
-    with pytest.raises(UsageError, match=f"option lang='{lang}' is unknown; choose {languages}"):
-        inspect_group(group, lang=lang, data="sample")

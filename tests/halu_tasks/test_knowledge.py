@@ -16,7 +16,7 @@ from cases import CASES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError
 from halu_tasks.knowledge import open_knowledge, split
 from halu_tasks.text.folding import tokens
 
@@ -63,8 +63,6 @@ def test_at_most_top_passages_are_found(facts: Path, tmp_path: Path) -> None:
     assert knowledge.search("mercury sea", 2) == knowledge.search("mercury sea", 4)[:2]
     same = write(tmp_path / "a.jsonl", ["same words"] * 9)
     assert ids(same, "words") == [f"a.jsonl#{line}" for line in range(1, 6)]
-    with pytest.raises(UsageError, match="top must be at least 1, got 0"):
-        knowledge.search("mercury", 0)
 
 
 @pytest.mark.parametrize("query", ["", " \n", "?!", "zebra", "zebra?", "\ud800", "沸"])
@@ -223,8 +221,8 @@ KINDS = r".*\.jsonl, \.jsonl\.gz, \.txt, \.md"
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("nowhere", None, rf"knowledge '.*/nowhere' does not exist; supported are files ending in {KINDS}"),
-        ("x" * 300, None, "knowledge '.*' cannot be read"),
+        ("nowhere", None, rf"knowledge '.*/nowhere': No such file or directory; supported are files ending in {KINDS}"),
+        ("x" * 300, None, "knowledge '.*': File name too long; supported"),
         ("table.csv", "a,b", rf"table\.csv: cannot be read as knowledge; {KINDS}"),
         ("", None, f"contains no file that can be read as knowledge; {KINDS}"),
         ("a.txt", b"one\ntwo\n\xe9t\xe9\n", r"a\.txt:3: not UTF-8"),

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from halu_tasks.core.limits import Limits
-from halu_tasks.core.options import Options, option_specs
+from halu_tasks.core.limits import LIMITS
+from halu_tasks.core.options import Options
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.tasks import build
 from halu_tasks.tasks.yaml_files import task_configs
@@ -134,7 +134,7 @@ def test_a_limit_can_be_set_and_is_named(
     monkeypatch.setenv(f"HALU_TASKS_MAX_{limit}", value)
     told = one_line(here("score", TASK, path, "--data", "sample"))
     if value == "none":
-        assert told == "option max_line: expected an integer greater than 0, got 'none'"
+        assert told == "HALU_TASKS_MAX_LINE: expected an integer greater than 0, got 'none'"
     else:
         assert told.startswith(str(path)) and told.endswith(f"to allow more, set HALU_TASKS_MAX_{limit}=N")
 
@@ -214,12 +214,12 @@ def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Here, tmp_path: 
     (folder / "scored.json").write_text(scored.stdout)
     reported = cli("report", folder, "-o", folder / "report", env=c_locale)
     assert reported.returncode == 0 and reported.stdout.startswith(f"{folder}/report/index")
-    assert reported.stderr.startswith("Reading results …\n") and "halu-tasks:" not in reported.stderr
+    assert "halu-tasks:" not in reported.stderr
     missing = cli("score", TASK, folder / "ü", "--data", "sample", env=c_locale)
     assert missing.stderr.startswith(f"halu-tasks: {folder}/ü: ")
 
 
 def test_the_page_on_security_has_every_limit() -> None:
     page = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")
-    for name, spec in option_specs(Limits).items():
-        assert f"| `HALU_TASKS_{name.upper()}` | {spec.about} | {spec.default:,} |" in page
+    for name, (most, what) in LIMITS.items():
+        assert f"| `HALU_TASKS_{name.upper()}` | {what} | {most:,} |" in page

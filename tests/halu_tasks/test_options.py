@@ -27,7 +27,7 @@ def test_an_unknown_key_is_an_error_that_lists_the_known(key: str, meant: str) -
         Options.from_metadata({key: "x"})
     message = str(raised.value)
     hint = f" (did you mean {meant!r}?)" if meant else ""
-    assert message.startswith(f"unknown metadata key {key}{hint};")
+    assert message.startswith(f"unknown metadata key {key!r}{hint};")
     assert all(f"halu_{field.name}" in message for field in fields(Options) if field.name != "fewshot")
 
 

@@ -12,7 +12,6 @@ from cases import CASES
 
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import reply_warnings
-from halu_tasks.report.write import write_report
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
 
@@ -68,6 +67,3 @@ def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked
     assert f"{TASK}: 64 of 64 replies (100.0%)" in first and "cfaith_choice: 28 of 28 replies" in first
     # the page has a line for each result
     assert len(json.loads((tmp_path / "report" / "report.json").read_text())["warnings"]) == 4
-    lines: list[str] = []
-    write_report([str(tmp_path)], tmp_path / "report", "x", lines.append, warn_about=tmp_path / "new")
-    assert [line.partition(":")[0] for line in lines] == ["second"]

@@ -30,7 +30,7 @@ from halu_tasks.executors.local import run_here
 from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
 from halu_tasks.replies.score_file import ScoredFile, score_file
-from halu_tasks.results.readers.predictions import Known, read_run
+from halu_tasks.results.readers.predictions import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
 
@@ -208,11 +208,11 @@ def test_a_report_reads_shards_and_epochs_again(tmp_path: Path, capsys: pytest.C
     assert main(["score", INDEPENDENT, str(folder), "--data", "sample", "--model", "m", "--json"]) == 0
     path = tmp_path / "scored.json"
     path.write_text(capsys.readouterr().out)
-    run = read_run(path, json.loads(path.read_text()), Known({}, {}))
+    run = read_run(path, json.loads(path.read_text()), {})
     assert (run.epochs, len(run.answers)) == (2, 2 * len(build(INDEPENDENT, SAMPLE).items))
     (folder / "001.jsonl").write_text("")
     with pytest.raises(HaluTasksError, match=r"001\.jsonl has changed since it was scored"):
-        read_run(path, json.loads(path.read_text()), Known({}, {}))
+        read_run(path, json.loads(path.read_text()), {})
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:

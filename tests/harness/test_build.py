@@ -214,7 +214,7 @@ def test_documents_that_nothing_can_be_made_of_have_their_reasons(build: Run) ->
     told, folder = build(documents, HaluModel())
     assert told["documents"] == 10
     assert told["refused"] == {
-        "too long": 1, "no sentence": 3, "another language": 1, "invalid characters": 1,
+        "longer than max_chars=20000": 1, "no sentence": 3, "not in language=en": 1, "invalid characters": 1,
     }  # fmt: skip
     assert told["rejected"] == {"format: question: no JSON array of objects": 1}
     assert {row["document"] for row in lines(folder / "dataset" / "items.jsonl")} == {
@@ -269,8 +269,8 @@ def test_a_log_that_was_cut_off_is_set_aside_and_made_again(build: Run) -> None:
 def test_a_build_that_keeps_nothing_says_so(build: Run) -> None:
     texts = [{"id": "a", "text": "Kalabalık bir ailenin çocuğu olarak küçük bir köyde dünyaya geldi. " * 6}]
     told, folder = build(texts, HaluModel(), fails=True)
-    assert "no item was kept, most often for: refused: another language; -T language= is 'en'" in told
-    assert [row["reason"] for row in lines(folder / "rejects.jsonl")] == ["another language"]
+    assert "no item was kept, most often for: refused: not in language=en;" in told
+    assert [row["reason"] for row in lines(folder / "rejects.jsonl")] == ["not in language=en"]
     told, _ = build([document(1)], HaluModel({"Site1": "answer_no"}), out="other", fails=True)
     assert "no item was kept, most often for: answer: not supported by the knowledge" in told
 

@@ -70,19 +70,16 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "name"), [((), "halluverse25"), (("-T", "lang=tr"), "halluverse25_tr")])
-def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
-    language: tuple[str, ...], name: str, tmp_path: Path
-) -> None:
+def test_the_literal_command_runs_halluverse_in_all_languages(tmp_path: Path) -> None:
     done = run(
-        "inspect_ai", "eval", "halu_tasks/halluverse.py", *language, "--model", "halu/oracle", "-T", "data=sample",
+        "inspect_ai", "eval", "halu_tasks/halluverse.py", "--model", "halu/oracle", "-T", "data=sample",
         "--log-dir", tmp_path, folder=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "WARNING" not in done.stdout + done.stderr
     (log,) = (read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval"))
-    assert (log.eval.task.split("/")[-1], log.eval.task_version) == (name, "1-A-sample")
-    assert figures(log)["acc"] == 1.0 and len(log.samples) == (23 if language else 69)
+    assert (log.eval.task.split("/")[-1], log.eval.task_version) == ("halluverse25", "1-A-sample")
+    assert figures(log)["acc"] == 1.0 and len(log.samples) == 69
 
 
 @pytest.mark.slow
@@ -153,7 +150,7 @@ def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_pat
     )
     ended = run(*command, "--solver", "halu_tasks/selfcheck_prompt", "-S", "sample=5", folder=tmp_path)
     assert ended.returncode != 0 and "Traceback" not in ended.stderr
-    told = "halu-tasks: selfcheck_prompt has no argument 'sample' (did you mean 'samples'?); arguments: samples, "
+    told = "halu-tasks: selfcheck_prompt: unknown argument 'sample' (did you mean 'samples'?); known: samples, "
     assert any(line.startswith(told) for line in ended.stderr.splitlines())
     # which `inspect score` would take for a scorer that cannot be loaded, were they a ValueError
     for wrong, told in (

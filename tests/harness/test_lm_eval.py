@@ -165,11 +165,11 @@ def test_cached_requests_do_not_hide_other_options(run_lm_eval: Callable[..., di
 def test_mistakes_are_one_clear_line_before_anything_runs(
     run_lm_eval: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match=r"unknown metadata key halu_scorings \(did you mean 'halu_scoring'\?\); "):
+    with pytest.raises(UsageError, match=r"unknown metadata key 'halu_scorings' \(did you mean 'halu_scoring'\?\); "):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
     with pytest.raises(UsageError, match="expected strict or paper, got"):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scoring": "papers"})
-    with pytest.raises(DataError, match="does not exist; name a local copy"):
+    with pytest.raises(DataError, match="No such file or directory; name a local copy"):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_data": "no/such/folder"})
     with pytest.raises(UsageError, match="predictions=FILE"):
         ReplayLM()

@@ -352,10 +352,10 @@ def test_a_list_as_target_is_told_of(run_yaml: Callable[..., dict[str, Any]], ca
         ),
         (
             "metric_list: [{metric: halu_verdict, readings: x}]\n",
-            "no argument 'readings' (did you mean 'reading'?)",
+            "unknown argument 'readings' (did you mean 'reading'?)",
         ),
         ("metric_list: [{metric: halu_verdict, reading: x}]\n", "unknown reading 'x'"),
-        ("metric_list: [{metric: halu_verdict, figures: [f2]}]\n", "halu_verdict has no figure 'f2'; figures: acc, "),
+        ("metric_list: [{metric: halu_verdict, figures: [f2]}]\n", "halu_verdict: unknown figure 'f2'"),
         ("metric_list: [{metric: halu_verdict}]\n", "halu_verdict: target is 'x', expected True or False"),
     ],
 )

@@ -268,7 +268,7 @@ def test_examples_of_any_fields_are_worded_by_a_template_and_stand_before_the_la
     before = [ChatMessageSystem(content="S"), ChatMessageUser(content="1"), ChatMessageAssistant(content="2")]
     (asked,) = ask(
         task_with({}, input=[*before, ChatMessageUser(content="3")]), "halu_tasks/few_shot",
-        examples=[{"a": "x", "output": "y"}, {"a": "z", "output": "w"}], number=1, template="A: {a}",
+        examples=[{"a": "x", "output": "y"}], template="A: {a}",
     )  # fmt: skip
     assert [turn["content"] for turn in asked] == ["S", "1", "2", "A: x", "y", "3"]
 

@@ -90,13 +90,13 @@ def test_a_bad_row_is_told_by_its_line(row: dict[str, Any], reason: str, check: 
 
 
 def test_a_double_id_and_a_missing_file_are_told(check: Run, tmp_path: Path) -> None:
-    from halu_tasks.core.errors import UsageError
+    from halu_tasks.core.errors import DataError
     from halu_tasks.inspect_adapter.named_scorers import texts_task
 
     row = {"id": "a", "text": "t", "source": "s"}
     with pytest.raises(Exception, match="duplicate id 'a'"):
         check(row, row)
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(DataError, match="No such file or directory"):
         texts_task(str(tmp_path / "none.jsonl"), None)  # type: ignore[arg-type]
 
 

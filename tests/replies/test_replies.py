@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from readers import FOLDER, PAPER, STRICT, read, rows
 
-from halu_tasks.scorers.reading.reasoning import MARKUPS
+from halu_tasks.scorers.reading.lexicon import load
 from halu_tasks.tasks import task_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
@@ -60,9 +60,22 @@ def test_replies_are_read_as_labelled(name: str) -> None:
 
 def test_every_markup_has_a_row() -> None:
     replies = [row["reply"] for row in rows("reasoning")]
-    for markup in MARKUPS:
-        for expression in filter(None, (markup.opens, markup.closes, markup.answers, markup.ends)):
+    for markup in load("markups"):
+        for expression in (expression for part, expression in markup.items() if part != "models"):
             assert any(re.search(expression, reply, re.IGNORECASE) for reply in replies), expression
+
+
+LEXICONS = [path.stem for path in (FOLDER.parents[1] / "scorers/reading/lexicons").glob("*.yaml")]
+
+
+@pytest.mark.parametrize("name", sorted({*LEXICONS} - {"markups"}))
+def test_a_phrase_of_a_lexicon_has_one_kind(name: str) -> None:
+    kinds: dict[str, set[str]] = {}
+    for kind, words in load(name).items():
+        for phrases in words.values() if isinstance(words, dict) else [words]:
+            for phrase in map(str.strip, phrases.split(" | ")):
+                kinds.setdefault(phrase, set()).add(kind)
+    assert not {phrase: found for phrase, found in kinds.items() if len(found) > 1}
 
 
 PAGE = (FOLDER.parents[1] / "docs" / "reading.md").read_text(encoding="utf-8")
@@ -79,5 +92,5 @@ def test_the_examples_of_the_page_are_read_as_it_says() -> None:
 
 
 def test_the_page_names_the_models_of_every_markup() -> None:
-    for markup in MARKUPS[:-1]:
-        assert f"| {markup.models} |" in PAGE
+    for markup in load("markups")[:-1]:
+        assert f"| {markup['models']} |" in PAGE

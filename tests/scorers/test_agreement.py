@@ -6,7 +6,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,14 +59,6 @@ def test_where_all_say_the_same_of_everything_kappa_is_not_defined() -> None:
     assert cohen_kappa(same, same) is None
     defined = [name for name, (_, estimate) in agreement({"a": same, "b": same}).items() if estimate]
     assert defined == ["pairwise_agreement", "agreement (a, b)"]
-
-
-@pytest.mark.parametrize(("raters", "reason"), CASES["what_cannot_be_compared_is_an_error"])
-def test_what_cannot_be_compared_is_an_error(raters: list[list[str]], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        pairwise_agreement(raters)
-    with pytest.raises(ValueError, match="expected the clusters of 2 items, got 1"):
-        pairwise_agreement([["a", "b"], ["a", "b"]], ["one"])
 
 
 TABLES = st.integers(2, 5).flatmap(

@@ -282,11 +282,10 @@ def test_reported_hallucinations_are_adjusted_by_the_share_that_is_real() -> Non
     assert item and [item(score) for score in scores] == [0.75, 0.0]
 
 
-def test_json_has_an_error_only_where_there_is_one() -> None:
+def test_json_has_an_interval_only_where_there_is_one() -> None:
     known, unknown = Estimate(0.5, 0.1, 0.3, 0.7), Estimate(1.0, None, None, None)
     assert as_json({"a": known, "b": unknown}) == {
         "metrics": {"a": 0.5, "b": 1.0},
-        "stderr": {"a": 0.1},
         "intervals": {"a": [0.3, 0.7]},
     }
 

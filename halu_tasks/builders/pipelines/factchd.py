@@ -47,7 +47,6 @@ _OF_DEMONSTRATIONS = ("demonstrations", "check_style")
 _CONFIRMS = {FACTUAL: YES, NON_FACTUAL: NO}
 _BLAMED = {QUERY: "query", PATTERN: "query", STYLE: "demonstrations", EXPLANATION: "explanation"}
 _CATEGORIES = {pattern: category for category, pattern in PATTERNS.items()}
-_MOST_HOPS = 10
 # maximum number of demonstrations in a prompt
 _MOST_DEMONSTRATIONS = 5
 
@@ -111,8 +110,6 @@ class FactCHDPipeline(Pipeline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hops > _MOST_HOPS:
-            raise UsageError(f"option hops: must be at most {_MOST_HOPS}, got {self.hops}")
         # report a damaged file before any model is asked
         _ = self._known
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +91,7 @@ class Graph:
 
 
 def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], most: int) -> list[Subgraph]:
-    """Make subgraphs from each start in turn, until there are `most` or two rounds add none.
+    """Make subgraphs from each start in turn, until there are `most`, a few times.
 
     Args:
         begins: The starts.
@@ -98,17 +99,11 @@ def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], 
         most: Maximum number of subgraphs.
     """
     subgraphs: dict[Subgraph, None] = {}
-    idle = 0
-    for number in range(_ROUNDS):
-        before = len(subgraphs)
-        for begin in begins:
-            if len(subgraphs) >= most:
-                return list(subgraphs)
-            if subgraph := make(begin, str(number)):
-                subgraphs.setdefault(subgraph)
-        idle = 0 if len(subgraphs) > before else idle + 1
-        if idle == 2:
+    for number, begin in product(range(_ROUNDS), begins):
+        if len(subgraphs) >= most:
             break
+        if subgraph := make(begin, str(number)):
+            subgraphs.setdefault(subgraph)
     return list(subgraphs)
 
 

@@ -31,7 +31,7 @@ FACTS, PHRASE, FORMAT, EQUIVALENT, CHOICE = "facts", "phrase", "format", "equiva
 WRONG, COHERENT, RELEVANT, TAGS = "wrong", "coherent", "relevant", "tags"
 _CRITERIA = {WRONG: "not false", COHERENT: "not coherent", RELEVANT: "irrelevant to the question"}
 NO_SINGLES = "no single-error rows"
-NO_SCORE, TOO_SHORT, TOO_LONG = "no score", "too short", "too long"
+NO_SCORE = "no score, which min_score and best_answer need"
 BEST = "best_answer"
 """Field of a document: whether its answer is the best one of its question; computed unless a document states it."""
 
@@ -109,15 +109,6 @@ class RefactPipeline(Pipeline):
         read = partial(super().documents, path)
         return mark_best_answers(read) if self.best_answer else read()
 
-    def advice(self, reason: str) -> str:
-        """Return what to do about documents without scores, and about short and long ones."""
-        advice = {
-            NO_SCORE: "give documents question_score and score, or -T min_score=0 -T best_answer=false",
-            TOO_SHORT: f"-T min_chars= is {self.min_chars}",
-            TOO_LONG: f"-T max_chars= is {self.max_chars}",
-        }
-        return advice.get(reason) or super().advice(reason)
-
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used.
 
@@ -147,9 +138,9 @@ class RefactPipeline(Pipeline):
             return Fault("document", "low score", f"{rating:g}, less than min_score={self.min_score}")
         text = f"{length} characters with the question"
         if length < self.min_chars:
-            return Fault("document", TOO_SHORT, f"{text}, fewer than min_chars={self.min_chars}")
+            return Fault("document", f"shorter than min_chars={self.min_chars}", text)
         if length > self.max_chars:
-            return Fault("document", TOO_LONG, f"{text}, more than max_chars={self.max_chars}")
+            return Fault("document", f"longer than max_chars={self.max_chars}", text)
         return None
 
     # --- drafts -----------------------------------------------------------------------------------
@@ -496,4 +487,4 @@ def _question_of(document: Document) -> str:
     """Return a short key of a document's question; documents without a question have one each."""
     question = document.fields.get("question")
     text = " ".join(question.split()) if isinstance(question, str) else ""
-    return stable_hash(text, surrogates="surrogatepass") if text else f"\0{document.id}"
+    return stable_hash(text) if text else f"\0{document.id}"

@@ -27,6 +27,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.rows import text_lines
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.strings import score_passages, score_replacements
+from halu_tasks.text.folding import SPACELESS
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span, Text
 
@@ -40,12 +41,8 @@ _TAG = re.compile(r"<\s*/?\s*(?:neg|swap|mask)\b[^<>]*>", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
 _IN_NUMBER = re.compile(r"\d[.,]\d")
-# Scripts without spaces, in which a word may begin and end between any two characters: Thai, Lao, Tibetan, Burmese,
-# Khmer, kana and Chinese characters.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+# scripts in which a word may begin and end between any two characters
+_UNSPACED = re.compile(f"[{SPACELESS}]")
 
 
 def improper(text: str) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
@@ -22,19 +22,12 @@ from halu_tasks.tasks import Evaluation, Provenance, build
 RECORD = "halu_tasks"
 
 
-class Known(NamedTuple):
-    """What several files have in common: their tasks with data, and scores of the same reply to the same item."""
-
-    evaluations: dict[str, Evaluation]
-    scores: dict[tuple[str, str, Reply], Score]
-
-
 def is_scored(content: Any) -> bool:
     """Return whether a JSON value is the output of `halu-tasks score --json`."""
     return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
 
 
-def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
+def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation]) -> Run:
     """Read the run whose figures `halu-tasks score --json` printed.
 
     The replies are scored again, which requires the data. For a judged task, the scores come from the --details file.
@@ -42,7 +35,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
     Args:
         path: The file with the output.
         content: Its JSON content.
-        known: What was read for other files, to which this one's is added.
+        known: The tasks of other files with their data, to which this one's is added.
 
     Raises:
         DataError: Predictions, data or details are missing or have changed.
@@ -60,9 +53,9 @@ def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
             "the predictions again with --data FILE"
         )
     asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
-    if asked not in known.evaluations:
-        known.evaluations[asked] = build(task, options)
-    evaluation = known.evaluations[asked]
+    if asked not in known:
+        known[asked] = build(task, options)
+    evaluation = known[asked]
     if evaluation.located.sha256 != provenance.data_sha256:
         raise DataError(
             f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
@@ -83,12 +76,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: Known) -> Run:
         scores = _read_details(path, record, evaluation, pairs)
     else:
         mode = evaluation.options.scoring
-        scores = []
-        for item, _, reply in pairs:
-            key = asked, item.id, reply
-            if key not in known.scores:
-                known.scores[key] = evaluation.task.score(mode, with_target(item, reply.target), reply)
-            scores.append(known.scores[key])
+        scores = [evaluation.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
         id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",

@@ -18,6 +18,7 @@ from halu_tasks.data.rows import read_json
 from halu_tasks.results.readers import lm_eval as lm_eval_results
 from halu_tasks.results.readers import predictions as scored_predictions
 from halu_tasks.results.run import Run, Skipped, UnfinishedError
+from halu_tasks.tasks import Evaluation
 
 
 class Results(NamedTuple):
@@ -68,7 +69,7 @@ def read_results(paths: Sequence[str]) -> Results:
     items: dict[tuple[str, str], Item] = {}
     by_identity: dict[object, Run] = {}
     unfinished: dict[str, UnfinishedError] = {}
-    known = scored_predictions.Known({}, {})
+    known: dict[str, Evaluation] = {}
     named = {_real(Path(path).expanduser()) for path in paths}
     # a progress bar, only on a terminal
     for file in tqdm(_find_results(paths), desc="reading results", unit="file", disable=None):
@@ -101,7 +102,7 @@ def read_results(paths: Sequence[str]) -> Results:
 
 
 def _read_safely(
-    file: Path, unfinished: dict[str, UnfinishedError], known: scored_predictions.Known, *, named: bool
+    file: Path, unfinished: dict[str, UnfinishedError], known: dict[str, Evaluation], *, named: bool
 ) -> Iterator[Run | Skipped]:
     """Read the runs of one file; what cannot be read is skipped, and errors of unfinished logs are kept by file."""
     try:
@@ -141,7 +142,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
     yield from (Path(error.filename) for error in unlisted)
 
 
-def _read(file: Path, known: scored_predictions.Known, *, named: bool) -> Iterator[Run | Skipped]:
+def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[Run | Skipped]:
     """Read the runs of one file; JSON of another kind is ignored unless the user named the file."""
     if file.is_dir():
         next(os.scandir(file))

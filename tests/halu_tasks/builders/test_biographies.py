@@ -57,9 +57,8 @@ class Services(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
-    def arguments(self) -> list[str]:
-        url = f"http://127.0.0.1:{self.server_address[1]}"
-        return ["--wikidata", f"{url}/sparql", "--wikipedia", f"{url}/{{language}}/api.php"]
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def people(self, text: str) -> dict[str, Any]:
         self.queries.append(text)
@@ -137,9 +136,12 @@ def services() -> Iterator[Services]:
 
 
 @pytest.fixture
-def fetch(services: Services, here: Here, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def fetch(services: Services, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
+    monkeypatch.setattr("halu_tasks.builders.biographies.WIKIDATA", f"{services.url}/sparql")
+    monkeypatch.setattr("halu_tasks.builders.biographies.WIKIPEDIA", f"{services.url}/{{language}}/api.php")
+
     def run(*arguments: str, out: str = "out") -> subprocess.CompletedProcess[str]:
-        own = ("-o", tmp_path / out, "--contact", CONTACT, *services.arguments)
+        own = ("-o", tmp_path / out, "--contact", CONTACT)
         return here("build", "biographies", *own, *arguments)
 
     return run
@@ -200,7 +202,10 @@ def test_an_interrupted_run_is_continued_and_nothing_is_asked_twice(
     assert fetch("--number", "20", "--language", "en").returncode == 0
     assert sum(services.pages.values()) == before and file.read_bytes() == content
     done = fetch("--number", "21", "--language", "en")
-    assert done.returncode == 2 and "contains biographies with other number; choose another folder" in done.stderr
+    assert (
+        done.returncode == 2
+        and "contains biographies with other number (20, not 21); choose another folder" in done.stderr
+    )
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "en.jsonl").write_text("mine\n")
     done = fetch("--number", "1", out="mine")

@@ -16,7 +16,7 @@ from halu_tasks.builders.annotation import Annotator, annotated
 from halu_tasks.builders.card import card_text, paper_named, tasks_on
 from halu_tasks.builders.collect import Collection
 from halu_tasks.builders.drafting import Rate
-from halu_tasks.builders.folder import BuildPlan
+from halu_tasks.builders.folder import BuildPlan, Folder, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import measure_quality
 from halu_tasks.scorers.metrics import Estimate
@@ -35,15 +35,18 @@ NASTY = "</details>\n---\n# Bad | `x` <script>alert(1)</script> [a](b) ```` ``` 
 
 
 @pytest.fixture
-def info(toy: Pipeline, toys: Toys) -> Info:
+def info(toy: Pipeline, toys: Toys, tmp_path: Path) -> Info:
     """`info(**changed)` is what a card is made of, the arguments of `card_text`."""
 
     def made(**changed: Any) -> dict[str, Any]:
         of_collection = {name: changed.pop(name) for name in ("licences", "licence") if name in changed}
         models = {"model": "openai/gpt-4o", "temperature": 0.5, "roles": {"verifier": {"model": "vllm/q"}}}
+        pipeline, of_build = changed.pop("pipeline", toy), changed.pop("plan", plan("docs.jsonl", models))
+        write_json(tmp_path / "build.json", of_build.model_dump())
+        folder = Folder(tmp_path)
+        folder.pipeline = pipeline
         return {
-            "pipeline": toy,
-            "plan": plan("docs.jsonl", models),
+            "folder": folder,
             "collection": dataclasses.replace(COLLECTED, **of_collection),
             "quality": measure_quality(toy, [toys(place) for place in range(30)]),
             **changed,
@@ -149,7 +152,7 @@ def test_tasks_are_those_whose_file_is_there() -> None:
 def nasty(info: Info, text: str) -> str:
     """A card in which every text from outside is `text`."""
 
-    class Worded(type(info()["pipeline"])):  # type: ignore[misc]
+    class Worded(type(info()["folder"].pipeline)):  # type: ignore[misc]
         @property
         def texts(self) -> Mapping[str, str]:
             return {"ask": text}

@@ -96,7 +96,7 @@ def test_languages_are_told_apart(toy: Pipeline) -> None:
     for text, language in ((CHINESE, "zh"), (ENGLISH, "en"), (TURKISH, "tr"), (ARABIC, "ar")):
         for wanted in ("zh", "en", "tr", "ar"):
             refused = replace(toy, language=wanted).refuse(Document("a", text))
-            assert (refused and refused.reason) == (None if wanted == language else "another language")
+            assert (refused and refused.reason) == (None if wanted == language else f"not in language={wanted}")
         assert replace(toy, check_language=False).refuse(Document("a", text)) is None
 
 
@@ -107,7 +107,7 @@ def test_languages_are_told_apart(toy: Pipeline) -> None:
         (" \n\t", "no sentence"),
         ("12345 67890. " * 30, "no sentence"),
         ("words without an end " * 3, "no sentence"),
-        (ENGLISH * 100, "too long"),
+        (ENGLISH * 100, "longer than max_chars=20000"),
         (f"{ENGLISH}\ud800", "invalid characters"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, pipeline_named
 from halu_tasks.builders.pipelines.factchd import FactCHDPipeline, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.scorers.benchmarks.explanations import LABELS, explanation_of
@@ -166,7 +166,9 @@ def test_documents_that_were_made_once_stay_what_they_are(tmp_path: Path) -> Non
     assert list(PIPELINE.documents(tmp_path / "00000.jsonl")) == []
 
 
-@pytest.mark.parametrize(("text", "why"), [*CASES["text_facts_may_be_one_short_sentence"], ["x. " * 2_000, "too long"]])
+@pytest.mark.parametrize(
+    ("text", "why"), [*CASES["text_facts_may_be_one_short_sentence"], ["x. " * 2_000, "longer than max_chars=4000"]]
+)
 def test_text_facts_may_be_one_short_sentence(text: str, why: str | None) -> None:
     refused = PIPELINE.refuse(Document("a", text, {"pattern": "vanilla"}))
     assert (refused.reason if refused else None) == why
@@ -174,13 +176,13 @@ def test_text_facts_may_be_one_short_sentence(text: str, why: str | None) -> Non
 
 def test_of_a_subgraph_only_the_length_is_looked_at() -> None:
     refused = FactCHDPipeline(max_chars=20).refuse(WALK)
-    assert PIPELINE.refuse(WALK) is None and refused and refused.reason == "too long"
+    assert PIPELINE.refuse(WALK) is None and refused and refused.reason == "longer than max_chars=20"
 
 
-@pytest.mark.parametrize("options", [{"hops": 1}, {"hops": 11}, {"votes": 0}, {"walks": -1}, {"language": "xx"}])
+@pytest.mark.parametrize("options", [{"hops": 1}, {"votes": 0}, {"walks": -1}, {"language": "xx"}])
 def test_options_out_of_range_are_told(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        FactCHDPipeline(**options)
+        pipeline_named("factchd_pipeline", options)
 
 
 # --- drafts ---------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.benchmarks.refact import originals_of
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import VERIFIER, Draft
-from halu_tasks.builders.pipelines.refact import RefactPipeline
+from halu_tasks.builders.pipeline import VERIFIER, Draft, pipeline_named
+from halu_tasks.builders.pipelines.refact import NO_SCORE, RefactPipeline
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -74,10 +74,10 @@ def draft(
     delay: Callable[[], float] = lambda: 0,
     **options: Any,
 ) -> tuple[dict[str, Draft], ScriptedModel]:
-    pipeline = RefactPipeline(**{"nli_model": "judge", "check_language": False, **options})
+    pipeline = pipeline_named("refact_pipeline", {"nli_model": "judge", "check_language": False, **options})
     model = ScriptedModel(pipeline, {**SCRIPT, **(replies or {})}, delay)
     drafts = drafted(pipeline, Document(id, text, {"question": question}), model)
-    assert [each.kind for each in drafts] == list(pipeline.kinds)
+    assert [each.kind for each in drafts] == pipeline.settings["kinds"]
     return {each.kind: each for each in drafts}, model
 
 
@@ -310,7 +310,10 @@ def test_one_reason_is_counted_once_a_draft() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "text", "reason"),
-    [*CASES["documents_are_refused_with_a_reason"], [{"question": QUESTION * 1_000}, ANSWER, "too long"]],
+    [
+        *CASES["documents_are_refused_with_a_reason"],
+        [{"question": QUESTION * 1_000}, ANSWER, "longer than max_chars=1000"],
+    ],
 )
 def test_documents_are_refused_with_a_reason(fields: dict[str, Any], text: str, reason: str | None) -> None:
     refused = RefactPipeline(nli_model="judge", min_chars=0, min_score=0).refuse(Document("1", text, fields))
@@ -329,6 +332,9 @@ def refusals(folder: Path, rows: Iterable[Mapping[str, Any]], **options: Any) ->
     return {id: failure and failure.reason for id, failure in failures.items()}
 
 
+SHORT, LONGER = "shorter than min_chars=500", "longer than max_chars=1000"
+
+
 def test_by_default_the_source_is_filtered_as_in_the_paper(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "best", "score": 9},
@@ -344,16 +350,16 @@ def test_by_default_the_source_is_filtered_as_in_the_paper(tmp_path: Path) -> No
         {"id": "long", "question": "What is long?", "score": 5, "text": LONG * 3},
     ]
     expected = {
-        "best": None, "second": "not the best answer", "unrated": "no score", "low": "low score", "least": None,
-        "of a low question": "low score", "of a good question": None, "no score": "no score", "a word": "no score",
-        "short": "too short", "long": "too long",
+        "best": None, "second": "not the best answer", "unrated": NO_SCORE, "low": "low score", "least": None,
+        "of a low question": "low score", "of a good question": None, "no score": NO_SCORE, "a word": NO_SCORE,
+        "short": SHORT, "long": LONGER,
     }  # fmt: skip
     assert refusals(tmp_path, rows) == expected == refusals(tmp_path, reversed(rows))
     off = refusals(tmp_path, rows, min_score=0, best_answer=False, min_chars=0, max_chars=20_000)
     assert set(off.values()) == {None}
 
 
-@pytest.mark.parametrize(("length", "reason"), [(499, "too short"), (500, None), (1000, None), (1001, "too long")])
+@pytest.mark.parametrize(("length", "reason"), [(499, SHORT), (500, None), (1000, None), (1001, LONGER)])
 def test_lengths_are_those_of_question_and_answer_together(tmp_path: Path, length: int, reason: str | None) -> None:
     text = (LONG * 3)[: length - len(QUESTION) - 1] + "."
     assert refusals(tmp_path, [{"id": "1", "text": text, "score": 4}]) == {"1": reason}
@@ -366,7 +372,7 @@ def test_the_best_answer_is_known_in_every_part(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     pipeline = RefactPipeline(nli_model="judge")
     for document in pipeline.documents(path):
-        path.write_text(json.dumps(document.as_row()) + "\n")
+        path.write_text(json.dumps({"id": document.id, "text": document.text, **document.fields}) + "\n")
         (again,) = pipeline.documents(path)
         assert (pipeline.refuse(again) is None) == (document.id == "8")
 
@@ -391,7 +397,7 @@ def test_a_model_that_follows_a_document_s_orders_yields_nothing() -> None:
 @pytest.mark.parametrize(("options", "said"), CASES["options_that_cannot_be_are_refused"])
 def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        RefactPipeline(nli_model="judge", **options)
+        pipeline_named("refact_pipeline", {"nli_model": "judge", **options})
 
 
 def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
