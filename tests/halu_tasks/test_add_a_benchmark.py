@@ -56,7 +56,7 @@ def test_the_printed_commands_print_what_the_page_shows(checkout: Path) -> None:
 
 @pytest.mark.slow
 def test_the_demo_is_the_printed_one(checkout: Path) -> None:
-    ((command, table),) = re.findall(r"^\$ halu-tasks (demo.*)\n(.*?)^…$", PAGE, re.DOTALL | re.MULTILINE)
+    ((command, table),) = re.findall(r"^\$ halu-tasks (demo[^\n]*)\n(.*?)^…$", PAGE, re.DOTALL | re.MULTILINE)
     done = run(checkout, "halu_tasks", *command.split())
     assert done.returncode == 0 and "capitals_tf" in table and done.stdout.startswith(table)
 
