@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -156,23 +156,27 @@ def new(
     text, guessed = draft(name, rows, os.path.relpath(rows, path.parent))
     atomic_write_text(path, text)
     say(f"wrote {path}; guessed: {guessed}")
-    if status := check([path]):
+    if status := check([str(path)]):
         return status
     say(f"change the prompt, and see it with: halu-tasks items {path} --limit 1")
     return 0
 
 
-def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
+def check(tasks: Annotated[Sequence[str], "TASK"] = (), *, data: Annotated[str | None, "PATH"] = None) -> int:
     """Check task files, and name their faults.
 
     Args:
-        files: task files (default: those of this package)
+        tasks: task files, folders of them, or names of tasks and groups (default: all files of this package)
+        data: name all faults of these data and of the items made of them, instead of the first in the rows beside the
+            file or the packaged sample
     """
     from halu_tasks.tasks.checks import faults_of
+    from halu_tasks.tasks.registry import files_at, tasks_selected
     from halu_tasks.tasks.yaml_files import packaged_files
 
-    paths = [path.expanduser() for path in files] or packaged_files()
-    faults = faults_of(paths)
+    found = (files_at(name) or [task.file.path for task in tasks_selected([name])] for name in tasks)
+    paths = [*dict.fromkeys(chain.from_iterable(found))] or packaged_files()
+    faults = faults_of(paths, data)
     for fault in faults:
         say(fault)
     if not faults:

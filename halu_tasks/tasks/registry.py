@@ -235,6 +235,25 @@ def prompt_names() -> set[str]:
 # --- tasks of users' files ------------------------------------------------------------------------
 
 
+def files_at(name: str) -> list[Path]:
+    """Return the file at a path that ends in `.yaml`, or those of a folder; none if it is a name of something packaged.
+
+    Files of a folder whose names begin with an underscore are left out: others include them.
+
+    Raises:
+        UsageError: The folder contains no such file.
+    """
+    path = Path(name).expanduser()
+    if name.endswith(".yaml"):
+        return [path]
+    if not path.is_dir() or any(name in part for part in registry()):
+        return []
+    files = [file for file in sorted(path.glob("*.yaml")) if not file.name.startswith("_")]
+    if not files:
+        raise UsageError(f"{path}: contains no task files (.yaml)")
+    return files
+
+
 def task_named(name: str) -> Task:
     """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
 
