@@ -194,17 +194,27 @@ def items(
     """Print the items of a task, for models that run elsewhere.
 
     Args:
-        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
+        task: a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a folder of task
+            files
         options: which items, and how they are asked
-        limit: only the first N items
+        limit: only the first N items of each task
         json: print JSON Lines instead of text
     """
+    from halu_tasks.tasks.registry import several_at, tasks_at
+
+    several = several_at(task)
+    for name, (_, file) in (tasks_at([task]) if several else {task: (None, None)}).items():
+        of = {"task": name} if several else {}
+        _print_items(str(file or name), options, limit, of, json=json)
+
+
+def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str, str], *, json: bool) -> None:
     from halu_tasks.tasks import build, task_named
 
     evaluation = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
     examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     rows = (
-        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
+        {**of, "id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
         for item in islice(evaluation.stream(), limit)
     )
     for row in rows:
@@ -214,7 +224,8 @@ def items(
 
 def _text(row: Mapping[str, Any]) -> str:
     """Format an item for people, with a blank line after it."""
-    parts = [f"--- id: {row['id']}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
+    task = f"  task: {row['task']}" if "task" in row else ""
+    parts = [f"--- id: {row['id']}{task}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
     parts += [f"[example]\n{example['prompt']}\n[reply]\n{example['reply']}" for example in row.get("examples", [])]
     return "\n".join([*parts, f"[prompt]\n{row['prompt']}"]) + "\n"
 
