@@ -307,7 +307,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
     """Count what is in data: items, clusters, labels, tags, gold spans.
 
     Args:
-        names: sources, tasks, groups or task files (default: all sources)
+        names: sources, tasks, groups, task or group files, or folders of these (default: all sources)
         options: which data and items
         json: print one JSON list instead of YAML documents
     """
