@@ -66,11 +66,16 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
     # a field with the name of one, else the last
     likely = [path for path in few if _LABEL.search(path)] or [path for path in few if "." not in path]
     label = likely[-1] if likely and not spans else None
-    long = [
+    texts = [
         path
         for path, values in columns.items()
         if path != id and all(isinstance(v, str) and "://" not in v[:9] for v in values)
+    ]
+    long = [
+        path
+        for path in texts
         if len(max(different[path], key=len)) > _LONGEST_LABEL
+        or (path not in few and all(" " in text.strip() for text in different[path]))
     ]
     gold = next((path for path in long[1:] if _REFERENCE.search(path)), None) if not (label or spans) else label
     named = {re.sub(r"\W+", "_", path): path for path in long if path != gold}

@@ -15,7 +15,7 @@ def with_defaults(file: TaskFile) -> TaskFile:
     """Return the file of a new task with the defaults of the keys that it leaves out (docs/task-files.md)."""
     given = {key: value for key, value in file.values.items() if value is not None}
     name, metadata, decoding = given.get("task"), given.get("metadata", {}), given.get("generation_kwargs", {})
-    values = {"source": OWN, "rows": {}, **given}
+    values = {"source": OWN, **given}
     values |= {key: name for key in ("reference_task", "about") if key not in given and name is not None}
     if isinstance(metadata, dict):
         values["metadata"] = {"version": 1, **metadata}
