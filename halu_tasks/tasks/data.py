@@ -85,7 +85,7 @@ class TaskData(Keys):
     ]
     training: StrictStr | None = Field(None, alias="training_file")
     examples: StrictStr | None = None
-    row: RowKeys = Field(RowKeys(), alias="rows")
+    row: RowKeys = Field(RowKeys.model_validate({}), alias="rows")
     fields: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_own_fields)] = Field({})
     gold: GoldKeys = GoldKeys.model_validate({})
     cases: Function | None = None
