@@ -19,6 +19,8 @@ from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.limits import check_archive, exceeded, limit
 
 Row = dict[str, Any]
+Refuse = Callable[[DataError], None]
+"""What is called with the error of an invalid row in the place of raising it."""
 WORKBOOK = ".xlsx"
 _ROWS, _BUFFER = 1_000, 1 << 20
 """How many rows of a Parquet file are read at a time, and bytes; row groups may take as much memory as all rows."""
@@ -33,8 +35,9 @@ def read_rows(
     fields: Mapping[str, type],
     check: Callable[[Row], None],
     columns: Mapping[str, str] = NO_COLUMNS,
+    refuse: Refuse | None = None,
 ) -> Iterator[Row]:
-    """Validate rows; none is ever skipped.
+    """Validate rows; none is ever skipped in silence.
 
     Args:
         lines: The rows with their numbers.
@@ -42,6 +45,7 @@ def read_rows(
         fields: The required fields with their types.
         check: Called with each row; raises ValueError with the reason if a row is invalid.
         columns: Other names of fields in the rows, by field.
+        refuse: Called with the error of each invalid row, after which the next is read; by default, it is raised.
 
     Raises:
         DataError: A row is invalid, or there are none; the message names file, line and reason.
@@ -54,8 +58,12 @@ def read_rows(
             require_fields(row, fields)
             check(row)
         except ValueError as error:
-            raise DataError(f"{place}:{number}: {error}") from None
-        yield row
+            fault = DataError(f"{place}:{number}: {error}")
+            if refuse is None:
+                raise fault from None
+            refuse(fault)
+        else:
+            yield row
     if row is None:
         raise DataError(f"{place}: contains no rows")
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
 from halu_tasks.tasks import Evaluation, registry
@@ -29,7 +29,7 @@ _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field N
 
 
 # the files that are read from a folder; a file that is named may have any name
-_SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
+SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
 
 
 def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -55,10 +55,22 @@ def _readable(folder: Path) -> list[Path]:
     if not shown:
         raise DataError(f"{folder}: contains no files")
     for name in shown:
-        if not name.lower().endswith(_SUFFIXES):
-            kinds = ", ".join(_SUFFIXES[:5])
+        if not name.lower().endswith(SUFFIXES):
+            kinds = ", ".join(SUFFIXES[:5])
             raise DataError(f"{folder}: contains {name}, which is not {kinds}; name the files instead")
     return [folder / name for name in shown]
+
+
+def named_as(task: str, paths: Sequence[str]) -> list[str]:
+    """Return the files and folders with the name of a task, of those in folders at paths, or of the paths themselves.
+
+    Raises:
+        DataError: A folder cannot be read.
+    """
+    names = (task, *(task + suffix for suffix in SUFFIXES))
+    with file_errors(", ".join(paths)):
+        found = [file for path in map(Path, paths) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    return [str(file) for file in found if file.name in names]
 
 
 class PredictionRow(NamedTuple):

@@ -79,6 +79,7 @@ class ScoredFile:
         people: The human ceiling on these items; None if they do not have several annotators.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
         run: What is known of the run as JSON values; how the model was asked is not.
+        scores: The scores, if they are kept.
     """
 
     evaluation: Evaluation
@@ -92,6 +93,7 @@ class ScoredFile:
     people: HumanCeiling | None
     note: str | None
     run: Mapping[str, Any]
+    scores: Sequence[Score]
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
@@ -122,6 +124,7 @@ def score_file(
     executor: Executor = run_here,
     folder: Path | None = None,
     report: Report = lambda line: None,
+    keep: bool = False,
 ) -> ScoredFile:
     """Score predictions.
 
@@ -138,6 +141,7 @@ def score_file(
         folder: Where finished parts are kept, which all processes share; a later call with the same folder continues
             there. If it is None, nothing is kept.
         report: Called with lines about the progress.
+        keep: Keep the scores, which then have to fit into memory.
 
     Raises:
         UsageError: An option is about judges, and the task has none, or the folder is of another run.
@@ -180,7 +184,7 @@ def score_file(
             "details": details,
             "options": {name: getattr(options, name) for name in options.specs() if name in names},
         }
-        return _figures(job, evaluation, run)
+        return _figures(job, evaluation, run, keep=keep)
 
 
 def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
@@ -216,7 +220,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 # --- figures ----------------------------------------------------------------------------------------
 
 
-def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) -> ScoredFile:
+def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *, keep: bool) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
     task = evaluation.task
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
@@ -232,13 +236,13 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
     parts = {key: list[Sums | Columns]() for key in metrics}
-    scored, outcomes, judged = set[int](), Counter[Outcome](), list[Score]()
+    scored, outcomes, kept = set[int](), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
         scored.update(record.item for record in records)
         outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
         columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
-        if task.judged:
-            judged += columns["score"].tolist()
+        if task.judged or keep:
+            kept += (_score(record) for record in records)
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
 
@@ -259,9 +263,10 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in references
         },
-        warnings=warnings + run_warnings(task, outcomes, judged, evaluation.reference),
+        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference),
         people=human_ceiling(task, evaluation.options.scoring, shown) if ANNOTATORS in first[1].gold else None,
-        note=uncorrected_note(task, judged),
+        note=uncorrected_note(task, kept),
+        scores=kept if keep else (),
         run={
             **run,
             "epochs": len(epochs),
@@ -323,6 +328,11 @@ def _columns(records: Sequence[Record], *, needs_ids: bool) -> Columns:
     row = [rows.setdefault(question, len(rows)) for question in questions]
     different = [Score.from_json(json.loads(text)) for text in scores]
     return Columns.of_kinds(different, *(np.array(column, dtype=np.int64) for column in (kind, cluster, row)))
+
+
+def _score(record: Record) -> Score:
+    own = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
+    return Score.from_json({**json.loads(record.score), **own})
 
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:

@@ -24,7 +24,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.hub import Dataset, parquet_file
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample, locate, locate_own
-from halu_tasks.data.rows import Row, json_lines, json_records, read_rows, table_lines, table_rows
+from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_rows, table_lines, table_rows
 from halu_tasks.data.sources import SOURCES, OwnSource, Source, with_named_files
 from halu_tasks.tasks.keys import (
     OPTIONS,
@@ -85,7 +85,7 @@ class TaskData(Keys):
     ]
     training: StrictStr | None = Field(None, alias="training_file")
     examples: StrictStr | None = None
-    row: RowKeys = Field(RowKeys(), alias="rows")
+    row: RowKeys = Field(RowKeys.model_validate({}), alias="rows")
     fields: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_own_fields)] = Field({})
     gold: GoldKeys = GoldKeys.model_validate({})
     cases: Function | None = None
@@ -136,21 +136,24 @@ class TaskData(Keys):
             return locate_own(self.source, self._names(options), options)
         return locate(self.source, self.file(options), options)
 
-    def rows(self, data: Located | Path, maker: ItemMaker | None = None) -> Iterator[Row]:
+    def rows(self, data: Located | Path, maker: ItemMaker | None = None, refuse: Refuse | None = None) -> Iterator[Row]:
         """Read the rows of files or a dataset.
 
         Args:
             data: The file, or what was located.
             maker: What makes items of rows, which a row must be fit for; None for the function `cases`.
+            refuse: Called with the error of each invalid row; by default, it is raised.
 
         Raises:
             DataError: A row is invalid, or there are none.
         """
         located = Located(data, "local", "") if isinstance(data, Path) else data
         parts = located.files or (located.content,)
-        return chain.from_iterable(self._rows_of(part, located.columns, maker) for part in parts)
+        return chain.from_iterable(self._rows_of(part, located.columns, maker, refuse) for part in parts)
 
-    def _rows_of(self, content: Path | Dataset, named: Mapping[str, str], maker: ItemMaker | None) -> Iterator[Row]:
+    def _rows_of(
+        self, content: Path | Dataset, named: Mapping[str, str], maker: ItemMaker | None, refuse: Refuse | None
+    ) -> Iterator[Row]:
         columns = {column: others for column, others in self.row.columns.items() if column not in named}
         columns |= dict.fromkeys(named.values(), ())
         types, check = self.row.types(), self.row.check_values
@@ -172,7 +175,7 @@ class TaskData(Keys):
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
         if maker and maker.names_file:
             lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
-        return read_rows(lines, content, types, check, named)
+        return read_rows(lines, content, types, check, named, refuse)
 
     def _format(self, file: Path, *, declared: bool) -> str:
         """Return the format of a file; of a published one, the task file declares the columns of a table."""

@@ -17,7 +17,7 @@ from halu_tasks.data.locate import SAMPLE, Located, find_beside
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.tasks.build import build
-from halu_tasks.tasks.registry import registry, task_named, tasks_selected
+from halu_tasks.tasks.registry import registry, tasks_at
 from halu_tasks.tasks.task import Task
 
 Summary = dict[str, Any]
@@ -65,14 +65,13 @@ def _metrics(task: Task) -> list[Summary]:
 
 
 def tasks_of(name: str) -> list[Task]:
-    """Return the tasks that a name stands for: a benchmark's, a group's, or the task itself.
+    """Return the tasks that a name stands for: a benchmark's, a group's or a folder's, or the task itself.
 
     Raises:
-        UsageError: The benchmark, group or task does not exist.
+        UsageError: The benchmark, group, file or task does not exist.
     """
-    if name.endswith(".yaml"):
-        return [task_named(name)]
-    return [task for task in registry()[0].values() if task.benchmark == name] or tasks_selected([name])
+    named = [task for task in registry()[0].values() if task.benchmark == name]
+    return named or [task for task, _ in tasks_at([name]).values()]
 
 
 def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:

@@ -66,7 +66,7 @@ class TaskReference:
             UsageError: This version of the package lacks the task, or cannot use an override.
         """
         if self.reference_task is not None:
-            return _restored(self.task, self.reference_task, json.dumps(self.overrides, sort_keys=True))
+            return _restored(self.task, self.reference_task, json.dumps(self.overrides))
         return task_named(self.task)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halu_tasks.data.locate import Located
-    from halu_tasks.data.rows import Row
+    from halu_tasks.data.rows import Refuse, Row
     from halu_tasks.scorers.answer import Answer
     from halu_tasks.scorers.judge import JudgeSpec, Verdict
     from halu_tasks.scorers.metrics import Metric
@@ -163,13 +163,13 @@ class Task:
             raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
         return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
 
-    def rows(self, data: Located | Path) -> Iterator[Row]:
-        """Read the rows of located data, or of a file.
+    def rows(self, data: Located | Path, refuse: Refuse | None = None) -> Iterator[Row]:
+        """Read the rows of located data, or of a file; `refuse` is called with the error of each invalid row.
 
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        return self.data.rows(data, self.maker)
+        return self.data.rows(data, self.maker, refuse)
 
     def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
         """Make items of rows; their prompts are not rendered yet."""

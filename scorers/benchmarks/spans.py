@@ -131,7 +131,7 @@ def _given(
     Raises:
         ValueError: An offset or a degree is impossible.
     """
-    contents = list(_contents(reply))
+    contents = list(_contents(reply, text))
     for content in (*reversed(contents), [each for each in contents if isinstance(each, dict)]):
         marks = _hard_and_soft(content)
         quotes = _quotes(content) if records or marks else []
@@ -153,13 +153,14 @@ def _differ(text: str, mark: Mark, quote: _Quote) -> bool:
     return text[mark.start : mark.end].split() != quote.string.split()
 
 
-def _contents(text: str) -> Iterator[Any]:
-    """Yield the JSON lists and objects of a text that are not part of another."""
-    end = 0
-    for value in sorted((*values(text, "["), *values(text, "{")), key=lambda value: value.start):
+def _contents(reply: str, text: str) -> Iterator[Any]:
+    """Yield the JSON lists and objects of a reply that are not part of another, nor a quotation, such as a matrix."""
+    end, quoted = 0, "".join(text.split())
+    for value in sorted((*values(reply, "["), *values(reply, "{")), key=lambda value: value.start):
         if value.start >= end:
             end = value.end
-            yield value.content
+            if "".join(reply[value.start : end].split()) not in quoted:
+                yield value.content
 
 
 def _hard_and_soft(content: Any) -> tuple[list[Mark], list[Mark]] | None:

@@ -136,7 +136,7 @@ def test_help_names_every_command_and_version_the_version(here: Cli) -> None:
 
 def test_help_of_a_command_has_its_arguments_and_options(run: Run) -> None:
     shown = " ".join(run("score", "--help").split())
-    assert "TASK: a task name from" in shown and "PREDICTIONS…: rows of" in shown
+    assert "TASK: a task or group from" in shown and "PREDICTIONS…: rows of" in shown
     assert "--scoring [strict|paper] strict reads replies robustly" in shown and "[default: strict]" in shown
 
 

@@ -18,7 +18,7 @@ from programs import run as program
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import TaskReference, registry
-from halu_tasks.tasks.checks import check_sample
+from halu_tasks.tasks.checks import faults_of_items
 from halu_tasks.tasks.registry import task_of, task_of_file
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
@@ -113,7 +113,7 @@ def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
     for odd in ODD:
         changed = TaskFile(file.path, {**file.values, "task": "mine", key: odd}, file.places)
         try:
-            check_sample(task_of(changed), changed)
+            [*faults_of_items(task_of(changed), changed)]
         except UsageError as error:
             assert str(error).startswith(str(file.path.parent)) and "\n" not in str(error)
 

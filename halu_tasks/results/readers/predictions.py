@@ -22,9 +22,12 @@ from halu_tasks.tasks import Evaluation, Provenance, build
 RECORD = "halu_tasks"
 
 
-def is_scored(content: Any) -> bool:
-    """Return whether a JSON value is the output of `halu-tasks score --json`."""
-    return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
+def scored_tasks(content: Any) -> list[Mapping[str, Any]]:
+    """Return what the output of `halu-tasks score --json` says of each task; nothing if a JSON value is none."""
+    tasks = content.get("tasks") if isinstance(content, dict) else None
+    listed = [content, *(tasks.values() if isinstance(tasks, dict) else ())]
+    known = {"task", "scoring", "metrics", "missing"}
+    return [each for each in listed if isinstance(each, dict) and known <= each.keys()]
 
 
 def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation]) -> Run:
