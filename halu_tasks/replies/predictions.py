@@ -128,6 +128,7 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
         ValueError: A field is missing or has a wrong value; the message says which.
     """
     id, output, target = row.get(id_field), row.get(output_field), row.get("target")
+    id = str(id) if _is_number(id, int) else id  # as in rows of one's own
     probability, epoch = row.get("probability"), row.get("epoch")
     if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
