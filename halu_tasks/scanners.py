@@ -23,7 +23,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
-from halu_tasks.judging.judge import judge_of_loop
+from halu_tasks.judging.judge import Failures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import (
     SUMMARY,
@@ -31,7 +31,7 @@ from halu_tasks.scorers.benchmarks.judged import (
     score_summary,
     summary_of,
 )
-from halu_tasks.scorers.benchmarks.strings import places
+from halu_tasks.scorers.benchmarks.spans import places
 from halu_tasks.scorers.citations import YEARS, Paper, references
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
@@ -115,12 +115,14 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
             and `abstract` or `text`.
         support: Whether a model is asked if the cited papers support each sentence.
     """
+    failures = Failures(None)
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
-        item = _item(transcript, papers)
-        verdicts = (
-            await judge_of_loop(model_in("grader"), SUMMARY, Options()).of_reply(item, reply) if support else None
-        )
+        item, verdicts = _item(transcript, papers), None
+        if support:
+            judge = judge_of_loop(model_in("grader"), SUMMARY, Options())
+            verdicts = await judge.of_reply(item, reply)
+            failures.count(verdicts, judge)
         return _citations_result(item, reply, verdicts)
 
     return _of_replies(scan)

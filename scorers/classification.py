@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.columns import Array, Column
-from halu_tasks.scorers.metrics import Metric, Terms, metric
+from halu_tasks.scorers.columns import Array, Column, Columns
+from halu_tasks.scorers.metrics import Metric, Terms, metric, of_columns, ratio
 from halu_tasks.scorers.score import Score
 
 Unparsed = Literal["miss", "wrong_label", "ignored"]
@@ -110,6 +110,33 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
         )
 
     return mean_over_labels
+
+
+def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[[Columns], Column]) -> Metric:
+    """Create the balanced accuracy, 0 to 1: the mean over classes of the share of their items that are right.
+
+    A reply without an answer is wrong, and no class of its own. The metric is undefined if only one class occurs.
+
+    Args:
+        classes: The function of columns that says for each class which items are of it.
+        right: Says which items are right.
+    """
+    of_class = of_columns(classes)
+
+    def value(sums: Array) -> Array:
+        hits, items = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 2), -1, 0)
+        occurs = (items > 0).reshape(-1, items.shape[-1]).any(axis=0)
+        shares = ratio(np.stack([hits, items], axis=-1))[..., occurs]
+        return np.asarray(shares.mean(axis=-1)) if occurs.sum() > 1 else np.full(sums.shape[:-1], np.nan)
+
+    return Metric(
+        "balanced_acc",
+        lambda columns: tuple(term for own in of_class(columns) for term in (own * right(columns), own)),
+        "unweighted mean over classes of the share of their items that are right; replies without an answer are wrong",
+        value=value,
+        classes=of_class,
+        averaged=True,
+    )
 
 
 def both_right(name: str, parts: Sequence[str], **properties: Any) -> Metric:

@@ -7,8 +7,8 @@ be mistaken for an instruction or a verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
@@ -16,6 +16,9 @@ from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 CONFLICT, CONSISTENT = "conflict", "consistent"
+Sense = Literal["good", "bad", "neutral"]
+REPLY, TARGET = "reply", "target"
+"""The placeholders, besides fields, of a judge's prompt in a task file."""
 FAILED = "failed"
 """The label of a question on which the judge gave no verdict."""
 
@@ -39,14 +42,14 @@ class JudgeSpec:
     """The questions to a judge about a reply, and how the judge's reply is read.
 
     Attributes:
-        prompt: The name of the question in `solvers/prompts/judge.yaml`.
+        prompt: The text of a question, with placeholders.
         questions: Returns the prompt's fields for each question about an item's reply; an empty list if there is
             nothing to judge. A field `about` names the part of the reply that a question is about.
         read: Reads the judge's reply as one of a few labels.
         unjudged: The figure to look at if no judge is used.
         coverage: The metric of how much of a reply the questions cover, if a reply can avoid questions; a revision that
             lowers it leaves less that can be found wrong.
-        positive: The label that reports a hallucination; None if the judge's errors cannot be corrected.
+        labels: What each label says of what was judged; empty if the judge's errors cannot be corrected.
         measurement: The measurement that counts the hallucinations of a reply: one for each positive verdict, and those
             that are found without a judge.
         precision: The share of the reported hallucinations that the paper takes to be real, if it says one.
@@ -57,9 +60,14 @@ class JudgeSpec:
     read: VerdictReader
     unjudged: str
     coverage: str | None = None
-    positive: str | None = None
+    labels: Mapping[str, Sense] = field(default_factory=dict)
     measurement: str = ""
     precision: float | None = None
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """The labels that report a hallucination."""
+        return tuple(label for label, sense in self.labels.items() if sense == "bad")
 
     def __deepcopy__(self, memo: object) -> JudgeSpec:
         """Return itself: lm-eval copies task files, and a copy of the reader would differ from it."""

@@ -128,21 +128,53 @@ class Claims(Label):
 class Spans(AnswerKind):
     """Passages of a text.
 
-    The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`.
+    The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`; with
+    categories also the `categories` of the spans, and with degrees all marks as `degrees` (`Mark`).
+
+    Attributes:
+        categories: The names that metrics use for the categories of spans, by category, the worst first.
+        degrees: Whether spans have degrees.
     """
 
     name = "spans"
     schema = _STRINGS
     meaning = "a list of strings that are copied from the text; an empty list if there are none"
+    categories: Mapping[str, str] = field(default_factory=dict)
+    degrees: bool = False
+
+    def json_schema(self, options: Options) -> dict[str, Any]:
+        """Return a list of strings, or of records if spans have categories or degrees."""
+        keys: dict[str, Any] = {"text": {"type": "string"}}
+        keys |= {"category": {"type": "string", "enum": [*self.categories]}} if self.categories else {}
+        keys |= {"prob": {"type": "number", "minimum": 0, "maximum": 1}} if self.degrees else {}
+        record = {"type": "object", "properties": keys, "required": [*keys], "additionalProperties": False}
+        return {"type": "array", "items": record} if len(keys) > 1 else self.schema
+
+    def json_meaning(self, options: Options) -> str:
+        """Return what the list consists of."""
+        keys = [f'"category" (one of {", ".join(map(json.dumps, self.categories))})'] if self.categories else []
+        keys += ['"prob" (how probable it is that the passage is wrong, 0 to 1)'] if self.degrees else []
+        listed = f'a list of objects with the keys "text" (a passage copied from the text), {" and ".join(keys)}'
+        return f"{listed}; an empty list if there are none" if keys else self.meaning
+
+    def json_value(self, reply: str) -> Any:
+        """Return the marks of a reply in JSON, or the lines of another."""
+        return json.loads(reply) if reply.startswith("[{") else super().json_value(reply)
 
     def check(self, item: Item) -> None:
-        """Check that the gold has a text, spans within it, and strings."""
+        """Check that the gold has a text, spans within it, strings, and categories and degrees where these are used."""
         _strings(item.gold, "strings")
+        if missing := [name for name in ("categories", "degrees") if getattr(self, name) and name not in item.gold]:
+            raise ValueError(f"gold field {missing[0]!r} is missing")
         check_spans(item.gold.get("text"), item.gold.get("spans"))
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
         """Return the text and the gold spans."""
         return {"text": item.gold["text"], "spans": item.gold["spans"]}
+
+    def scorer_arguments(self) -> dict[str, Any]:
+        """Return the arguments `categories` and `degrees`."""
+        return {"categories": self.categories, "degrees": self.degrees}
 
 
 @dataclass(frozen=True)

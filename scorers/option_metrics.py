@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from halu_tasks.core.items import WORDING
+from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
@@ -39,7 +40,7 @@ def reader_spec(about: str, labels: tuple[str, ...]) -> JudgeSpec:
     """
     listed = ", ".join(f'"{label.lower()}"' for label in labels)
     return JudgeSpec(
-        prompt="read_label",
+        prompt=prompt_for("read_label", "judge")["user"],
         questions=lambda item, reply: [{"task": about, "labels": listed, "reply": fence(reply, LONGEST)}],
         read=VerdictReader({**{label: label.lower() for label in labels}, NO_LABEL: NO_LABEL}),
         unjudged=INFERRED,

@@ -109,9 +109,9 @@ def with_known_error(
     Returns:
         The score with the measurements that corrected rates sum up; the same score if no judge was asked.
     """
-    if judged.positive is None or not (score.verdicts or judged.measurement in score.measurements):
+    if not judged.positive or not (score.verdicts or judged.measurement in score.measurements):
         return score
-    read = [(verdict.about, verdict.label == judged.positive) for verdict in score.verdicts if verdict.label != FAILED]
+    read = [(verdict.about, verdict.label in judged.positive) for verdict in score.verdicts if verdict.label != FAILED]
     positive = sum(said for _, said in read)
     counts: dict[str, float] = {"verdicts": len(score.verdicts), "verdicts_read": len(read)}
     counts["verdicts_positive"] = positive

@@ -56,6 +56,8 @@ SCORERS = {
     "fave": "benchmarks.judged:fave_scorer",
     "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
     "iou": "benchmarks.strings:iou_scorer",
+    "judged": "benchmarks.judged:judged_scorer",
+    "mushroom": "benchmarks.spans:mushroom_scorer",
     "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""
@@ -96,11 +98,13 @@ def scorer_factory(name: str | Callable[..., TaskScorer]) -> Callable[..., TaskS
     return factory
 
 
-def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any] | None = None) -> TaskScorer:
+def make_scorer(
+    name: str | Callable[..., TaskScorer], arguments: Mapping[str, Any], usual: Mapping[str, Any] | None = None
+) -> TaskScorer:
     """Make the scorer with the given name.
 
     Args:
-        name: The scorer's name.
+        name: The scorer's name, or the function that makes it.
         arguments: Its arguments, as in the task file, and `metric`, a metric of one's own to be added to its metrics.
         usual: Default arguments; those that the scorer does not have are ignored.
 
@@ -110,12 +114,17 @@ def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any
     from halu_tasks.scorers.metrics import Metric
 
     factory = scorer_factory(name)
-    parameters = inspect.signature(factory).parameters
+    name = getattr(name, "__name__", name)
+    parameters = dict(inspect.signature(factory).parameters)
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    parameters = {
+        key: each for key, each in parameters.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    }
     own = arguments.get("metric")
     if not isinstance(own, Metric | None):
         raise ValueError(f"{name}: metric: expected a function with the decorator @metric, got {own!r}")
     arguments = {key: value for key, value in arguments.items() if key != "metric"}
-    if unknown := [key for key in arguments if key not in parameters]:
+    if unknown := [key for key in arguments if key not in parameters and not takes_any]:
         expected, hint = ", ".join((*parameters, "metric")), did_you_mean(unknown[0], parameters)
         raise ValueError(f"scorer {name!r} has no argument {unknown[0]!r}{hint}; expected {expected}")
     arguments = {**{key: value for key, value in (usual or {}).items() if key in parameters}, **arguments}

@@ -29,13 +29,14 @@ def repository() -> str | None:
 
 
 def write_pages(folder: Path) -> None:
-    """Copy the written pages into the folder of the site's pages, with their pictures and scripts.
+    """Copy the written pages into the folder of the site's pages, with their pictures, scripts and examples.
 
     Links between the pages of `docs/` stay as they are. A link to an included file leads to its page, one to any other
     file of the checkout to the repository; if no address of it is declared, only the text of the link is left.
     """
     docs = ROOT / "docs"
-    shutil.copytree(docs / "pictures", folder / "pictures", dirs_exist_ok=True)
+    for name in ("pictures", "own_task"):
+        shutil.copytree(docs / name, folder / name, dirs_exist_ok=True)
     for script in docs.glob("*.py"):
         shutil.copy(script, folder / script.name)
     pages = {path.relative_to(ROOT): path.relative_to(docs) for path in docs.rglob("*.md")}

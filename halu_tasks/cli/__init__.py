@@ -24,6 +24,7 @@ Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: d
 COMMANDS: Mapping[str, str | CommandGroup] = {
     "list": "tasks:list_tasks",
     "show": "tasks:show",
+    "new": "tasks:new",
     "check": "tasks:check",
     "items": "tasks:items",
     "score": "score:score",

@@ -145,10 +145,15 @@ def _assumed(
     """Return the variances that assumptions stand for."""
     from halu_tasks.scorers.statistics.planning import assumed
 
-    if "share" not in assumptions or correlation is None or (difference is None and calls is None):
-        raise UsageError("without a pilot, state --share, --difference or --calls, and --correlation")
+    needed = {
+        "--share 0.7 (of the items that one model has right)": "share" in assumptions,
+        "--difference 0.05 (or --calls 2000)": difference is not None or calls is not None,
+        "--correlation 0.5 (of the two models over items; 0 is the safe side)": correlation is not None,
+    }
+    if lacking := [flag for flag, given in needed.items() if not given]:
+        raise UsageError(f"without a pilot, the plan lacks, with usual values, {', '.join(lacking)}")
     try:
-        return assumed(difference=difference or 0.0, correlation=correlation, **assumptions)
+        return assumed(difference=difference or 0.0, correlation=correlation or 0.0, **assumptions)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -247,7 +252,7 @@ def verdicts(
     drawn, warnings = draw_verdicts(results, sample, seed, output)
     say(table(drawn))
     say(
-        f"\nwrite yes or no in 'label' of {output} and your name in 'by', then: "
+        f"\nwrite yes, no or a label of the judge in 'label' of {output} and your name in 'by', then: "
         f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
     )
     for warning in warnings:

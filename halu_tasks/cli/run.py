@@ -59,8 +59,8 @@ def run(
         models: openai/gpt-4o-mini or another provider's, named as in Inspect; hf/OWNER/NAME on the Hub or hf/PATH, a
             local folder; openai-api/local/NAME with --base-url, your own server; or models.yaml, a file with models
             (docs/leaderboards.md)
-        tasks: tasks, groups, halu_tasks (all tasks that need no judge), halu_tasks_judged (the others), task files or
-            folders of them
+        tasks: tasks, groups, halu_tasks (all tasks that need no judge), halu_tasks_judged (the others), task or group
+            files, or folders of task files
         method: plain, or a method in Inspect as NAME or NAME:ARGUMENT=VALUE,… (default: plain)
         limit: only the first N items of each task
         output: where each model has a folder, beside a report on all; the same command continues there
@@ -78,8 +78,9 @@ def run(
     from halu_tasks.replies.scoring import judge_warnings
     from halu_tasks.runs.models import models_named
     from halu_tasks.runs.run import Runs, in_folders
+    from halu_tasks.tasks.registry import tasks_at
 
-    selected = _tasks(tasks)
+    selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
     folder = output.expanduser()
@@ -119,25 +120,6 @@ def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> i
         for command in run.commands(run.missing()):
             say(shown(command, run.variables))
     return EXIT_PARTIAL if left_out else 0
-
-
-def _tasks(names: str) -> list[tuple[Task, Path | None]]:
-    """Return the tasks that names, task files and folders of them stand for, each once, with their files."""
-    from halu_tasks.tasks import task_named, tasks_selected
-
-    selected: dict[str, tuple[Task, Path | None]] = {}
-    for name in map(str.strip, names.split(",")):
-        path = Path(name).expanduser()
-        files = [path] if name.endswith(".yaml") else []
-        if path.is_dir():
-            files = [file for file in sorted(path.glob("*.yaml")) if not file.name.startswith("_")]
-            if not files:
-                raise UsageError(f"{path}: contains no task files (.yaml)")
-        found: list[tuple[Task, Path | None]] = [(task_named(str(file)), file.resolve()) for file in files]
-        for task, file in found or [(task, None) for task in tasks_selected([name])]:
-            if selected.setdefault(task.name, (task, file))[1] != file:
-                raise UsageError(f"{name}: another of the tasks has the name {task.name}, too")
-    return list(selected.values())
 
 
 def _methods(names: Sequence[str]) -> Methods:

@@ -10,10 +10,11 @@ from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
-from halu_tasks.text.figures import NONE, format_interval
+from halu_tasks.text.figures import NONE, format_estimate, format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
+    from halu_tasks.scorers.metrics import Estimate
 
 
 def score(
@@ -37,25 +38,33 @@ def score(
     With --agreement or --gold, measure how far several sets of replies to the same items agree.
 
     Args:
-        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
-        predictions: rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more
-            files, or folders of them
+        task: a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a folder of task
+            files
+        predictions: rows of {"id": …, "output": …}, or with a detector's "spans" or "probability": JSON Lines, a JSON
+            array, .parquet, .csv or .xlsx; one or more files, or folders of them; for several tasks, a folder in which
+            each has a file or folder with its name
         options: which items, and how replies are scored
         id_field: the field or column that contains the item's id
         output_field: the field or column that contains the reply
-        partial: only score the ids in the file; of several raters, those in every file
+        partial: only score the ids in the file; of several raters, those in every file; of several tasks, those with
+            a file
         agreement: print how far the labels in several files agree, each file being a rater: kappas, alpha and shares
         gold: the same, with the gold labels as another rater
         model: the model that gave the replies, for a report
-        details: write how each item was read and scored, as JSON Lines
+        details: write how each item was read and scored, as JSON Lines; for several tasks, a folder of such files
         work_folder: keep finished parts in FOLDER; the same command continues there if it was interrupted
         executor: where the work is done
         json: print one JSON object instead of a table
     """
-    options = of_task(task, options)
     from halu_tasks.replies.agreement import measure_agreement
     from halu_tasks.replies.score_file import score_file
+    from halu_tasks.replies.score_tasks import ScoredTasks, score_tasks
+    from halu_tasks.tasks.registry import several_at
 
+    several = several_at(task)
+    if several and (agreement or gold):
+        raise UsageError(f"{task} stands for several tasks; --agreement and --gold are about one")
+    options = options if several else of_task(task, options)
     fields = {"id_field": id_field, "output_field": output_field}
     if agreement or gold:
         return _print_agreement(
@@ -64,25 +73,26 @@ def score(
     if executor.executor != "local" and work_folder is None:
         raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
     report = progress if executor != ExecutorOptions() else lambda line: None
-    scored = score_file(
-        task,
-        options,
-        predictions,
-        **fields,
-        partial=partial,
-        model=model,
-        details=details,
-        executor=executor.create(),
-        folder=work_folder,
-        report=report,
-    )
-    for warning in scored.warnings:
+    settings: dict[str, Any] = {**fields, "partial": partial, "model": model, "details": details, "folder": work_folder}
+    settings |= {"executor": executor.create(), "report": report}
+    if several:
+        scored = score_tasks(task, options, predictions, **settings)
+    else:
+        scored = ScoredTasks({task: score_file(task, options, predictions, **settings)}, None, {}, "")
+    files = scored.tasks.values()
+    for warning in filter(None, [scored.lacking, *(warning for one in files for warning in one.warnings)]):
         warn(warning)
     if json:
-        print_json(scored.as_json())
+        print_json(scored.as_json() if several else scored.tasks[task].as_json())
     else:
-        _print_figures(scored)
-    return EXIT_PARTIAL if scored.missing else 0
+        for one in files:
+            _print_figures(one)
+            if several:
+                say("")
+        if group := scored.group:
+            say(f"{group.name} {group.version}  means over {pluralize(len(group.tasks), 'task', 'tasks')}\n")
+            say(table(_rows(scored.means)) or "none: a task has no replies, or no such figure")
+    return EXIT_PARTIAL if scored.lacking or any(one.missing for one in files) else 0
 
 
 def _print_figures(scored: ScoredFile) -> None:
@@ -93,16 +103,26 @@ def _print_figures(scored: ScoredFile) -> None:
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
     mode, data = evaluation.options.scoring, evaluation.located.kind
     say(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
+    people = scored.people
     rows = [
-        {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
-        for name, e in scored.estimates.items()
+        row | ({"human ceiling": format_estimate(people.estimates.get(row["metric"]), ".4f")} if people else {})
+        for row in _rows(scored.estimates)
     ]
     say(f"\n{table(rows)}")
+    if people:
+        say(f"{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")
     for reply, figures in scored.references.items():
         for metric, value in figures.items():
             say(f"for comparison, {metric} of {reply}: {value:.4f}")
     if scored.note:
         say(f"note: {scored.note}")
+
+
+def _rows(estimates: Mapping[str, Estimate]) -> list[dict[str, Any]]:
+    return [
+        {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
+        for name, e in estimates.items()
+    ]
 
 
 def _print_agreement(figures: Mapping[str, Any], missing: Mapping[str, int], *, json: bool) -> int:

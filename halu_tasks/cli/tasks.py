@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,17 +131,52 @@ def _show_published(task: str | None, *, json: bool) -> None:
         say(f"{number}: {note}")
 
 
-def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
+def new(
+    name: str,
+    *,
+    rows: Annotated[Path, "FILE"],
+    output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
+) -> int:
+    """Write the file of a new task about your own rows, and check it.
+
+    Args:
+        name: the name of the task
+        rows: rows in JSON Lines, JSON, .csv, .xlsx or .parquet
+        output: where to write it (default: NAME.yaml beside the rows)
+    """
+    from halu_tasks.core.files import atomic_write_text
+    from halu_tasks.tasks.new import draft
+    from halu_tasks.tasks.registry import registry
+
+    path = (output or rows.with_name(f"{name}.yaml")).expanduser()
+    if not re.fullmatch(r"[\w-]+", name) or name in {name for part in registry() for name in part}:
+        raise UsageError(f"{name!r} cannot name a new task: use letters, digits and _, and no name of a packaged task")
+    if path.exists():
+        raise UsageError(f"{path} exists; name another file with -o")
+    text, guessed = draft(name, rows, os.path.relpath(rows, path.parent))
+    atomic_write_text(path, text)
+    say(f"wrote {path}; guessed: {guessed}")
+    if status := check([str(path)]):
+        return status
+    say(f"change the prompt, and see it with: halu-tasks items {path} --limit 1")
+    return 0
+
+
+def check(tasks: Annotated[Sequence[str], "TASK"] = (), *, data: Annotated[str | None, "PATH"] = None) -> int:
     """Check task files, and name their faults.
 
     Args:
-        files: task files (default: those of this package)
+        tasks: task files, folders of them, or names of tasks and groups (default: all files of this package)
+        data: name all faults of these data and of the items made of them, instead of the first in the rows beside the
+            file or the packaged sample
     """
     from halu_tasks.tasks.checks import faults_of
+    from halu_tasks.tasks.registry import files_at, tasks_selected
     from halu_tasks.tasks.yaml_files import packaged_files
 
-    paths = [path.expanduser() for path in files] or packaged_files()
-    faults = faults_of(paths)
+    found = (files_at(name) or [task.file.path for task in tasks_selected([name])] for name in tasks)
+    paths = [*dict.fromkeys(chain.from_iterable(found))] or packaged_files()
+    faults = faults_of(paths, data)
     for fault in faults:
         say(fault)
     if not faults:
@@ -157,17 +194,27 @@ def items(
     """Print the items of a task, for models that run elsewhere.
 
     Args:
-        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
+        task: a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a folder of task
+            files
         options: which items, and how they are asked
-        limit: only the first N items
+        limit: only the first N items of each task
         json: print JSON Lines instead of text
     """
+    from halu_tasks.tasks.registry import several_at, tasks_at
+
+    several = several_at(task)
+    for name, (_, file) in (tasks_at([task]) if several else {task: (None, None)}).items():
+        of = {"task": name} if several else {}
+        _print_items(str(file or name), options, limit, of, json=json)
+
+
+def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str, str], *, json: bool) -> None:
     from halu_tasks.tasks import build, task_named
 
     evaluation = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
     examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     rows = (
-        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
+        {**of, "id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
         for item in islice(evaluation.stream(), limit)
     )
     for row in rows:
@@ -177,7 +224,8 @@ def items(
 
 def _text(row: Mapping[str, Any]) -> str:
     """Format an item for people, with a blank line after it."""
-    parts = [f"--- id: {row['id']}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
+    task = f"  task: {row['task']}" if "task" in row else ""
+    parts = [f"--- id: {row['id']}{task}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
     parts += [f"[example]\n{example['prompt']}\n[reply]\n{example['reply']}" for example in row.get("examples", [])]
     return "\n".join([*parts, f"[prompt]\n{row['prompt']}"]) + "\n"
 
@@ -259,7 +307,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
     """Count what is in data: items, clusters, labels, tags, gold spans.
 
     Args:
-        names: sources, tasks, groups or task files (default: all sources)
+        names: sources, tasks, groups, task or group files, or folders of these (default: all sources)
         options: which data and items
         json: print one JSON list instead of YAML documents
     """

@@ -143,8 +143,11 @@ def missing_modules(extra: str) -> list[str]:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra."""
-    return f'pip install "halu-tasks[{extra}]"'
+    """Return the command that installs the packages of an extra; this package itself may be on no index."""
+    from importlib.metadata import requires  # takes long to import
+
+    listed = (one.partition("; extra == ") for one in requires("halu-tasks") or ())
+    return " ".join(["pip install", *(f'"{package}"' for package, _, of in listed if of[1:-1] == extra)])
 
 
 def require_extra(extra: str, purpose: str) -> None:

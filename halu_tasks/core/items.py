@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+SHOWN = "shown"
+"""The entry of an item's gold with the fields that a judge is shown, since items of logs have no fields."""
 WORDING = "wording"
 """The tag of an item that names the wording of its prompt, if a run has several."""
+
+OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
+"""What lm-eval's documents have of every item, beside tags and gold, which cannot have these names."""
 
 
 @dataclass(frozen=True, slots=True)

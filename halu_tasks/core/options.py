@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "halu_"
 """The prefix of options in lm-eval, where the metadata of all packages share one namespace."""
+POOLS = ("any", "majority", "all", "soft")
+"""The ways to pool what several annotators say."""
 
 
 # --- types ----------------------------------------------------------------------------------------
@@ -353,6 +355,9 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         metavar="WEIGHT",
         expected="a number above 0, up to 1",
         valid=lambda weight: 0 < weight <= 1,
+    )
+    pool: str | None = option(
+        None, "tasks with several annotators: what they say together; by default, as the task file says", POOLS
     )
     part: str = option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
 

@@ -187,6 +187,11 @@ class Dataset:
         return {"path": self.path, "name": self.config, "revision": self.revision, "data_files": self.files}
 
 
+def parquet_file(path: Path) -> Dataset:
+    """Return the rows of a Parquet file."""
+    return Dataset(name=str(path), path="parquet", files=str(path), split="train")
+
+
 def named_dataset(named: str, options: Options) -> Dataset:
     """Return the rows of one split: the one that is named, or the only one there is.
 

@@ -7,7 +7,7 @@ word `sample`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -16,12 +16,10 @@ from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_file, fetch, sha256_of
-from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, Dataset, named_dataset
-from halu_tasks.data.sources import Source
+from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, Dataset, named_dataset, parquet_file
+from halu_tasks.data.sources import OwnSource, Source
 
-Kind = Literal["pinned", "extract", "sample", "local"]
-
-
+Kind = Literal["pinned", "extract", "sample", "local", "own"]
 PARQUET = ".parquet"
 SAMPLE = Path(__file__).parent.parent / "sample"
 NO_OPTIONS = Options()
@@ -44,6 +42,7 @@ class Located:
     kind: Kind
     sha256: str
     columns: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
         return str(self.content)
@@ -87,9 +86,52 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     return _user_file(source, name, _named_file(source, name, path), options)
 
 
+def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> Located:
+    """Locate the rows of a user's task: beside the task file, or what the option `data` names.
+
+    Args:
+        source: The folder of the task file.
+        names: The names of the files, or patterns; files that match one are in the order of their names.
+        options: The options that say which data the user wants.
+
+    Raises:
+        DataError: A file does not exist.
+        UsageError: An option does not apply to the data.
+    """
+    if options.data and options.data.startswith(SCHEME):
+        return _user_dataset(named_dataset(options.data, options), options)
+    if options.data is None and source.folder is None:
+        raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name the data")
+    if options.data == "sample":
+        raise DataError(f"{source.title}: has no packaged sample; leave the option data out, or name a file")
+    _refuse(options, "data_split", "data_config")
+    path = Path(options.data or str(source.folder)).expanduser()
+    files = {path: None}
+    if path.is_dir():
+        files = dict.fromkeys(file for name in names for file in _matching(path, name))
+        path /= ", ".join(names)
+    hashes = [*map(sha256_of, files)]
+    sha256 = hashes[0] if len(hashes) == 1 else stable_hash(*hashes)
+    kind: Kind = "local" if options.data else "own"
+    return Located(path, kind, _with_columns(sha256, options), options.column_names, tuple(files))
+
+
+def _matching(folder: Path, name: str) -> list[Path]:
+    """Return the files that a name or pattern stands for, in the order of their names."""
+    if (folder / name).is_file():
+        return [folder / name]
+    try:
+        files = sorted(path for path in folder.glob(name) if path.is_file() and path.name[0] not in "~.")
+    except (ValueError, NotImplementedError, IndexError):  # not a pattern, such as an absolute path
+        files = []
+    if not files:
+        raise DataError(f"{folder / name}: {'no file matches' if '*' in name else 'no such file'}")
+    return files
+
+
 def _user_file(source: Source, name: str, path: Path, options: Options) -> Located:
     if path.suffix == PARQUET:
-        return _user_dataset(Dataset(name=str(path), path="parquet", files=str(path), split="train"), options)
+        return _user_dataset(parquet_file(path), options)
     sha256, file = sha256_of(path), source.file(name)
     kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
     return Located(path, kind, _with_columns(sha256, options), options.column_names)

@@ -19,6 +19,8 @@ from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.limits import check_archive, exceeded, limit
 
 Row = dict[str, Any]
+Refuse = Callable[[DataError], None]
+"""What is called with the error of an invalid row in the place of raising it."""
 WORKBOOK = ".xlsx"
 _ROWS, _BUFFER = 1_000, 1 << 20
 """How many rows of a Parquet file are read at a time, and bytes; row groups may take as much memory as all rows."""
@@ -33,8 +35,9 @@ def read_rows(
     fields: Mapping[str, type],
     check: Callable[[Row], None],
     columns: Mapping[str, str] = NO_COLUMNS,
+    refuse: Refuse | None = None,
 ) -> Iterator[Row]:
-    """Validate rows; none is ever skipped.
+    """Validate rows; none is ever skipped in silence.
 
     Args:
         lines: The rows with their numbers.
@@ -42,6 +45,7 @@ def read_rows(
         fields: The required fields with their types.
         check: Called with each row; raises ValueError with the reason if a row is invalid.
         columns: Other names of fields in the rows, by field.
+        refuse: Called with the error of each invalid row, after which the next is read; by default, it is raised.
 
     Raises:
         DataError: A row is invalid, or there are none; the message names file, line and reason.
@@ -54,8 +58,12 @@ def read_rows(
             require_fields(row, fields)
             check(row)
         except ValueError as error:
-            raise DataError(f"{place}:{number}: {error}") from None
-        yield row
+            fault = DataError(f"{place}:{number}: {error}")
+            if refuse is None:
+                raise fault from None
+            refuse(fault)
+        else:
+            yield row
     if row is None:
         raise DataError(f"{place}: contains no rows")
 
@@ -181,6 +189,44 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return content
 
 
+def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
+    """Read (number from 1, object) of each row of a list within a JSON file.
+
+    Args:
+        path: The file.
+        records: Where the list is, as a dotted path.
+
+    Raises:
+        DataError: The file is not JSON, or has no list of objects there.
+    """
+    try:
+        found = value_at(read_json_object(path), records)
+    except ValueError as error:
+        raise error if isinstance(error, DataError) else DataError(f"{path}: {error}") from None
+    if not isinstance(found, list):
+        raise DataError(f"{path}: {records!r} is {type(found).__name__}, expected a list of rows")
+    for number, row in enumerate(found, 1):
+        yield number, _object(f"{path}:{number}", row)
+
+
+def value_at(row: Row, path: str) -> Any:
+    """Return the value of a field, or of one within other fields and lists, as `metadata.model` or `notes.0.label`.
+
+    Raises:
+        ValueError: There is none.
+    """
+    value: Any = row
+    for part in [path] if path in row else path.split("."):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            known = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
+            raise ValueError(f"field {path!r} is missing (has {known or 'none'})")
+    return value
+
+
 def require_fields(row: Row, fields: Mapping[str, type]) -> None:
     """Raise ValueError unless the row has all fields with the right types."""
     for field, type_ in fields.items():
@@ -213,9 +259,13 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
     """
     seen: Counter[str] = Counter()
     for row in rows:
-        id = short_hash(*(str(row[field]) for field in fields))
-        seen[id] += 1
-        yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
+        yield numbered(short_hash(*(str(row[field]) for field in fields)), seen), row
+
+
+def numbered(id: str, seen: Counter[str]) -> str:
+    """Return an id, with a number unless it is the first of its kind; `seen` counts the ids so far."""
+    seen[id] += 1
+    return id if seen[id] == 1 else f"{id}-{seen[id]}"
 
 
 # --- tables -----------------------------------------------------------------------------------------
@@ -224,8 +274,9 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
 def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
-    The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Quoted cells of a CSV
-    file may contain line ends; blank lines are ignored.
+    The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Cells of a CSV file
+    are separated by commas, semicolons or tabs, as its header shows; quoted ones may contain line ends; blank lines are
+    ignored.
 
     Args:
         path: The file.
@@ -293,7 +344,9 @@ def _column_key(name: str) -> str:
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     begin = 1
-    rows = csv.reader((text for _, text in text_lines(path)), strict=True)
+    texts = (text for _, text in text_lines(path))
+    head = next(texts, "")
+    rows = csv.reader(chain([head], texts), delimiter=_delimiter(head), strict=True)
     try:
         for cells in rows:
             if any(cell.strip() for cell in cells) or len(cells) > 1:
@@ -301,6 +354,12 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
             begin = rows.line_num + 1
     except csv.Error as error:
         raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
+
+
+def _delimiter(head: str) -> str:
+    """Return what separates the names of columns: a comma, or what spreadsheets write in its place."""
+    unquoted = "".join(head.split('"')[::2])
+    return max(",;\t", key=unquoted.count)
 
 
 def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -74,6 +74,17 @@ class Source:
         return next(file for file in self.files if file.name == name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class OwnSource(Source):
+    """The files of a user's task.
+
+    Attributes:
+        folder: The folder of the task file; None if that is not known, as of a task in a log.
+    """
+
+    folder: Path | None = None
+
+
 def with_named_files(keys: Any) -> dict[str, Any]:
     """Return the fields of a source from its declaration, in which files are a mapping of names to what is known.
 

@@ -20,7 +20,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.prompting import prompt_for, prompt_hash
+from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.exports.common import PublicRun, Warn, each, organization_of, read_public, write_new
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.score import Score
@@ -185,11 +185,10 @@ def _metric(public: PublicRun, name: str) -> dict[str, Any]:
     if (low, high) == (0.0, 1.0):
         known["metric_unit"] = "proportion"
     if name in public.judged and task.judged and public.run.judge:
-        prompt = prompt_for(task.judged.prompt, "judge")
         known["llm_scoring"] = {
             "judges": [{"model_info": _model(public, public.run.judge)}],
-            "input_prompt": prompt["user"],
-            "additional_details": {"prompt_hash": prompt_hash(prompt)},
+            "input_prompt": task.judged.prompt,
+            "additional_details": {"prompt_hash": prompt_hash({"user": task.judged.prompt})},
         }
     return known
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from inspect_ai._control.eval_state import get_eval_state
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
+from inspect_ai.log._samples import sample_active
 from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scorer
 from inspect_ai.scorer import Score as InspectScore
@@ -21,7 +23,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
 from halu_tasks.inspect_adapter.run_models import check_address
-from halu_tasks.judging.judge import Judge, judge_of_loop
+from halu_tasks.judging.judge import Failures, Judge, judge_of_loop
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
     logger,
@@ -30,7 +32,7 @@ from halu_tasks.replies.scoring import (
     run_warnings,
 )
 from halu_tasks.scorers.answer import EMPTY, UNPARSED, Outcome
-from halu_tasks.scorers.judge import JudgeSpec
+from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
@@ -60,16 +62,20 @@ def halu_score(**options: Any) -> Scorer:
         **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
             `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
-    chosen, labels = _scorer_options(options), dict[str, ReferenceLabels]()
+    chosen, labels, failures = _scorer_options(options), dict[str, ReferenceLabels](), _Failures()
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        return await _score_sample(state, target, chosen, labels)
+        return await _score_sample(state, target, chosen, labels, failures)
 
     return score
 
 
 async def _score_sample(
-    state: TaskState, target: Target, options: Options, labels: dict[str, ReferenceLabels]
+    state: TaskState,
+    target: Target,
+    options: Options,
+    labels: dict[str, ReferenceLabels],
+    failures: _Failures,
 ) -> InspectScore:
     """Score a sample.
 
@@ -78,6 +84,7 @@ async def _score_sample(
         target: Its target.
         options: How it is scored.
         labels: The better labels of replies, by task, to which those of the sample's are added.
+        failures: The failures of judges, to which those of the sample are added.
     """
     _warn_of_replies()
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
@@ -101,8 +108,11 @@ async def _score_sample(
         if options.reference and task.name not in labels:
             labels[task.name] = _labels[task.name] = read_reference(options.reference, task)
         score = with_known_error(score, judged, labels.get(task.name), options.assumption)
+    draft = None if method.draft is None else await score_reply(Reply(method.draft))
+    _count(failures, "judge", [*score.verdicts, *(draft.verdicts if draft else ())], judge)
     if reader and score.outcome in UNSURE:
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
+    _count(failures, "reader", score.verdicts if reader else (), reader)
     score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
     acc = next(
         (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
@@ -116,7 +126,7 @@ async def _score_sample(
         scoring=mode,
         method=method.method,
         counts=sorted(method.counts or ()),
-        draft=None if method.draft is None else await score_reply(Reply(method.draft)),
+        draft=draft,
         opinions=method.opinions,
         group=sample.group,
     )
@@ -216,6 +226,18 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
     return judge_of_loop(model, spec, options) if model or options.judge else None
+
+
+_Failures = dict[tuple[str, str], Failures]
+"""The failures of judges by run and role."""
+
+
+def _count(failures: _Failures, role: str, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
+    """Count the verdicts on a reply of the run that the current sample belongs to, as `Failures.count` does."""
+    sample = sample_active()
+    run = (sample.eval_id if sample else None) or ""
+    state = get_eval_state(run)  # a run that only scores a log has none
+    failures.setdefault((run, role), Failures(state.total if state else None)).count(verdicts, judge)
 
 
 def check_addresses(options: Options) -> None:

@@ -11,13 +11,15 @@ import logging
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
+from inspect_ai.hooks import ModelRetry
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
-from inspect_ai.util import JSONSchema
+from inspect_ai.util import JSONSchema, LimitExceededError
 
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.credentials import key_of
@@ -25,10 +27,10 @@ from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
-from halu_tasks.core.prompting import fill, prompt_for
+from halu_tasks.core.prompting import fill
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.reaching import REJECTED, describe_error, log_retries, run_blocking, status_of, unanswered
-from halu_tasks.judging.stores import VerdictStore, dollars, open_budget
+from halu_tasks.judging.reaching import REJECTED, before_retry, describe_error, log_retries, run_blocking, status_of
+from halu_tasks.judging.stores import Budget, VerdictStore, dollars, open_budget
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict, verdict_schema
 
 logger = logging.getLogger(__name__)
@@ -37,7 +39,7 @@ T = TypeVar("T")
 CONNECTIONS = 64
 # how often a question is asked before a reply without a verdict counts as a failure
 _TRIES = 2
-# failures needed before their share is checked, if the total number of replies is not known
+# failures needed before their share is checked while replies are being judged
 _MIN_FAILURES = 10
 _PROBE = "Reply with the single word: ready"
 
@@ -80,16 +82,14 @@ class Judge:
         in_batches = {"max_connections": None, "attempt_timeout": None} if model.config.batch else {}
         self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config)
         self.max_failures = options.judge_max_failures
-        self._asked = self._failed = 0
         self._judging = judging
-        self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
         self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
         schema = JSONSchema.model_validate(verdict_schema(judging.read))
         asked_for = ResponseSchema(
-            name=judging.prompt, description="The reason, then the verdict", json_schema=schema, strict=True
+            name="verdict", description="The reason, then the verdict", json_schema=schema, strict=True
         )
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
         self._takes_schema = self.model.config.response_schema is None
@@ -103,18 +103,10 @@ class Judge:
     async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
         """Judge one reply.
 
-        A failure on this reply alone never raises.
-
         Returns:
-            A verdict for each question about the reply.
-
-        Raises:
-            JudgeError: The judge has failed several times, and on more than the allowed share of questions so far.
+            A verdict for each question about the reply, `failed` if there is none.
         """
-        verdicts = await self._verdicts(self._judging.questions(item, reply))
-        if self._failed >= _MIN_FAILURES:
-            self._check_failures(verdicts, self._asked)
-        return verdicts
+        return await self._verdicts(self._judging.questions(item, reply))
 
     async def of_replies(self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]) -> list[list[Verdict]]:
         """Judge many replies concurrently.
@@ -127,15 +119,15 @@ class Judge:
             For each reply, a verdict for each question about it.
 
         Raises:
-            JudgeError: More than the allowed share of all questions have failed.
+            JudgeError: As in `Failures`.
         """
         by_reply = [self._judging.questions(item, reply) for item, reply in replies]
-        total, places = sum(map(len, by_reply)), anyio.Semaphore(CONNECTIONS)
+        failures, places = Failures(len(replies)), anyio.Semaphore(CONNECTIONS)
 
         async def judge(questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
             async with places:
                 verdicts = await self._verdicts(questions)
-            self._check_failures(verdicts, total)
+            failures.count(verdicts, self)
             each()
             return verdicts
 
@@ -144,7 +136,7 @@ class Judge:
         except BudgetError as error:
             assert self.budget
             keys = {self._key(self._text(fields)) for questions in by_reply for fields in questions}
-            left = sum(self._cached(key) is None for key in keys)
+            left, total = sum(self._cached(key) is None for key in keys), sum(map(len, by_reply))
             cost = self.budget.spent / max(self.budget.calls, 1) * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
             raise BudgetError(
@@ -153,18 +145,7 @@ class Judge:
             ) from None
 
     async def _verdicts(self, questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
-        verdicts = await gather(*map(self._verdict, questions))
-        self._asked += len(verdicts)
-        return verdicts
-
-    def _check_failures(self, verdicts: Sequence[Verdict], of: int) -> None:
-        """Raise JudgeError if more than the allowed share of questions have failed, with the last of some verdicts."""
-        if self._failed > self.max_failures * of:
-            reason = next((verdict.reason for verdict in reversed(verdicts) if verdict.label == FAILED), "")
-            raise JudgeError(
-                f"judge {self.name} gave no verdict on {self._failed} of {of} questions (allowed: "
-                f"{self.max_failures:.0%}, judge_max_failures); last failure: {reason}; verdicts so far are cached"
-            )
+        return await gather(*map(self._verdict, questions))
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
@@ -178,11 +159,10 @@ class Judge:
                     self._failures[key] = verdict
                 else:
                     self._store.put(key, verdict)
-        self._failed += verdict.label == FAILED
         return verdict._replace(about=fields.get("about", ""))
 
     def _text(self, fields: Mapping[str, str]) -> str:
-        return fill(self._prompt["user"], fields)
+        return fill(self._judging.prompt, fields)
 
     def _key(self, text: str) -> str:
         return stable_hash(self._identity, text)
@@ -232,22 +212,21 @@ class Judge:
             return await self.model.generate(text, config=config)
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
-        attempt = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
-        most = attempt * (1 + (settings.max_retries or 0))
+        most = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
         await self.budget.reserve(most)
-        failed = unanswered.set([])
-        cost = attempt
+        retries = before_retry.set(partial(_pay_attempt, self.budget, most))
+        cost = most
         try:
             output = await self.model.generate(text, config=config)
-            cost = self.budget.cost(output.usage, attempt)
+            cost = self.budget.cost(output.usage, most)
             return output
         except Exception as error:
             # an attempt may be charged unless it failed with an HTTP status
-            cost = 0.0 if status_of(error) else attempt
+            cost = 0.0 if status_of(error) else most
             raise
         finally:
-            self.budget.settle(most, cost + attempt * len(unanswered.get() or ()))
-            unanswered.reset(failed)
+            self.budget.settle(most, cost)
+            before_retry.reset(retries)
 
     async def reach(self) -> None:
         """Ask the judge a trivial question, unless there is no room for it in the budget.
@@ -263,6 +242,54 @@ class Judge:
             logger.info("judge %s was not asked whether it answers: %s", self.name, error)
         except Exception as error:
             raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
+
+
+class Failures:
+    """Counts the questions of a run on which its judge gave no verdict: one rule in all harnesses.
+
+    The run ends if they are more than the allowed share (`judge_max_failures`) of its questions: of all of them after
+    the last reply and, from the tenth failure on, of the number to be expected from the replies so far.
+
+    Args:
+        replies: The number of replies in the run, judged or not; None if it is not known.
+    """
+
+    def __init__(self, replies: int | None) -> None:
+        self._replies = replies
+        self._counted = self._asked = self._failed = 0
+        self._reasons = [""]
+
+    def count(self, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
+        """Count a reply.
+
+        Args:
+            verdicts: The verdicts on it; none if it was not judged.
+            judge: Who gave them.
+
+        Raises:
+            JudgeError: The judge has failed too often.
+        """
+        reasons = [verdict.reason for verdict in verdicts if verdict.label == FAILED]
+        self._reasons = reasons or self._reasons
+        self._counted += 1
+        self._asked += len(verdicts)
+        self._failed += len(reasons)
+        at_end = self._replies is not None and self._counted >= self._replies
+        expected = self._asked if at_end or not self._replies else self._asked * self._replies / self._counted
+        if judge and (at_end or self._failed >= _MIN_FAILURES) and self._failed > judge.max_failures * expected:
+            raise JudgeError(
+                f"judge {judge.name} gave no verdict on {self._failed} of {self._asked} questions (allowed: "
+                f"{judge.max_failures:.0%}, judge_max_failures); last failure: {self._reasons[-1]}; verdicts so far "
+                "are cached"
+            )
+
+
+def _pay_attempt(budget: Budget, most: float, failed: ModelRetry) -> None:
+    if failed.status_code is None:
+        try:
+            budget.spend_and_reserve(most)
+        except BudgetError as error:
+            raise LimitExceededError("cost", value=most, limit=budget.limit, message=str(error)) from None
 
 
 # --- judges by their names --------------------------------------------------------------------------

@@ -222,8 +222,8 @@ def _correction(model: str, address: str, error: BaseException) -> str:
 # whether the current call only checks that a model answers; its retries are not reported
 _probing = ContextVar("probing", default=False)
 
-unanswered: ContextVar[list[ModelRetry] | None] = ContextVar("unanswered", default=None)
-"""Collects the attempts of the current call that failed without an HTTP status: a provider may charge for these."""
+before_retry: ContextVar[Callable[[ModelRetry], None] | None] = ContextVar("before_retry", default=None)
+"""Called before the current call is retried; a LimitExceededError ends the call."""
 
 # seconds between two lines
 _INTERVAL = 30.0
@@ -250,9 +250,8 @@ class RetryReport(Hooks):
 
     async def on_model_retry(self, data: ModelRetry) -> None:
         """Report a retry, unless Inspect's display shows it."""
-        failed = unanswered.get()
-        if failed is not None and data.status_code is None:
-            failed.append(data)
+        if check := before_retry.get():
+            check(data)
         if _probing.get() or (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES):
             return
         self._retries += 1

@@ -3,9 +3,9 @@
 A question that a process is asking is waited for by all others. Each question has a byte in a file beside that of the
 verdicts, which the operating system locks for the process that asks, and frees when that has ended, however.
 
-The limit is not passed. Before a call, the most that it may cost is reserved, retries included; afterwards, what it
-cost is spent and the rest is free again. A call for which there is no room waits for calls on their way. The
-reservation of a process that was killed stays, and counts as spent.
+The limit is not passed. Before an attempt, the most that it may cost is reserved; afterwards, what it cost is spent and
+the rest is free again. A call for which there is no room waits for calls on their way, and one that failed is not
+retried. The reservation of a process that was killed stays, and counts as spent.
 """
 
 from __future__ import annotations
@@ -224,8 +224,24 @@ class Budget:
             raise BudgetError(
                 f"judging stopped before it could cost more than judge_max_cost: spent {dollars(spent + reserved)} of "
                 f"{dollars(self.limit)}{lost}, and the reserve for the next question is {dollars(most)} (one token per "
-                "byte, the longest reply, all retries)"
+                "byte, the longest reply)"
             )
+
+    def spend_and_reserve(self, most: float) -> None:
+        """Spend the whole reservation of an attempt, and reserve as much for another one.
+
+        Args:
+            most: The most that each can cost.
+
+        Raises:
+            BudgetError: There is no room, or the file cannot be written; nothing is spent or reserved then.
+        """
+        with self._transaction() as db:
+            spent, reserved, _ = self._costs(db)
+            if spent + reserved + most > self.limit:
+                raise BudgetError(f"there is no room for another attempt in judge_max_cost, {dollars(self.limit)}")
+            self.spent += most
+            self._record(db, self._open)
 
     def settle(self, most: float, cost: float) -> None:
         """Replace the reservation of a call by what it cost.

@@ -43,7 +43,7 @@ from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.asking import response_schema, worked_examples
 from halu_tasks.tasks.registry import HEADLINE, registry, task_of
-from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
+from halu_tasks.tasks.yaml_files import TaskFile, comparable, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
 install_excepthook(*LM_EVAL)
@@ -259,14 +259,16 @@ class HaluTask(ConfigurableTask):
 def _build(config: Mapping[str, Any]) -> Evaluation:
     path = _task_path(config)
     try:
-        places = read_task_file(path).places
+        file = read_task_file(path)
     except UsageError:
-        places = {}  # a task that a program made without a file
+        file = TaskFile(path, {}, {})  # a task that a program made without a file
     metadata = config.get("metadata") or {}
     given = _given(metadata)
     # the judges of others are left to the task, as its suggestions
     theirs = {key: value for key, value in metadata.items() if key not in given}
-    task = task_of(TaskFile(path, {**config, "metadata": theirs}, places))
+    # lm-eval has loaded what the file names, but logs need the names
+    values = {key: file.values[key] for key in config if comparable(file.values.get(key)) == comparable(config[key])}
+    task = task_of(replace(file, values={**config, **values, "metadata": theirs}))
     suggested = {PREFIX + name for name in task.suggested}
     options = Options.from_metadata({key: metadata[key] for key in metadata if key not in suggested})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))

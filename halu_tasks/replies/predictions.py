@@ -1,27 +1,35 @@
-"""Predictions: replies from any source, each with an id and an output, that are scored without a harness."""
+"""Predictions: replies from any source, each with an id and an output, that are scored without a harness.
+
+In the place of the output of a model may be that of a detector: spans, which are read as a reply with offsets, or the
+probability of a label, which is the answer from 0.5.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
-from halu_tasks.tasks import Evaluation
+from halu_tasks.tasks import Evaluation, registry
+from halu_tasks.text.marks import marks_of
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
 # further columns, with the types that the cells of a table are converted to
 _OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": int, "claim": str}
+DETECTED = ("spans", "soft_labels", "hard_labels")
+"""The fields with the spans of a detector, as lists of records or of pairs; the last two are those of Mu-SHROOM."""
 _LAST_EPOCH = 1_000_000
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
 
 # the files that are read from a folder; a file that is named may have any name
-_SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
+SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
 
 
 def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -47,10 +55,22 @@ def _readable(folder: Path) -> list[Path]:
     if not shown:
         raise DataError(f"{folder}: contains no files")
     for name in shown:
-        if not name.lower().endswith(_SUFFIXES):
-            kinds = ", ".join(_SUFFIXES[:5])
+        if not name.lower().endswith(SUFFIXES):
+            kinds = ", ".join(SUFFIXES[:5])
             raise DataError(f"{folder}: contains {name}, which is not {kinds}; name the files instead")
     return [folder / name for name in shown]
+
+
+def named_as(task: str, paths: Sequence[str]) -> list[str]:
+    """Return the files and folders with the name of a task, of those in folders at paths, or of the paths themselves.
+
+    Raises:
+        DataError: A folder cannot be read.
+    """
+    names = (task, *(task + suffix for suffix in SUFFIXES))
+    with file_errors(", ".join(paths)):
+        found = [file for path in map(Path, paths) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    return [str(file) for file in found if file.name in names]
 
 
 class PredictionRow(NamedTuple):
@@ -69,7 +89,9 @@ class PredictionRow(NamedTuple):
     line: int
 
 
-def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> Iterator[PredictionRow]:
+def prediction_rows(
+    file: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, choices: tuple[str, str] | None = None
+) -> Iterator[PredictionRow]:
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
     Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each
@@ -79,6 +101,7 @@ def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OU
         file: The file.
         id_field: The field or column of the ids.
         output_field: The field or column of the replies.
+        choices: The two answers of a task, of which a row may have only the probability of the first.
 
     Raises:
         DataError: A row is malformed, or there are none, as when the upload of a file failed.
@@ -86,7 +109,7 @@ def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OU
     row, with_claims = None, set[tuple[str, str]]()
     for line, row in _rows(file, id_field, output_field):
         try:
-            id, epoch, reply = _prediction(row, id_field, output_field)
+            id, epoch, reply = _prediction(row, id_field, output_field, choices)
         except ValueError as error:
             raise DataError(f"{file}:{line}: {error}") from None
         if row.get("claim"):
@@ -98,25 +121,43 @@ def prediction_rows(file: Path, id_field: str = ID_FIELD, output_field: str = OU
         raise DataError(f"{file}: contains no predictions")
 
 
-def _prediction(row: Row, id_field: str, output_field: str) -> tuple[str, int, Reply]:
+def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, str] | None) -> tuple[str, int, Reply]:
     """Return the id, the epoch and the reply of a row.
 
     Raises:
         ValueError: A field is missing or has a wrong value; the message says which.
     """
     id, output, target = row.get(id_field), row.get(output_field), row.get("target")
+    id = str(id) if _is_number(id, int) else id  # as in rows of one's own
+    probability, epoch = row.get("probability"), row.get("epoch")
+    if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
+        raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
+    if output is None:
+        output = _detected(row)
+    if output is None and choices and probability is not None:
+        output = choices[probability < 0.5]
     if not isinstance(id, str) or not isinstance(output, str):
         found = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
         hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
         raise ValueError(f'expected {{"{id_field}": string, "{output_field}": string}}, found {found}{hint}')
     if target is not None and not isinstance(target, str):
         raise ValueError(f"target is {type(target).__name__}, expected a string")
-    probability, epoch = row.get("probability"), row.get("epoch")
-    if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
-        raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
     if epoch is not None and not (_is_number(epoch, int) and 1 <= epoch <= _LAST_EPOCH):
         raise ValueError(f"epoch is {epoch!r}, expected an integer from 1 to {_LAST_EPOCH:,}")
     return id, epoch or 1, Reply(output, target, probability)
+
+
+def _detected(row: Row) -> str | None:
+    """Return the spans of a detector as a reply that gives them; None if there are none.
+
+    Raises:
+        ValueError: They are malformed.
+    """
+    found = {name: row[name] for name in DETECTED if row.get(name) is not None}
+    for name, spans in found.items():
+        if marks_of(spans) is None:
+            raise ValueError(f"{name} is no list of [start, end] or of records with start and end")
+    return json.dumps(found, ensure_ascii=False) if found else None
 
 
 def _is_number(value: object, kind: Any) -> bool:
@@ -128,7 +169,7 @@ def _rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, R
     if name.endswith((".csv", WORKBOOK)):
         return _table_rows(file, id_field, output_field)
     if name.endswith(".parquet"):
-        return parquet_rows(file, (id_field, output_field, *_OPTIONAL))
+        return parquet_rows(file, (id_field, output_field, *_OPTIONAL, *DETECTED))
     return json_lines(file)
 
 
@@ -165,7 +206,7 @@ def read_predictions(
     """
     known = {item.id for item in evaluation.items} if evaluation else None
     predictions: dict[str, PredictionRow] = {}
-    for row in prediction_rows(path, id_field, output_field):
+    for row in prediction_rows(path, id_field, output_field, evaluation.task.rules.choices if evaluation else ("", "")):
         if row.id in predictions:
             first = predictions[row.id].line
             raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {first})")
@@ -195,7 +236,8 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
     if reply.probability is not None and task.rules.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
     if not known:
-        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {task.name}")
+        name = task.name if task.name in registry()[0] else task.file.path
+        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {name}")
 
 
 def with_target(item: Item, target: str | None) -> Item:

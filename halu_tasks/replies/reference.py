@@ -29,8 +29,8 @@ def check_reference(evaluation: Evaluation) -> None:
         return
     if judged is None:
         raise UsageError(f"task {name} has no judge, so it has no judge's errors to correct")
-    if judged.positive is None:
-        raise UsageError(f"task {name}: its judge has no label that reports a hallucination (JudgeSpec.positive)")
+    if not judged.positive:
+        raise UsageError(f"task {name}: its judge has no label that reports a hallucination (JudgeSpec.labels)")
     if options.assumption and options.assumption.precision is not None and judged.precision is None:
         raise UsageError(f"option assume: {name} has no figures for a precision; assume sensitivity and specificity")
     _ = evaluation.reference
@@ -91,7 +91,7 @@ def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
 
 
 def _is_judged(task: Task, scores: Iterable[Score]) -> bool:
-    return task.judged is not None and task.judged.positive is not None and any(score.verdicts for score in scores)
+    return task.judged is not None and bool(task.judged.positive) and any(score.verdicts for score in scores)
 
 
 def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Sequence[Score]]) -> Metric:

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +29,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.executors.local import run_here
 from halu_tasks.replies.parts import (
@@ -47,12 +48,14 @@ from halu_tasks.replies.parts import (
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import asks_models, prepare_judge, run_warnings
+from halu_tasks.scorers.annotators import ANNOTATORS
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks.annotators import HumanCeiling, human_ceiling
 
 # the number of parts that files are divided into, at most
 _MOST_PARTS = 64
@@ -73,8 +76,10 @@ class ScoredFile:
         estimates: The metrics.
         references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
+        people: The human ceiling on these items; None if they do not have several annotators.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
         run: What is known of the run as JSON values; how the model was asked is not.
+        scores: The scores, if they are kept.
     """
 
     evaluation: Evaluation
@@ -85,8 +90,10 @@ class ScoredFile:
     estimates: Mapping[str, Estimate]
     references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
+    people: HumanCeiling | None
     note: str | None
     run: Mapping[str, Any]
+    scores: Sequence[Score]
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
@@ -98,6 +105,7 @@ class ScoredFile:
             "n": self.number,
             "missing": self.missing,
             **as_json(self.estimates),
+            **({"human_ceiling": self.people.as_json()} if self.people else {}),
             "version": evaluation.version,
             "run": self.run,
         }
@@ -116,6 +124,7 @@ def score_file(
     executor: Executor = run_here,
     folder: Path | None = None,
     report: Report = lambda line: None,
+    keep: bool = False,
 ) -> ScoredFile:
     """Score predictions.
 
@@ -132,6 +141,7 @@ def score_file(
         folder: Where finished parts are kept, which all processes share; a later call with the same folder continues
             there. If it is None, nothing is kept.
         report: Called with lines about the progress.
+        keep: Keep the scores, which then have to fit into memory.
 
     Raises:
         UsageError: An option is about judges, and the task has none, or the folder is of another run.
@@ -160,7 +170,10 @@ def score_file(
         prepare_judge(evaluation, job.costs)
         write_items(evaluation, job.items)
         executor(job, report)
-        names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}
+        names, source = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}, evaluation.task.data.source
+        if options.data is None and isinstance(source, OwnSource):
+            # a report restores the task without its file, whose folder has the rows
+            options = replace(options, data=str(source.folder))
         run = {
             "model": model,
             "predictions": public(files),
@@ -171,7 +184,7 @@ def score_file(
             "details": details,
             "options": {name: getattr(options, name) for name in options.specs() if name in names},
         }
-        return _figures(job, evaluation, run)
+        return _figures(job, evaluation, run, keep=keep)
 
 
 def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
@@ -207,7 +220,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 # --- figures ----------------------------------------------------------------------------------------
 
 
-def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) -> ScoredFile:
+def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *, keep: bool) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
     task = evaluation.task
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
@@ -223,23 +236,25 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
     parts = {key: list[Sums | Columns]() for key in metrics}
-    scored_items, outcomes, judged = 0, Counter[Outcome](), list[Score]()
+    scored, outcomes, kept = set[int](), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
-        scored_items += len({record.item for record in records})
+        scored.update(record.item for record in records)
         outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
         columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
-        if task.judged:
-            judged += columns["score"].tolist()
+        if task.judged or keep:
+            kept += (_score(record) for record in records)
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
 
     if run["details"]:
         _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
     figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
-    warnings = [_missing_warning(job, scored_items, len(epochs), missing)] if missing else []
+    warnings = [_missing_warning(job, len(scored), len(epochs), missing)] if missing else []
+    first = next(found for number in scored if (found := items.at(number)))
+    shown = (found[1] for number in sorted(scored) if (found := items.at(number)))
     return ScoredFile(
         evaluation=evaluation,
-        scored_items=scored_items,
+        scored_items=len(scored),
         number=number,
         missing=missing,
         epochs=len(epochs),
@@ -248,8 +263,10 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any]) ->
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in references
         },
-        warnings=warnings + run_warnings(task, outcomes, judged, evaluation.reference),
-        note=uncorrected_note(task, judged),
+        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference),
+        people=human_ceiling(task, evaluation.options.scoring, shown) if ANNOTATORS in first[1].gold else None,
+        note=uncorrected_note(task, kept),
+        scores=kept if keep else (),
         run={
             **run,
             "epochs": len(epochs),
@@ -311,6 +328,11 @@ def _columns(records: Sequence[Record], *, needs_ids: bool) -> Columns:
     row = [rows.setdefault(question, len(rows)) for question in questions]
     different = [Score.from_json(json.loads(text)) for text in scores]
     return Columns.of_kinds(different, *(np.array(column, dtype=np.int64) for column in (kind, cluster, row)))
+
+
+def _score(record: Record) -> Score:
+    own = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
+    return Score.from_json({**json.loads(record.score), **own})
 
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:

@@ -20,6 +20,7 @@ from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.methods import total
 from halu_tasks.scorers.metrics import by_cluster, estimate, estimates
+from halu_tasks.tasks.annotators import human_ceiling
 
 TABLE = "items.parquet"
 # maximum number of entries that are named together
@@ -95,6 +96,7 @@ def _column(column: Column) -> ReportColumn:
             n=len(run.scores),
             of=run.expected_replies,
             clusters=len({score.cluster for score in run.scores}),
+            human_ceiling=human_ceiling(task, run.scoring, (answered.item for answered in run.answers)),
         ),
     )
 

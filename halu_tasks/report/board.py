@@ -25,7 +25,7 @@ from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.registry import Group
 
 # kinds of data, beginning with those that best represent the benchmark
-_DATA = ("pinned", "extract", "local", "sample")
+_DATA = ("pinned", "own", "extract", "local", "sample")
 
 
 @dataclass(eq=False)

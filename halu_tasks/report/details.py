@@ -23,7 +23,7 @@ from halu_tasks.report.board import Board, Column
 from halu_tasks.report.records import Json, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
-from halu_tasks.scorers.benchmarks.strings import places
+from halu_tasks.scorers.benchmarks.spans import places, read_marks
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
@@ -342,7 +342,7 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
     shown = []
     for entry, own in replies.items():
         for reply in own:
-            spans, unplaced = _marks(whole, gold_spans, reply.score.answer)
+            spans, unplaced = _marks(whole, gold_spans, reply)
             marks = {"spans": spans, "unplaced": _cut_all(unplaced, limit)}
             shown.append(_shown_reply(entry, reply, other_mode, limit) | marks)
     return {
@@ -355,10 +355,14 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
     }
 
 
-def _marks(text: Text | None, gold: Sequence[Span], answer: Any) -> tuple[list[Span] | None, list[str]]:
+def _marks(text: Text | None, gold: Sequence[Span], record: ReplyRecord) -> tuple[list[Span] | None, list[str]]:
     """Return the spans of an answer's strings in the text, sorted, and the strings that are not in it."""
+    answer = record.score.answer
     if text is None or not isinstance(answer, list):
         return None, []
+    read = read_marks(record.reply, text.text, gold, "passage")
+    if read.by_offsets and read.answer.value == answer:
+        return sorted(span for spans in read.spans.values() for span in spans), [*read.unplaced]
     placed = {string: places(text, string, gold) for string in answer}
     spans = sorted({span for spans in placed.values() for span in spans})
     return spans, [string for string, spans in placed.items() if not spans]

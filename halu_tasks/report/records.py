@@ -19,6 +19,7 @@ from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.differences import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
+from halu_tasks.tasks.annotators import HumanCeiling
 
 FREQUENT = 0.01
 """Share of replies without an answer above which a cell shows it."""
@@ -171,6 +172,7 @@ class Condition(NamedTuple):
         n: The number of replies of each entry.
         of: The number of replies to all items of the data.
         clusters: The number of clusters of items.
+        human_ceiling: What annotators score on these items; None if they do not have several.
     """
 
     benchmark: str
@@ -186,6 +188,7 @@ class Condition(NamedTuple):
     n: int
     of: int
     clusters: int
+    human_ceiling: HumanCeiling | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

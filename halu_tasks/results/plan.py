@@ -150,5 +150,6 @@ def of_pilot(variances: Variances, runs: int, correlation: float | None) -> Vari
             raise UsageError("--correlation is for a pilot of one run; two runs have their own")
         return variances
     if correlation is None:
-        raise UsageError("a pilot of one run needs --correlation, between it and the other model; 0 is the safe side")
+        needs = "--correlation, between it and the other model, such as 0.5; 0 is the safe side"
+        raise UsageError(f"a pilot of one run needs {needs}")
     return of_difference(variances, correlation)

@@ -45,7 +45,7 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
     for run in results.runs:
         task = run.benchmark_task
         judged = [answer for answer in run.answers if answer.score.verdicts]
-        if not judged or task.judged is None or task.judged.positive is None:
+        if not judged or task.judged is None or not task.judged.positive:
             continue
         asked = sum(len(answer.score.verdicts) for answer in judged)
         replies = min(max(round(number * len(judged) / asked), 1), len(judged))
@@ -109,7 +109,7 @@ def with_reference(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]
 
     for run in runs:
         task = run.benchmark_task
-        if task.judged is None or task.judged.positive is None or not any(score.verdicts for score in run.scores):
+        if task.judged is None or not task.judged.positive or not any(score.verdicts for score in run.scores):
             labelled.append(run)
             continue
         tasks[task.name] = task

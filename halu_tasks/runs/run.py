@@ -24,7 +24,6 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
-from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
 from halu_tasks.results.run import TRANSPORT
@@ -250,9 +249,10 @@ def checksum_of(task: Task, file: Path | None, options: Options) -> str:
     Raises:
         DataError: The data cannot be read.
     """
-    located = locate(task.data.source, task.data.file(options), options)
+    located = task.data.locate(options)
     files = [path for path in (file, *map(Path, options.prompts)) if path and path.is_file()]
-    return stable_hash(located.sha256, *map(sha256_of, files))
+    examples = [part.sha256] if file and (part := task.data.training_data(options)) else []
+    return stable_hash(located.sha256, *map(sha256_of, files), *examples)
 
 
 def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:

@@ -180,7 +180,7 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
         options: The options of the run.
         prompt: The prompt that asks the task.
     """
-    items = task.data.items(_example_rows(task, options, prompt), options)
+    items = task.items(_example_rows(task, options, prompt), options)
     return [_example(task, item, prompt, options) for item in task.data.order(items, options)[:MOST_EXAMPLES]]
 
 
@@ -191,7 +191,7 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
         if data.lacks_training(options):
             logger.warning(OWN_EXAMPLES, task.name, data.training)
         path = data.fewshot_path(options)
-        yield from data.rows(path) if path.is_file() else ()
+        yield from task.rows(path) if path.is_file() else ()
         return
 
     names = placeholders(prompt["user"])
@@ -199,10 +199,9 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
     def shown(item: Item) -> tuple[str, ...]:
         return tuple(text for name, text in item.fields.items() if name in names)
 
-    located = locate(data.source, data.file(options), options)
-    tested = {shown(item) for item in data.items(data.rows(located), options)}
-    for row in data.rows(training):
-        if not any(shown(item) in tested for item in data.items([row], options)):
+    tested = {shown(item) for item in task.items(task.rows(data.locate(options)), options)}
+    for row in task.rows(training):
+        if not any(shown(item) in tested for item in task.items([row], options)):
             yield row
 
 
@@ -249,4 +248,4 @@ def training_chats(
         asked = messages(replace(item, prompt=question(item)))
         return {"messages": [*asked, {"role": "assistant", "content": task.prompts.oracle(item)}]}
 
-    return (chat(render(item, prompt)) for item in data.items(data.rows(located), options))
+    return (chat(render(item, prompt)) for item in task.items(task.rows(located), options))

@@ -12,7 +12,8 @@ from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
-from halu_tasks.data.locate import Located, locate
+from halu_tasks.data.locate import Located
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.tasks.asking import (
     packaged_prompt,
     prompts_of,
@@ -73,7 +74,7 @@ class Evaluation:
         Raises:
             DataError: A row is malformed, or there is no row for this task.
         """
-        items = self.task.data.items(self.task.data.rows(self.located), self.options)
+        items = self.task.items(self.task.rows(self.located), self.options)
         item = None
         for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
             try:
@@ -93,7 +94,9 @@ class Evaluation:
 
     def repeated_id(self, id: str) -> DataError:
         """Make the error for two items with the same id."""
-        return DataError(f"{self.located}: two rows make the item {id!r}; ids must be unique")
+        own = isinstance(self.task.data.source, OwnSource)
+        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if own else "")
+        return DataError(f"{self.located}: two rows make the item {id!r}; {advice}")
 
     @cached_property
     def items(self) -> list[Item]:
@@ -173,7 +176,7 @@ class Evaluation:
         They are part of the version that harnesses print, so that no such result is taken for the benchmark's.
         """
         options = self.options
-        tags: list[str] = [self.located.kind] if self.located.kind != "pinned" else []
+        tags: list[str] = [self.located.kind] if self.located.kind not in ("pinned", "own") else []
         tags += [f"split_{options.data_split}"] if options.data_split else []
         tags += [f"config_{options.data_config}"] if options.data_config else []
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
@@ -251,6 +254,8 @@ def build(name: str | Task, options: Options) -> Evaluation:
         DataError: The data are missing or damaged.
     """
     task = (name if isinstance(name, Task) else task_named(name)).check()
+    if options.pool == task.data.gold.pool:  # the version only shows what differs from the task file
+        options = replace(options, pool=None)
     if options.structured and options.scoring == "paper":
         raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
     if options.structured and options.probability and "probability" in task.prompts.task_options:
@@ -260,7 +265,7 @@ def build(name: str | Task, options: Options) -> Evaluation:
         raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
-    located = locate(task.data.source, task.data.file(options), options)
+    located = task.data.locate(options)
     first = next(iter(prompts.values()))
     examples = worked_examples(task, options, first)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:

@@ -1,29 +1,43 @@
-"""Checks of task files: of what they declare, and of what their functions make of the packaged sample."""
+"""Checks of task files: of what they declare, and of items, with the full-score replies to them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
-from halu_tasks.core.errors import UsageError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.sources import OwnSource
+from halu_tasks.scorers.kinds import Spans, Strings
+from halu_tasks.scorers.metrics import Metric, estimates
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks.build import build
 from halu_tasks.tasks.keys import GroupKeys, validated
 from halu_tasks.tasks.prompts import PARTS
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
+CLASS = "!function halu_tasks.lm_eval_adapter.task.HaluTask"
+"""The class of all task files."""
 
-def faults_of(paths: Iterable[Path]) -> list[str]:
+
+def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
     """Check task files and group files. Members of a group may be defined in the other files.
 
+    Args:
+        paths: The files.
+        data: Data, all faults of whose rows and items are named; by default, the first of those that `check` knows.
+
     Returns:
-        A line for each file with a fault: the file, the line, the key and what is wrong.
+        A line for each fault: the file, the line, the key and what is wrong.
     """
     faults: list[str] = []
     tasks: dict[str, Task] = {}
@@ -47,7 +61,9 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
             if key == "group":
                 groups[name] = file
             else:
-                tasks[name] = _checked(file)
+                tasks[name] = task = _checked(file)
+                found = faults_of_items(task, file, data)
+                faults += map(str, found if data else islice(found, 1))
     packaged_tasks, packaged_groups = registry()
     for file in groups.values():
         with noting(file.path):
@@ -61,55 +77,127 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
 def _checked(file: TaskFile) -> Task:
     task = task_of(file)
     if "class" not in file.values:
-        raise UsageError(
-            f"{file.path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
-        )
-    check_sample(task, file)
+        raise UsageError(f"{file.path}: class: is missing, without which lm-eval does not run it; add class: {CLASS}")
     return task
 
 
-def check_sample(task: Task, file: TaskFile) -> None:
-    """Make items of the packaged sample and check them, if the source has a sample.
+def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iterator[UsageError]:
+    """Make items of all rows and check them: they are what the file declares, and their full-score replies have it.
+
+    Args:
+        task: The task.
+        file: Its file.
+        data: The data; by default, the rows beside the task file, or the packaged sample if the source has one.
+
+    Yields:
+        The faults, each with the file, the key and the item; of an item, the first.
 
     Raises:
-        UsageError: A row is refused, the function `cases` fails, or its items are not what the file declares; the
-            message names file and key.
+        UsageError: The rows cannot be read, or no items be made of them.
     """
-    path = SAMPLE / task.benchmark / task.data.file(Options())
-    if not path.is_file():
-        return
+    own, of = isinstance(task.data.source, OwnSource), "the data" if data else "the rows"
+    if not own and data is None:
+        data, of = "sample", "the sample"
+        if not (SAMPLE / task.benchmark / task.data.file(Options())).is_file():
+            return
+    options, refused = Options(data=data), list[DataError]()
+    with _naming(file, "file"):
+        located = task.data.locate(options)
+    with _naming(file, "examples"):
+        shots = task.prompts.shots or int(task.data.examples is not None) if own else 0
+        evaluation = build(task, replace(options, fewshot=shots))
     with _naming(file, "rows"):
-        rows = list(task.data.rows(path))
+        rows = list(task.rows(located, refused.append))
+    yield from (file.fault("rows", error) for error in refused)
     try:
-        items = list(task.data.items(rows, Options()))
+        items = list(task.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
-        raise file.fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
+        raise file.fault("cases", f"fails on {of} ({type(error).__name__}: {error})") from None
     if not items:
-        raise file.fault("cases", "makes no items of the sample")
+        raise file.fault("cases", f"makes no items of {of}")
     if not all(isinstance(item, Item) for item in items):
         raise file.fault("cases", "returns something other than items (halu_tasks.core.items.Item)")
+    ids, scores, tags = set[str](), list[Score](), task.rules.tags
     for item in items:
-        if missing := [name for name in task.prompts.fields if name not in item.fields]:
-            raise file.fault("fields", f"the items lack the field {missing[0]!r}; they have {', '.join(item.fields)}")
-        with _naming(file, "answer", f"item {item.id!r} of the sample: "):
-            task.rules.answer.check(item)
+        if item.id in ids:
+            yield file.fault("rows", evaluation.repeated_id(item.id))
+        ids.add(item.id)
+        try:
+            scores.append(_oracle_score(task, file, item, of))
+        except UsageError as error:
+            yield error
     known = {tag for item in items for tag in item.tags}
-    for tag, values in (file.values.get("tags") or {}).items():
+    for tag in tags:
         if tag not in known:
-            reason = f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}"
-            raise file.fault("tags", reason)
-        if undeclared := sorted({item.tags[tag] for item in items if tag in item.tags} - set(values)):
-            raise file.fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
+            yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
+    yield from (file.fault("metric_list", reason) for reason in _metric_faults(task, scores, of))
+
+
+def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> Score:
+    """Check an item; return the score of the reply to it that should earn the full score."""
+    of = f"item {item.id!r} of {of}"
+    if missing := [name for name in task.prompts.fields if name not in item.fields]:
+        raise file.fault("fields", f"{of} lacks the field {missing[0]!r}; it has {', '.join(item.fields)}")
+    with _naming(file, "answer", f"{of}: "):
+        task.rules.answer.check(item)
+        if isinstance(task.rules.answer, Spans | Strings):
+            _check_quoted(item)
+    for tag, values in task.rules.tags.items():
+        if tag in item.tags and item.tags[tag] not in values:
+            raise file.fault("tags", f"{tag}: {of} has {item.tags[tag]!r}, which is not listed")
     prompt = task.prompts.wording(Options()).prompt
-    for item in items:
-        for key, part in PARTS.items():
-            with _naming(file, key):
-                fill(prompt.get(part, ""), item.fields)
-        with _naming(file, "baseline"):
-            task.prompts.baseline(item)
-        with _naming(file, "doc_to_target"):
-            if (value := _oracle_value(task, render(item, prompt))) is not None and value != 1.0:
-                raise UsageError(f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1")
+    for key, part in PARTS.items():
+        with _naming(file, key):
+            fill(prompt.get(part, ""), item.fields)
+    with _naming(file, "baseline"):
+        task.prompts.baseline(item)
+    with _naming(file, "doc_to_target"):
+        score = task.score("strict", item, Reply(task.prompts.oracle(render(item, prompt))))
+    headline = task.headline_metric("strict")
+    value = None if task.judged or headline.item is None else headline.item(score)
+    if value is not None and math.isnan(value):
+        raise file.fault("metric_list", f"{headline.name} has no value for the full-score reply to {of}")
+    if value is not None and not _is_full(headline, value):
+        reason = f"the reply for {of} scores {headline.name} {value:g} instead of {_full(headline):g}"
+        raise file.fault("doc_to_target", reason)
+    return score
+
+
+def _check_quoted(item: Item) -> None:
+    """Check that replies can quote the gold of an item.
+
+    Raises:
+        ValueError: A string of it is empty, or has white space at its ends, which is taken off replies.
+    """
+    text = item.gold.get("text", "")
+    spans = [text[start:end] for start, end in item.gold.get("spans", ())]
+    for string in (*spans, *item.gold.get("originals", ())):
+        if not string.strip() or string != string.strip():
+            raise ValueError(f"gold {string!r} is empty or has white space at its ends, so no reply can quote it")
+
+
+def _metric_faults(task: Task, scores: Sequence[Score], of: str) -> Iterator[str]:
+    """Say what metrics lack over the full-score replies to all items; those of a judge are undefined without it."""
+    metrics = {metric.name: metric for metric in task.scoring["strict"].metrics if not metric.requires_option}
+    listed = [entry.name for entry in task.rules.metric_list if entry.name in metrics]
+    values = {} if task.judged else estimates(metrics.values(), scores)
+    if values:
+        yield from (f"{name} has no value for the full-score replies to {of}" for name in listed if name not in values)
+    headline = task.headline_metric("strict")
+    if headline.name in values and not headline.item and not _is_full(headline, values[headline.name].value):
+        value = values[headline.name].value
+        yield f"{headline.name} of the full-score replies to {of} is {value:g} instead of {_full(headline):g}"
+    names = {metric.name for metric in task.scoring["strict"].metrics}
+    if "acc" not in names and not isinstance(task.rules.answer, Spans | Strings):
+        yield "lacks acc, which all other tasks with labels have; list it, too"
+
+
+def _full(metric: Metric) -> float:
+    return metric.range[metric.higher_is_better is not False]
+
+
+def _is_full(metric: Metric, value: float) -> bool:
+    return math.isinf(_full(metric)) or value == _full(metric)
 
 
 @contextmanager
@@ -119,12 +207,3 @@ def _naming(file: TaskFile, key: str, about: str = "") -> Iterator[None]:
         yield
     except ValueError as error:
         raise file.fault(key, f"{about}{error}") from None
-
-
-def _oracle_value(task: Task, item: Item) -> float | None:
-    """Return the headline figure of the reply that should earn the full score; None if an item has no figure."""
-    headline = task.scoring["strict"].metrics[0]
-    if task.judged or headline.item is None or math.isinf(headline.range[1]):
-        return None
-    value = headline.item(task.score("strict", item, Reply(task.prompts.oracle(item))))
-    return None if math.isnan(value) else value if headline.higher_is_better else 1.0 - value

@@ -1,8 +1,9 @@
-"""The data of a task: where rows come from, what a valid row is, and how items are made of rows."""
+"""The data of a task: where rows come from, and which function makes items of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,27 +18,28 @@ from pydantic import (
     model_validator,
 )
 
-from halu_tasks.core.errors import unknown
-from halu_tasks.core.items import Item, by_target
+from halu_tasks.core.errors import DataError, unknown
+from halu_tasks.core.items import by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
-from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
-from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, table_lines, table_rows
-from halu_tasks.data.sources import SOURCES, Source, with_named_files
+from halu_tasks.data.hub import Dataset, parquet_file
+from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample, locate, locate_own
+from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_rows, table_lines, table_rows
+from halu_tasks.data.sources import SOURCES, OwnSource, Source, with_named_files
 from halu_tasks.tasks.keys import (
     OPTIONS,
     Count,
     Function,
     KeyFault,
     Keys,
-    Strings,
     check_placeholders,
     check_signature,
     reason_of,
     takes,
 )
+from halu_tasks.tasks.rows_to_items import FILE, GoldKeys, ItemMaker, RowKeys
 
-_TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": dict, "any": object}
+FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".xlsx": "xlsx", ".parquet": "parquet"}
 
 
 def _source(value: Any) -> Any:
@@ -51,55 +53,10 @@ def _source(value: Any) -> Any:
     return SOURCES[value] if isinstance(value, str) else value
 
 
-def _kind(value: Any) -> str | tuple[str, ...]:
-    """Return the kind of values that a field of a row has: the name of a type, or the strings that it may be."""
-    if isinstance(value, list) and value and all(isinstance(string, str) for string in value):
-        return tuple(value)
-    if not isinstance(value, str) or value not in _TYPES:
-        raise ValueError(f"expected {', '.join(map(repr, _TYPES))} or a list of strings, got {value!r}")
-    return value
-
-
-def _accepted(row: Row) -> None:
-    """Accept every row whose fields have the right types."""
-
-
-class RowKeys(Keys):
-    """The key `rows`: what a valid row is.
-
-    Attributes:
-        fields: The fields that a row must have: each with its type, or with the strings that it may be.
-        columns: The columns of a table, each with its other names; empty if the file is not a table.
-        check: Raises ValueError if a row is invalid.
-    """
-
-    fields: dict[StrictStr, Annotated[str | Strings, BeforeValidator(_kind)]] = Field({})
-    columns: Annotated[
-        dict[StrictStr, Strings],
-        BeforeValidator(lambda value: dict.fromkeys(value, ()) if isinstance(value, list) else value),
-    ] = Field({})
-    check: Annotated[Function, takes({})] = _accepted
-
-    def types(self) -> Mapping[str, type]:
-        """Return the fields with the types of their values."""
-        declared = {name: str if isinstance(kind, tuple) else _TYPES[kind] for name, kind in self.fields.items()}
-        return {**dict.fromkeys(self.columns, str), **declared}
-
-    def check_values(self, row: Row) -> None:
-        """Check the values of a row whose fields have the right types.
-
-        Raises:
-            ValueError: The row is invalid.
-        """
-        for name, kind in self.fields.items():
-            value = row[name]
-            if kind == "text":
-                require_text(row, name)
-            elif kind == "strings" and not all(isinstance(part, str) for part in value):
-                raise ValueError(f"field {name!r} must be a list of strings")
-            elif isinstance(kind, tuple) and value not in kind:
-                raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, kind))}")
-        self.check(row)
+def _own_fields(value: Any) -> Any:
+    """Return prompt fields with the fields of rows that they are, which have the same names in a list."""
+    names = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return {name: name for name in value} if names else value
 
 
 class TaskData(Keys):
@@ -107,22 +64,31 @@ class TaskData(Keys):
 
     Attributes:
         source: Where the data come from.
-        file_name: The file of the source; options may be part of the name.
+        file_names: The file of the source, or files and patterns beside a task file; options may be part of a name.
         training: The file of its training part.
-        row: Fields, check and columns of a row.
-        cases: The function from rows to items.
+        examples: The file beside a task file whose rows make worked examples.
+        row: What a valid row is, and what of it is id, cluster and tags.
+        fields: The field of a row that each prompt field is, if there is no function `cases`.
+        gold: The fields of a row that say what is right, if there is no function `cases`.
+        cases: The function from rows to items; None if the keys say how items are made.
         cases_arguments: Its further arguments.
         order: The function that orders worked examples.
         size: The number of items in the published data.
     """
 
     source: Annotated[InstanceOf[Source], BeforeValidator(_source)]
-    file_name: Annotated[
-        StrictStr, Field(alias="file"), AfterValidator(lambda text: check_placeholders(text, OPTIONS, "an option"))
+    file_names: Annotated[
+        tuple[StrictStr, ...],
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        AfterValidator(lambda names: tuple(check_placeholders(name, OPTIONS, "an option") for name in names)),
+        Field(alias="file", min_length=1),
     ]
     training: StrictStr | None = Field(None, alias="training_file")
-    row: RowKeys = Field(alias="rows")
-    cases: Function
+    examples: StrictStr | None = None
+    row: RowKeys = Field(RowKeys.model_validate({}), alias="rows")
+    fields: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_own_fields)] = Field({})
+    gold: GoldKeys = GoldKeys.model_validate({})
+    cases: Function | None = None
     cases_arguments: dict[StrictStr, Any] = Field({})
     order: Annotated[Function, takes([], Options())] = Field(
         lambda items, options: by_target(items), alias="order_examples"
@@ -131,43 +97,93 @@ class TaskData(Keys):
 
     @model_validator(mode="after")
     def _check(self) -> TaskData:
-        published = [file.name for file in self.source.files]
+        own, published = isinstance(self.source, OwnSource), [file.name for file in self.source.files]
         for key, name in {"file": self.file(Options()), "training_file": self.training}.items():
-            if name is not None and name not in published:
-                reason = f"source {self.source.name} has no file {name!r}; it has {', '.join(published)}"
-                raise KeyFault(key, reason)
+            if name is not None and name not in published and not (own and key == "file"):
+                has = f"it has {', '.join(published)}" if not own else "use examples"
+                raise KeyFault(key, f"source {self.source.name} has no file {name!r}; {has}")
+        if self.examples and not own:
+            raise KeyFault("examples", "is for rows beside the task file; use training_file")
+        if self.cases is None:
+            return self
         try:
             check_signature(self.cases, [], Options(), **self.cases_arguments)
         except ValueError as error:
             raise KeyFault("cases", error) from None
+        if any(name != path for name, path in self.fields.items()):
+            raise KeyFault("fields", "are made by the function `cases`: list their names")
+        unused = {"gold": self.gold.model_fields_set, "rows": self.row.model_fields_set & {"id", "cluster", "tags"}}
+        for key, names in unused.items():
+            if names:
+                raise KeyFault(key, f"{min(names)}: has no effect, since the function `cases` makes the items")
         return self
 
     def file(self, options: Options) -> str:
-        """Return the name of the file under some options."""
-        return self.file_name if "{" not in self.file_name else render_jinja(self.file_name, vars(options))
+        """Return the name of the file under some options; the names of several, separated by commas."""
+        return ", ".join(self._names(options))
 
-    def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
-        """Make items of rows; their prompts are not rendered yet."""
-        items: Iterable[Item] = self.cases(rows, options, **self.cases_arguments)
-        return items
+    def _names(self, options: Options) -> list[str]:
+        return [name if "{" not in name else render_jinja(name, vars(options)) for name in self.file_names]
 
-    def rows(self, data: Located | Path) -> Iterator[Row]:
-        """Read the rows of a file or dataset.
+    def locate(self, options: Options) -> Located:
+        """Locate the data under some options.
+
+        Raises:
+            DataError: They do not exist, or cannot be downloaded.
+            UsageError: An option does not apply to the data.
+        """
+        if isinstance(self.source, OwnSource):
+            return locate_own(self.source, self._names(options), options)
+        return locate(self.source, self.file(options), options)
+
+    def rows(self, data: Located | Path, maker: ItemMaker | None = None, refuse: Refuse | None = None) -> Iterator[Row]:
+        """Read the rows of files or a dataset.
+
+        Args:
+            data: The file, or what was located.
+            maker: What makes items of rows, which a row must be fit for; None for the function `cases`.
+            refuse: Called with the error of each invalid row; by default, it is raised.
 
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        content, named = (data, {}) if isinstance(data, Path) else (data.content, data.columns)
-        lines: Iterable[tuple[int, Row]]
+        located = Located(data, "local", "") if isinstance(data, Path) else data
+        parts = located.files or (located.content,)
+        return chain.from_iterable(self._rows_of(part, located.columns, maker, refuse) for part in parts)
+
+    def _rows_of(
+        self, content: Path | Dataset, named: Mapping[str, str], maker: ItemMaker | None, refuse: Refuse | None
+    ) -> Iterator[Row]:
         columns = {column: others for column, others in self.row.columns.items() if column not in named}
         columns |= dict.fromkeys(named.values(), ())
-        if not self.row.columns:
-            lines = json_lines(content) if isinstance(content, Path) else content.rows()
-        elif isinstance(content, Path):
+        types, check = self.row.types(), self.row.check_values
+        file = Path(str(content).removesuffix(".gz"))
+        declared = maker is None and not isinstance(self.source, OwnSource)
+        kind = "" if isinstance(content, Dataset) else self._format(file, declared=declared)
+        if maker:
+            check = maker.check
+            columns = dict.fromkeys([path for path in maker.paths if path not in named], ()) | columns
+            types = {**dict.fromkeys(named, object), **types}
+        if kind == "parquet":
+            content = parquet_file(Path(str(content)))
+        lines: Iterable[tuple[int, Row]]
+        if isinstance(content, Dataset):
+            lines = table_rows(content.rows(nulls=True), content, columns) if self.row.columns else content.rows()
+        elif kind in ("csv", "xlsx"):
             lines = table_lines(content, columns)
         else:
-            lines = table_rows(content.rows(nulls=True), content, columns)
-        return read_rows(lines, content, self.row.types(), self.row.check_values, named)
+            lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
+        if maker and maker.names_file:
+            lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
+        return read_rows(lines, content, types, check, named, refuse)
+
+    def _format(self, file: Path, *, declared: bool) -> str:
+        """Return the format of a file; of a published one, the task file declares the columns of a table."""
+        by_name = ("csv" if self.row.columns else "jsonl") if declared else FORMATS.get(file.suffix.lower())
+        known = self.row.format or ("json" if self.row.records else by_name)
+        if known is None:
+            raise DataError(f"{file}: the name does not say the format; state it in the task file, rows: {{format: …}}")
+        return known
 
     def fewshot_path(self, options: Options) -> Path:
         """Return the path of these rows: the file for these options, or else for the default options."""
@@ -176,7 +192,9 @@ class TaskData(Keys):
         return path if path.is_file() else folder / (self.training or self.file(Options()))
 
     def training_data(self, options: Options) -> Located | None:
-        """Return the training part, which is pinned or in the user's folder; None if there is none."""
+        """Return the training part, which is pinned, in the user's folder or beside the task file; None without one."""
+        if isinstance(self.source, OwnSource):
+            return locate_own(self.source, [self.examples]) if self.examples else None
         return find_beside(self.source, self.training, options) if self.training else None
 
     def lacks_training(self, options: Options) -> bool:

@@ -14,9 +14,10 @@ from typing import Any
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, Located, find_beside
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.tasks.build import build
-from halu_tasks.tasks.registry import registry, task_named, tasks_selected
+from halu_tasks.tasks.registry import registry, tasks_at
 from halu_tasks.tasks.task import Task
 
 Summary = dict[str, Any]
@@ -29,8 +30,9 @@ _OF_SOURCE = ("name", "title", "paper", "homepage", "licence", "revision", "gate
 def summary(task: Task) -> Summary:
     """Summarize a task as JSON: what its file declares, and the version, source, metrics and options that follow."""
     source = task.data.source
-    path = SAMPLE / source.name / task.data.file(Options())
-    item = next(build(task, Options(data="sample")).stream()) if path.is_file() else None
+    options = Options(data=None if isinstance(source, OwnSource) else "sample")
+    has_rows = options.data is None or (SAMPLE / source.name / task.data.file(options)).is_file()
+    item = next(build(task, options).stream()) if has_rows else None
     return {
         "task": task.name,
         "version": task.version,
@@ -63,14 +65,13 @@ def _metrics(task: Task) -> list[Summary]:
 
 
 def tasks_of(name: str) -> list[Task]:
-    """Return the tasks that a name stands for: a benchmark's, a group's, or the task itself.
+    """Return the tasks that a name stands for: a benchmark's, a group's or a folder's, or the task itself.
 
     Raises:
-        UsageError: The benchmark, group or task does not exist.
+        UsageError: The benchmark, group, file or task does not exist.
     """
-    if name.endswith(".yaml"):
-        return [task_named(name)]
-    return [task for task in registry()[0].values() if task.benchmark == name] or tasks_selected([name])
+    named = [task for task in registry()[0].values() if task.benchmark == name]
+    return named or [task for task, _ in tasks_at([name]).values()]
 
 
 def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
@@ -93,7 +94,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
         # tasks of a benchmark share the training part; nothing is downloaded
         part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
         if part and str(part) not in training:
-            training[str(part)] = _counts(task, part, data.items(data.rows(part), own))
+            training[str(part)] = _counts(task, part, task.items(task.rows(part), own))
     yield from ({**counts, "training": True} for counts in training.values())
 
 

@@ -117,7 +117,7 @@ class Prompts(Wording):
     """
 
     when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
-    fields: Strings
+    fields: Annotated[Strings, BeforeValidator(lambda names: list(names) if isinstance(names, dict) else names)]
     task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = ()
     others: tuple[Wording, ...] = Field((), alias="wordings")
     oracle: Reply = Field(attrgetter("target"), alias="doc_to_target")

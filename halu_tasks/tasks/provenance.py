@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.tasks.asking import structured_decoding
+from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.registry import registry, task_named
 from halu_tasks.tasks.task import NAMING_KEYS, Task
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile
@@ -65,7 +66,7 @@ class TaskReference:
             UsageError: This version of the package lacks the task, or cannot use an override.
         """
         if self.reference_task is not None:
-            return _restored(self.task, self.reference_task, json.dumps(self.overrides, sort_keys=True))
+            return _restored(self.task, self.reference_task, json.dumps(self.overrides))
         return task_named(self.task)
 
 
@@ -75,8 +76,8 @@ def _restored(name: str, reference: str, overrides: str) -> Task:
     base = packaged.file.values if packaged else {}
     values = {**base, **{key: _from_json(value) for key, value in json.loads(overrides).items()}}
     values |= {"task": name, "reference_task": reference}
-    values = {"about": name, "metadata": {"version": 1}, **values}
-    return Task(TaskFile(Path(f"{name} (as logged)"), values, {}), packaged).check()
+    file = TaskFile(Path(f"{name} (as logged)"), values, {})
+    return Task(file if packaged else with_defaults(file), packaged).check()
 
 
 def _name_of(value: Any) -> str:

@@ -50,7 +50,7 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
     if not together:
-        raise DataError(f"{path}: contains no label of {task.name}; write yes or no in 'label'")
+        raise DataError(f"{path}: contains no label of {task.name}; write yes, no or a label of the judge in 'label'")
     labelled = {id for id, _, _ in together}
     if ids is not None and (unknown := sorted(labelled - set(ids))):
         raise DataError(
@@ -97,7 +97,7 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
 
 def _value(label: Any, judged: JudgeSpec) -> float:
     """Return what a label says: from 0, no hallucination, to 1, a hallucination."""
-    words = {**_WORDS, **{name: float(name == judged.positive) for name in judged.read.labels}}
+    words = {**_WORDS, **{name.casefold(): float(name in judged.positive) for name in judged.read.labels}}
     value = words.get(str(label).strip().casefold(), _number(label))
     if value is None or not 0 <= value <= 1:
         raise ValueError(f"label is {label!r}, expected yes or no, {' or '.join(judged.read.labels)}, or 0 to 1")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
 
@@ -186,12 +187,12 @@ def packaged_file(name: str) -> TaskFile:
 
 
 def group_named(name: str) -> Group:
-    """Return the packaged group of that name.
+    """Return the packaged group of that name or, if `name` ends in `.yaml`, that of a user's file.
 
     Raises:
         UsageError: There is none, or it has a fault.
     """
-    return _known(registry()[1], name, "group")
+    return _group_of_file(Path(name).expanduser()) if name.endswith(".yaml") else _known(registry()[1], name, "group")
 
 
 def tasks_selected(names: Iterable[str]) -> list[Task]:
@@ -234,6 +235,82 @@ def prompt_names() -> set[str]:
 # --- tasks of users' files ------------------------------------------------------------------------
 
 
+def files_at(name: str) -> list[Path]:
+    """Return the file at a path that ends in `.yaml`, or those of a folder; none if it is a name of something packaged.
+
+    Files of a folder whose names begin with an underscore are left out: others include them.
+
+    Raises:
+        UsageError: The folder contains no such file.
+    """
+    path = Path(name).expanduser()
+    if name.endswith(".yaml"):
+        return [path]
+    if not path.is_dir() or any(name in part for part in registry()):
+        return []
+    files = [file for file in sorted(path.glob("*.yaml")) if not file.name.startswith("_")]
+    if not files:
+        raise UsageError(f"{path}: contains no task files (.yaml)")
+    return files
+
+
+def tasks_at(names: Iterable[str]) -> dict[str, tuple[Task, Path | None]]:
+    """Return the tasks that task files, folders of them, own group files and packaged names stand for, each once.
+
+    Returns:
+        The tasks by name, each with its file; None for a packaged task.
+
+    Raises:
+        UsageError: A name is unknown, a file is invalid, or two tasks have the same name.
+    """
+    selected: dict[str, tuple[Task, Path | None]] = {}
+    for name in map(str.strip, names):
+        files = files_at(name)
+        found: list[Task] = [] if files else tasks_selected([name])
+        for file in files:
+            found += group_named(str(file)).tasks if is_group(file) else [task_of_file(file)]
+        for task in found:
+            file = task.file.path.resolve()
+            given = None if not files or task is registry()[0].get(task.name) else file
+            if selected.setdefault(task.name, (task, given))[1] != given:
+                raise UsageError(f"{name}: another of the tasks has the name {task.name}, too")
+    return selected
+
+
+def is_group(file: Path) -> bool:
+    """Return whether a task file defines a group."""
+    return "group" in read_task_file(file).values
+
+
+def several_at(name: str) -> bool:
+    """Return whether a name stands for several tasks: that of a group or tag, a folder, or the file of a group."""
+    files = files_at(name)
+    return is_group(files[0]) if name.endswith(".yaml") else bool(files) or name in {*registry()[1], TAG, JUDGED_TAG}
+
+
+def group_at(name: str) -> Group | None:
+    """Return the group that a name or a group file stands for; None for a folder or a tag."""
+    return group_named(name) if name.endswith(".yaml") or name in registry()[1] else None
+
+
+def _group_of_file(path: Path) -> Group:
+    """Return the group of a user's file, whose members are packaged, or defined in the same folder."""
+    from halu_tasks.tasks.keys import GroupKeys, validated
+
+    file, (tasks, groups) = read_task_file(path), registry()
+    check_tags(file, {*tasks, *groups})
+    validated(GroupKeys, file, file.values)
+    beside = [read_task_file(each) for each in path.parent.glob("*.yaml")]
+    others = {name: group.file for name, group in groups.items()}
+    others |= {str(each.values["group"]): each for each in beside if "group" in each.values}
+    members = {name for each in others.values() for name in each.values.get("task") or ()}
+    wanted = members - {*tasks}
+    own = {name: task_of(each) for each in beside if (name := str(each.values.get("task"))) in wanted}
+    group = Group(file, tasks | own, others)
+    group.check()
+    return group
+
+
 def task_named(name: str) -> Task:
     """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
 
@@ -267,14 +344,14 @@ def task_of(file: TaskFile) -> Task:
     check_tags(file, {*tasks, *groups})
     name, reference = file.values.get("task"), file.values.get("reference_task")
     packaged = tasks.get(reference) if isinstance(reference, str) else None
+    if isinstance(name, str) and name != reference and (name in groups or name in tasks):
+        raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
     if packaged is None:
-        if reference is None or reference != name:
+        if reference not in (None, name):
             close = did_you_mean(str(reference), tasks)
             reason = f"expected the packaged task that the file includes, got {reference!r}{close}"
             raise file.fault("reference_task", f"{reason}; a new task names itself")
-        return Task(file).check()
-    if isinstance(name, str) and name != reference and (name in groups or name in tasks):
-        raise file.fault("task", f"{name!r} is the name of a packaged task; give it another one")
+        return Task(with_defaults(file)).check()
     derived = Task(file, packaged)
     is_own = derived.suggested or {*derived.differing(packaged)} - {"metadata"}
     return derived.check() if is_own else packaged.check()

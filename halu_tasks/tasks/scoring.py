@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +10,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, ValidationError, model_validator
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.prompting import next_question
+from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, UNPARSED, Answer, Outcome
-from halu_tasks.scorers.judge import JudgeSpec, Verdict
+from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
@@ -24,8 +25,9 @@ from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, takes
+from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
+from halu_tasks.text.folding import fold, slug
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -38,7 +40,17 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 Real replies that continue with another question after their answer do so much earlier.
 """
 _IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: ANSWERED}
-_WITHOUT_LABELS = {"spans": Spans, "strings": StringsAnswer, "judged_text": JudgedText}
+_WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
+_OF_SPANS = ("categories", "degrees")
+_USUAL: Mapping[str, tuple[Any, str]] = {
+    "label": ("verdict", "acc"),
+    "claims": ("checked_claims", "acc"),
+    "spans": ({"name": "iou", "returns": "passages"}, "iou"),
+    "strings": ("exact_match", "em"),
+    "judged_text": ("judged", "bad_rate"),
+}
+"""The scorer of an answer of each kind, and the headline, unless the file names others."""
+_ALONE = re.compile(r"\{\{\s*\w+\s*\}\}")
 
 
 def _names_of_labels(value: Any) -> Any:
@@ -52,8 +64,13 @@ def _names_of_labels(value: Any) -> Any:
     return dict.fromkeys(value, "")
 
 
+def _names_of_categories(value: Any) -> Any:
+    """Return categories with their names in metrics, which a list lacks."""
+    return {category: slug(category) for category in value} if isinstance(value, list | tuple) else value
+
+
 class AnswerKeys(Keys):
-    """The key `answer`; all keys but `kind` are those of labels."""
+    """The key `answer`; `categories` and `degrees` are keys of spans, all others but `kind` those of labels."""
 
     kind: Literal["label", "claims", "spans", "strings", "judged_text"]
     labels: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_labels), Field(min_length=2)] = Field({})
@@ -61,25 +78,35 @@ class AnswerKeys(Keys):
     target_varies: StrictBool = False
     explains: StrictBool = False
     only_with: dict[StrictStr, OptionName] = Field({})
+    categories: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_categories)] = Field({})
+    degrees: StrictBool = False
 
     @model_validator(mode="after")
     def _check(self) -> AnswerKeys:
         if self.kind not in ("label", "claims"):
-            if others := self.model_fields_set - {"kind"}:
+            if others := self.model_fields_set - {"kind", *(_OF_SPANS if self.kind == "spans" else ())}:
                 raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
-        elif missing := {"labels", "reading"} - self.model_fields_set:
+        elif others := self.model_fields_set & {*_OF_SPANS}:
+            raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
+        elif missing := {"labels", *(["reading"] if self.kind == "claims" else [])} - self.model_fields_set:
             raise ValueError(f"{min(missing)}: is missing")
+        elif self.reading is None and len({*map(fold, self.labels)}) < len(self.labels):
+            raise ValueError("labels: some differ only in case or accents; name a reading that tells them apart")
         elif unknown := self.only_with.keys() - self.labels.keys():
             raise ValueError(f"only_with: {min(unknown)!r} is not a label")
         return self
 
     def asked(self) -> AnswerKind:
         """Return the kind of answer that the task asks for."""
-        if self.reading is None:
+        if self.kind == "spans":
+            return Spans(self.categories, self.degrees)
+        if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
+        from halu_tasks.scorers.benchmarks.labels import LabelQuestion  # imports numpy, which listings avoid
+
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
-            self.reading,
+            self.reading or LabelQuestion(tuple(self.labels)),
             self.labels if any(self.labels.values()) else {},
             target_varies=self.target_varies,
             explains=self.explains,
@@ -87,15 +114,68 @@ class AnswerKeys(Keys):
         )
 
 
-class MetricKeys(Keys):
-    """An entry of `metric_list`."""
+class JudgeKeys(Keys):
+    """The key `judge` of a task whose file says what is asked."""
 
-    metric: StrictStr
+    labels: Annotated[dict[StrictStr, Sense], Field(min_length=2)]
+    prompt: Template
+
+    @model_validator(mode="after")
+    def _check(self) -> JudgeKeys:
+        names = [slug(label) for label in self.labels]
+        if FAILED in names or "" in names or len(set(names)) < len(names):
+            raise ValueError(f"labels: expected different words other than {FAILED!r}, got {', '.join(self.labels)}")
+        if not {"good", "bad"} <= {*self.labels.values()}:
+            raise ValueError("labels: expected at least one that is good and one that is bad")
+        if REPLY not in placeholders(self.prompt):
+            raise ValueError("prompt: {{reply}} is missing, which stands for what is judged")
+        if re.search(r"\{[{%#]", _ALONE.sub("", self.prompt)):
+            raise ValueError("prompt: expected nothing of Jinja but names such as {{reply}}, since texts are fenced")
+        return self
+
+
+def _judge(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return load_object(value)
+    from halu_tasks.scorers.benchmarks.judged import own_judge  # imports numpy, which listings avoid
+
+    try:
+        keys = JudgeKeys.model_validate(value)
+    except ValidationError as error:
+        raise reason_of(error) from None
+    return own_judge(keys.labels, keys.prompt)
+
+
+def _own_metric(value: Any) -> Any:
+    from halu_tasks.scorers.metrics import Metric
+
+    found = load_object(value)
+    if not isinstance(found, str | Metric):
+        raise ValueError(f"expected a name or a function with the decorator @metric, got {found!r}")
+    return found
+
+
+class MetricKeys(Keys):
+    """An entry of `metric_list`: a metric of the scorer by its name, or one of one's own."""
+
+    metric: Annotated[Any, BeforeValidator(_own_metric)]
     of: StrictStr | None = None
     by: Annotated[Strings, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
     split_requires: OptionName | None = None
     higher_is_better: StrictBool | None = None
     headline: Mode | None = None
+
+    @property
+    def name(self) -> str:
+        """The name under which the metric is reported."""
+        return str(getattr(self.metric, "name", self.metric))
+
+
+def _by_mode(value: Any) -> Any:
+    """Return the scorers by mode; one alone is that of both, and without one of `paper`, that of `strict` is."""
+    if isinstance(value, str | FunctionName) or callable(value) or (isinstance(value, dict) and "name" in value):
+        return dict.fromkeys(MODES, value)
+    return {"paper": value["strict"], **value} if isinstance(value, dict) and "strict" in value else value
 
 
 class Scoring(Keys):
@@ -104,18 +184,19 @@ class Scoring(Keys):
     Attributes:
         answer_keys: The kind of answer, its labels and its reading.
         choices: The two answers of a task that can be answered by a probability, the one looked for first.
-        scorer: The scorers by mode: for each a name, a function, or a mapping with `name` and arguments.
+        scorer: The scorers by mode: for each a name, a function, or a mapping with `name` and arguments. Without the
+            key, they are those of the kind of answer.
         judge: What a judge is asked about a reply; None if no judge is needed.
         tags: The values of the tags by which metrics are split.
-        metric_list: The metrics, the headline first.
+        metric_list: The metrics, the headline first; empty for all that the scorers have.
     """
 
     answer_keys: AnswerKeys = Field(alias="answer")
     choices: tuple[StrictStr, StrictStr] | None = Field(None, alias="doc_to_choice")
-    scorer: dict[Mode, Any]
-    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(load_object)] | None = None
+    scorer: Annotated[dict[Mode, Any], BeforeValidator(_by_mode)] = Field({})
+    judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(_judge)] | None = None
     tags: dict[StrictStr, Strings] = Field({})
-    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)]
+    metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Scoring:
@@ -126,7 +207,7 @@ class Scoring(Keys):
             raise KeyFault("judge", f"only answers of the kind judged_text have a judge, not {kind}")
         if self.choices and {*self.choices} != {*self.answer_keys.labels}:
             raise KeyFault("doc_to_choice", f"expected the two labels of the answer, got {list(self.choices)}")
-        if missing := [mode for mode in MODES if self.scorer.get(mode) is None]:
+        if self.scorer and (missing := [mode for mode in MODES if self.scorer.get(mode) is None]):
             raise KeyFault("scorer", f"{missing[0]}: is missing")
         _ = self.scorers
         return self
@@ -143,61 +224,71 @@ class Scoring(Keys):
         Each has the metrics of `metric_list` that it has, and the shares of replies without an answer, which are always
         reported.
         """
-        scorers = {mode: self._scorer(mode, self.scorer[mode]) for mode in MODES}
+        usual, headline = _USUAL[self.answer_keys.kind]
+        scorers = {mode: self._scorer(mode, self.scorer.get(mode) or usual) for mode in MODES}
         of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
-        for entry in self.metric_list:
+        entries = self.metric_list or tuple(
+            MetricKeys(metric=name) for name in sorted(of_any_mode, key=lambda name: name != headline)
+        )
+        for entry in entries:
             self._check_metric(entry, of_any_mode)
-        if repeated := [
-            name for name, times in Counter(entry.metric for entry in self.metric_list).items() if times > 1
-        ]:
+        if repeated := [name for name, times in Counter(entry.name for entry in entries).items() if times > 1]:
             raise KeyFault("metric_list", f"lists {repeated[0]!r} twice")
-        return {mode: replace(scorer, metrics=self._reported(mode, scorer)) for mode, scorer in scorers.items()}
+        return {mode: replace(each, metrics=self._reported(mode, each, entries)) for mode, each in scorers.items()}
 
     def _scorer(self, mode: str, spec: Any) -> TaskScorer:
-        """Make the scorer of a mode. Its arguments `reading` and `labels`, if not given, are those of the answer."""
+        """Make the scorer of a mode, with the metrics of one's own.
+
+        Its arguments `reading` and `labels`, if not given, are those of the answer or the judge.
+        """
         arguments: dict[str, Any] = {}
+        usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
+        own = [entry.metric for entry in self.metric_list if entry.metric != entry.name]
         try:
             if isinstance(spec, dict):
                 arguments = {str(name): load_object(value) for name, value in spec.items() if name != "name"}
                 spec = spec.get("name")
-            if not isinstance(spec, FunctionName) and not callable(spec):
-                return make_scorer(spec, arguments, self.answer.scorer_arguments())
-            scorer = load_object(spec)(**arguments)
+            scorer = make_scorer(load_object(spec), arguments, usual)
         except Exception as error:  # what a user's function raises is a fault of the file that names it
             raise KeyFault("scorer", f"{mode}: {str(error) or type(error).__name__}") from None
         if not isinstance(scorer, TaskScorer):
             reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
             raise KeyFault("scorer", reason)
-        return scorer
+        counted = self.judge.measurement if self.judge else ""
+        if counted and not any(counted in metric.columns for metric in scorer.metrics):
+            raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use judged")
+        if known := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
+            raise KeyFault("metric_list", f"the scorer has a metric {min(known)!r}; give yours another name")
+        return replace(scorer, metrics=(*scorer.metrics, *own)) if own else scorer
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
-        of = entry.of or entry.metric
+        of = entry.of or entry.name
         if of not in metrics:
             close = did_you_mean(of, metrics)
             raise KeyFault("metric_list", f"unknown metric {of!r}{close}; the scorer has {', '.join(metrics)}")
         higher_is_better = metrics[of].higher_is_better
         if entry.higher_is_better not in (None, higher_is_better):
-            reason = f"{entry.metric}: higher_is_better is {higher_is_better} by the metric's definition"
+            reason = f"{entry.name}: higher_is_better is {higher_is_better} by the metric's definition"
             raise KeyFault("metric_list", reason)
         if unknown := [tag for tag in entry.by if tag not in self.tags]:
             expected = f"expected tags ({', '.join(self.tags) or 'none are declared'})"
-            raise KeyFault("metric_list", f"{entry.metric}: by: {expected}, got {unknown[0]!r}")
+            raise KeyFault("metric_list", f"{entry.name}: by: {expected}, got {unknown[0]!r}")
 
-    def _reported(self, mode: str, scorer: TaskScorer) -> tuple[Metric, ...]:
+    def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
         from halu_tasks.scorers.metrics import outcome_shares  # imports numpy, which listings avoid
 
         metrics = {metric.name: metric for metric in scorer.metrics}
         listed: list[Metric] = []
         splits: list[Metric] = []
-        for entry in sorted(self.metric_list, key=lambda entry: entry.headline != mode):
-            base = metrics.get(entry.of or entry.metric)
+        for entry in sorted(entries, key=lambda entry: entry.headline != mode):
+            base = metrics.get(entry.of or entry.name)
             if base is None:
                 continue  # one of the modes may lack a metric
-            metric = replace(base, name=entry.metric)
+            metric = replace(base, name=entry.name)
             listed.append(metric)
             part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
-            splits += [part.only(tag, value, f"{entry.metric}_{value}") for tag in entry.by for value in self.tags[tag]]
+            splits += [part.only(tag, value, f"{entry.name}_{value}") for tag in entry.by for value in self.tags[tag]]
         if not listed:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import ASKED_OPTIONS, PREFIX
+from halu_tasks.core.items import OF_ITEM, SHOWN, Item, Reply
+from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
+from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halu_tasks.data.locate import Located
+    from halu_tasks.data.rows import Refuse, Row
     from halu_tasks.scorers.answer import Answer
     from halu_tasks.scorers.judge import JudgeSpec, Verdict
     from halu_tasks.scorers.metrics import Metric
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
     from halu_tasks.tasks.data import TaskData
     from halu_tasks.tasks.keys import Model
     from halu_tasks.tasks.prompts import Prompts
+    from halu_tasks.tasks.rows_to_items import ItemMaker
     from halu_tasks.tasks.scoring import Scoring
 
 # keys of lm-eval that a task file may have and that do not change how the task is asked or scored
@@ -52,7 +59,8 @@ def task_keys() -> tuple[str, ...]:
     from halu_tasks.tasks.prompts import Prompts
     from halu_tasks.tasks.scoring import Scoring
 
-    return tuple(name for part in (Naming, TaskData, Prompts, Scoring) for name in part.names())
+    names = (name for part in (Naming, TaskData, Prompts, Scoring) for name in part.names())
+    return tuple(dict.fromkeys(names))
 
 
 class Task:
@@ -114,6 +122,10 @@ class Task:
         if self.packaged and isinstance(decoding, dict) and "max_gen_toks" not in decoding:
             # authors who only set another temperature expect the rest to stay
             values["generation_kwargs"] = {**self.packaged.values["generation_kwargs"], **decoding}
+        if values.get("source") == OWN:
+            from halu_tasks.data.sources import OwnSource
+
+            values["source"] = OwnSource(name=self.name, title=self.name, files=(), folder=file.folder)
         return values
 
     @cached_property
@@ -132,6 +144,46 @@ class Task:
         from halu_tasks.tasks.data import TaskData
 
         return self._checked(TaskData)
+
+    @cached_property
+    def maker(self) -> ItemMaker | None:
+        """What makes items of rows without code; None if the file names a function for this.
+
+        Raises:
+            UsageError: The key `gold` lacks what the answer needs.
+        """
+        from halu_tasks.tasks.rows_to_items import ItemMaker
+
+        data, answer = self.data, self.rules.answer
+        if data.cases:
+            return None
+        if fault := data.gold.fault(answer):
+            raise self.file.fault("gold", fault)
+        if taken := OF_ITEM & {*self.rules.tags, *data.row.tags}:
+            raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
+        return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
+
+    def rows(self, data: Located | Path, refuse: Refuse | None = None) -> Iterator[Row]:
+        """Read the rows of located data, or of a file; `refuse` is called with the error of each invalid row.
+
+        Raises:
+            DataError: A row is invalid, or there are none.
+        """
+        return self.data.rows(data, self.maker, refuse)
+
+    def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
+        """Make items of rows; their prompts are not rendered yet."""
+        maker, data, shown = self.maker, self.data, self.shown_to_judge
+        items: Iterable[Item]
+        if maker:
+            items = maker.items(rows, options)
+        else:
+            assert data.cases
+            items = data.cases(rows, options, **data.cases_arguments)
+        if not shown:
+            return items
+        # items of logs have no fields
+        return (replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in shown}}) for item in items)
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -158,7 +210,7 @@ class Task:
         Raises:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
-        _ = self.version, self.data, self.prompts, self.rules
+        _ = self.version, self.data, self.prompts, self.rules, self.maker, self.shown_to_judge
         return self
 
     @cached_property
@@ -194,6 +246,29 @@ class Task:
     def judged(self) -> JudgeSpec | None:
         """What a judge is asked about each reply; None if no judge is needed."""
         return self.rules.judge
+
+    @cached_property
+    def shown_to_judge(self) -> tuple[str, ...]:
+        """The fields that the prompt of a judge in the file shows; empty if the file has no such prompt.
+
+        Raises:
+            UsageError: A placeholder of the prompt is no field.
+        """
+        from halu_tasks.core.prompting import placeholders
+        from halu_tasks.scorers.judge import REPLY, TARGET
+        from halu_tasks.tasks.keys import check_placeholders
+
+        judge, fields = self.judged, self.prompts.fields
+        if judge is None or not isinstance(self.values["judge"], dict):
+            return ()
+        used = placeholders(judge.prompt)
+        try:
+            if taken := used & {*fields} & {REPLY, TARGET, "about"}:
+                raise ValueError(f"a field that a judge is shown cannot be named {min(taken)!r}; rename it in 'fields'")
+            check_placeholders(judge.prompt, (*fields, REPLY, TARGET))
+        except ValueError as error:
+            raise self.file.fault("judge", f"prompt: {error}") from None
+        return tuple(name for name in fields if name in used)
 
     @property
     def headline(self) -> str:

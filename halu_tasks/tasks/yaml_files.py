@@ -60,6 +60,11 @@ class TaskFile:
     values: Mapping[str, Any]
     places: Mapping[str, str]
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None if it is known only by what a log or a program says of it."""
+        return self.path.parent if self.path.is_file() else None
+
     def fault(self, key: str, reason: object) -> UsageError:
         """Return the error for a fault of a key: one line with the file, the line and the key."""
         place = self.places.get(key, str(self.path))

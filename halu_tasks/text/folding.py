@@ -38,6 +38,13 @@ def fold(text: str) -> str:
     return "".join(char for char in plain if not unicodedata.combining(char)).translate(_FOLDED)
 
 
+def slug(label: str) -> str:
+    """Return a label as part of a metric's name: in lower case, with underscores between its words, in any script."""
+    text = unicodedata.normalize("NFC", label).casefold()
+    kept = (char if unicodedata.category(char)[0] in "LMN" else " " for char in text)
+    return "_".join("".join(kept).split())
+
+
 def normalise(string: str) -> str:
     """Return the form in which two strings are compared.
 

@@ -1,5 +1,7 @@
 """Texts that a judge compares with a correct answer (C-FAITH, section 4.2) or with the papers that they cite (FAVE).
 
+A task of one's own says in its file what the judge is asked (`own_judge`).
+
 The claims of a summary are its sentences (Factored Verification, section 3). A judge checks only those that cite a
 paper, each against the titles and abstracts of the papers that it cites. A sentence all of whose citations match no
 paper of the list is a hallucination, since nothing supports it, and the judge is not asked. An empty reply counts as a
@@ -8,6 +10,7 @@ summary with one hallucination.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -16,22 +19,49 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.core.items import SHOWN, Item
+from halu_tasks.core.prompting import JinjaText, fill, placeholders, prompt_for
+from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.benchmarks.labels import ACC, RATE
 from halu_tasks.scorers.citations import Cited, Paper, cited, references
 from halu_tasks.scorers.columns import Column
-from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
+from halu_tasks.scorers.judge import (
+    CONFLICT,
+    CONSISTENT,
+    FAILED,
+    LONGEST,
+    REPLY,
+    TARGET,
+    JudgeSpec,
+    Sense,
+    fence,
+    read_verdict,
+)
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
-from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
+from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
+from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
+from halu_tasks.text.folding import slug
 from halu_tasks.text.sentences import sentences
 
 _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 """Maximum lengths in characters of the open answer and of the summary that a score keeps."""
+
+
+def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
+    """Return an open answer as a score keeps it: without reasoning, and shortened."""
+    text = _text_of(reply)
+    if not text:
+        return Answer(None, answer_text(reply)[1])
+    reason = "the judge gave no verdict" if FAILED in (verdicts or ()) else ""
+    return Answer(text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…", reason)
+
+
+def _text_of(reply: str) -> str:
+    return (strip_reasoning(reply) or "").strip()
 
 
 # --- open answers -----------------------------------------------------------------------------------------
@@ -39,7 +69,7 @@ _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 
 def open_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
     """Return the fields of the one question that a judge is asked about an open answer; none if the reply is blank."""
-    text = (strip_reasoning(reply) or "").strip()
+    text = _text_of(reply)
     if not text:
         return []
     question, correct = (str(item.gold[key]) for key in ("question", "correct_answer"))
@@ -47,11 +77,11 @@ def open_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
 
 
 OPEN_ANSWER = JudgeSpec(
-    "cfaith_conflict",
+    prompt_for("cfaith_conflict", "judge")["user"],
     open_questions,
     read_verdict,
     unjudged="closer_to_correct",
-    positive=CONFLICT,
+    labels={CONFLICT: "bad", CONSISTENT: "good"},
     measurement="hallucinated",
 )
 
@@ -68,18 +98,19 @@ def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
         verdicts: The judge's verdict, `conflict`, `consistent` or `failed`; None if no judge was asked, in which case
             the score has no measurement `hallucinated`.
     """
-    text = (strip_reasoning(reply) or "").strip()
+    text = _text_of(reply)
     to_correct, to_hallucinated = (fuzz.ratio(text, str(item.gold[key])) for key in ("correct_answer", "halu_answer"))
     measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
-    shortened = text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…"
-    answer = Answer(shortened) if text else Answer(None, answer_text(reply)[1])
     if verdicts is not None:
         measurements["judge_failed"] = float(FAILED in verdicts)
-        if FAILED in verdicts:
-            answer = answer._replace(reason="the judge gave no verdict")
-        else:
+        if FAILED not in verdicts:
             measurements["hallucinated"] = float(not text or CONFLICT in verdicts)
-    return Score.of(item, answer, measurements)
+    return Score.of(item, _open_answer(reply, verdicts), measurements)
+
+
+_BY_JUDGE: dict[str, Any] = {"requires_option": "judge"}
+_FAILED = "share of replies on which the judge gave no verdict"
+_FAILURES = mean("judge_failed", "judge_failed", _FAILED, higher_is_better=False, **_BY_JUDGE)
 
 
 def open_scorer() -> TaskScorer:
@@ -91,19 +122,86 @@ def open_scorer() -> TaskScorer:
         for `judge_kappa`. A reply on which the judge gave no verdict counts in neither `hallucination_rate` nor `acc`.
     """
     conflicts = "conflict with the correct answer"
-    failed = "share of replies on which the judge gave no verdict"
     closer = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     metrics = (
         replace(RATE, about=f"share of replies that {conflicts}, by the judge"),
-        replace(
-            ACC, about=f"share of replies that do not {conflicts}, 1 - hallucination_rate", requires_option="judge"
-        ),
-        mean("judge_failed", "judge_failed", failed, higher_is_better=False, requires_option="judge"),
+        replace(ACC, about=f"share of replies that do not {conflicts}, 1 - hallucination_rate", **_BY_JUDGE),
+        _FAILURES,
         *judge_error_metrics("hallucination_rate", "hallucinated"),
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
     return TaskScorer(score_open, metrics)
+
+
+# --- what a task file asks ---------------------------------------------------------------------------------
+
+_PLACEHOLDER = re.compile(r"[ \t]*\n?[ \t]*(\{\{\s*\w+\s*\}\})[ \t]*\n?")
+
+
+def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
+    """Return what a judge is asked by the prompt of a task file.
+
+    Text that a placeholder stands for is put between fences, and the form of the verdict is added to the prompt. A
+    reply without text is not judged.
+
+    Args:
+        labels: The labels, and what each says of a reply.
+        prompt: A template over the fields of an item, `reply` and `target`.
+    """
+    listed = json.dumps([*labels], ensure_ascii=False).strip("[]")
+    form = fill(prompt_for("own", "judge")["user"], {"labels": listed})
+
+    def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
+        text, shown = _text_of(reply), {**item.fields, **item.gold.get(SHOWN, {}), TARGET: item.target}
+        fields = {name: fence(str(shown[name])) for name in sorted(placeholders(asked)) if name in shown}
+        return [{**fields, REPLY: fence(text, LONGEST)}] if text else []
+
+    on_own_lines = _PLACEHOLDER.sub(r"\n\1\n", prompt).strip()
+    asked = JinjaText(f"{on_own_lines}\n\n{{% raw %}}{form}{{% endraw %}}")
+    reader = VerdictReader({label: label for label in labels})
+    return JudgeSpec(asked, questions, reader, unjudged=UNPARSED, labels=labels, measurement="bad")
+
+
+def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
+    """Score a reply by the label that a judge gives it.
+
+    A reply without text is unparsed; if there is a judge, it counts as bad.
+
+    Args:
+        labels: The labels of the judge, and whether each is good, bad or neutral.
+
+    Returns:
+        A scorer with the metrics `bad_rate`, `acc` (the share with a good label), `share_LABEL` of each label,
+        `judge_failed` and those of `judge_error_metrics`, for all of which a judge is needed; all are shares from 0 to
+        1, except for `judge_kappa`. A reply on which the judge gave no verdict counts only in `judge_failed`.
+    """
+    shares = {label: f"share_{slug(label)}" for label in labels}
+    better: Mapping[str, bool] = {"good": True, "bad": False}
+
+    def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+        measurements = {}
+        if verdicts is not None:
+            measurements["judge_failed"] = float(FAILED in verdicts)
+            if FAILED not in verdicts:
+                senses = {labels[verdict] for verdict in verdicts} or {"bad"}
+                measurements |= {sense: float(sense in senses) for sense in better}
+                measurements |= {share: float(label in verdicts) for label, share in shares.items()}
+        return Score.of(item, _open_answer(reply, verdicts), measurements)
+
+    def share_of_label(label: str, name: str) -> Metric:
+        about = f"share of replies with the label {label}"
+        return mean(name, name, about, higher_is_better=better.get(labels[label]), **_BY_JUDGE)
+
+    metrics = (
+        mean("bad_rate", "bad", "share of replies with a bad label, by the judge", higher_is_better=False),
+        mean("acc", "good", "share of replies with a good label, by the judge", **_BY_JUDGE),
+        *(share_of_label(*share) for share in shares.items()),
+        _FAILURES,
+        *judge_error_metrics("bad_rate", "bad"),
+        share_unparsed(),
+    )
+    return TaskScorer(score, metrics)
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------
@@ -150,12 +248,12 @@ def summary_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
 
 
 SUMMARY = JudgeSpec(
-    "fave_support",
+    prompt_for("fave_support", "judge")["user"],
     summary_questions,
     read_support,
     unjudged="share_cited",
     coverage="share_cited",
-    positive=UNSUPPORTED,
+    labels={UNSUPPORTED: "bad", SUPPORTED: "good"},
     measurement="hallucinations",
     precision=2 / 3,
 )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import get_args
 
 import numpy as np
@@ -22,6 +23,7 @@ from halu_tasks.scorers.classification import (
     FIGURES,
     NO_LABEL,
     Unparsed,
+    balanced_acc,
     both_right,
     label_metric,
     macro_metric,
@@ -31,12 +33,17 @@ from halu_tasks.scorers.classification import (
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, of_columns, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
-from halu_tasks.scorers.reading.question import partly_declines
+from halu_tasks.scorers.reading.clauses import Clause, clauses
+from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.question import Read, Value, partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
+from halu_tasks.scorers.reading.text import sentences
+from halu_tasks.scorers.reading.types import TypeQuestion
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.scorers.statistics.intervals import FEWEST
+from halu_tasks.text.folding import fold, slug
 
 # --- a label out of a set ---------------------------------------------------------------------------------
 
@@ -64,9 +71,11 @@ def verdict_scorer(
 
         - `acc`;
         - `precision`, `recall` and `f1` of the first label, and `precision_NAME` and so on of each named label;
+        - `balanced_acc`, the mean of the labels' recalls, for which unparsed replies are misses;
         - `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are one more label, as in
             scikit-learn, and `f1_macro_labels`, for which they are misses;
-        - `position_bias`, which is -1 to 1; all others are 0 to 1;
+        - `position_bias`, which is -1 to 1, if there are `orders` or the labels are positions, such as A and B; all
+          others are 0 to 1;
         - those of probabilities, pairs and orders.
 
     Raises:
@@ -83,20 +92,27 @@ def verdict_scorer(
             raise ValueError(f"{argument}: expected two endings of ids, got {endings!r}")
     first = next(iter(names))
     # the metrics of the first label have no label in their names
-    classes = [(first, ""), *((label, f"_{name}") for label, name in names.items() if name)]
+    classes = [(first, ""), *((label, f"_{slug(name)}") for label, name in names.items() if name)]
     metrics = [
         mean("acc", "correct", "share of items answered with the target"),
         *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in FIGURES),
         *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in FIGURES),
         macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
-        position_bias(first),
+        balanced_acc(lambda target: [target == label for label in names], lambda columns: columns["correct"]),
     ]
+    if orders or _are_positions(names):
+        metrics.append(position_bias(first))
     if pairs:
         metrics.append(both_right("acc_pair", pairs))
     if orders:
         metrics += [both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate(orders)]
     metrics += [*probability_metrics(first), share_unparsed()]
     return TaskScorer(lambda item, reply, _: score_label(item, read(reply)), tuple(metrics))
+
+
+def _are_positions(labels: Iterable[str]) -> bool:
+    found = "".join(labels).upper()
+    return found in ("ABCDEFGHIJ"[: len(found)], "123456789"[: len(found)])
 
 
 def position_bias(first: str) -> Metric:
@@ -128,6 +144,99 @@ def flip_rate(orders: Sequence[str]) -> Metric:
         return flipped, both
 
     return flip_rate
+
+
+# --- a reading of a task's own labels ---------------------------------------------------------------------
+
+_LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
+# reason, or another part of the sentence begins in between
+_BEGINS = ("conclude", "declare", "turn", "stop")
+_QUALIFIES = (
+    *("turn", "except", "partly", "negate", "no", "cannot", "hedge", "suppose", "concede", "decline", "retract"),
+    *("label", "either", "ask", "modal"),
+)
+_PLACE = re.compile(r"\bzq(\d+)z\b")
+
+
+class LabelQuestion(TypeQuestion):
+    """A question that is answered by one of a task's own labels.
+
+    Only a declared label is read: one that is the reply, its first or its last line, stands behind a word such as
+    "Answer:", or is a field of a JSON object. A label that its sentence negates or qualifies is not read, nor is one
+    that is followed by words of which nothing is known.
+
+    Args:
+        labels: The labels.
+    """
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        super().__init__(("labels",), _LANGUAGES, labels, yes="")
+        plain = [fold(" ".join(sentence.text for sentence in sentences(label)) or label) for label in labels]
+        self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
+        words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)
+        self._words = re.compile("|".join(map(_word, words)) or "(?!)")
+        # in small letters, a letter may also be a word
+        letters = "|".join(re.escape(label) for label in labels if len(label) == 1) or "(?!)"
+        self._letters = re.compile(rf"(?<![\w'’-])(?:{letters})(?![\w'’-])")
+
+    def prepare(self, text: str) -> str:
+        """Return a sentence in which labels are words of their own ("zq0z")."""
+        alone = text.strip(" .:()")
+        if len(alone) == 1 and (place := self._places.get(fold(alone))):
+            return text.replace(alone, place)
+        text = self._letters.sub(lambda match: self._places[fold(match[0])], text)
+        return self._words.sub(lambda match: self._places[match[0]], fold(text))
+
+    def _of_text(self, text: str) -> Read:
+        read = super()._of_text(text)
+        labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(read.text)]
+        tokens = sorted([*read.tokens, *labels], key=lambda token: token.start)
+        return read._replace(tokens=tokens, clauses=clauses(tokens, read.text))
+
+    def value(self, read: Read, start: int = 0) -> Value | None:
+        """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
+        value = super().value(read, start)
+        if value is None or value.label not in self.labels:
+            return value
+        before = takewhile(lambda token: token.kind not in _BEGINS, (t for t in read.tokens[::-1] if t.end <= start))
+        behind = takewhile(lambda token: token.kind != "because", read.behind(value.end))
+        said = {token.kind for token in behind} | {token.kind for token in before} - {"no"}
+        is_plain = self.ends_clause(read, value) and "?" not in read.text[value.end :] and not said & {*_QUALIFIES}
+        return value if is_plain else value._replace(label="")
+
+    def begins(self, read: Read, value: Value) -> bool:
+        """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
+        return read.next(value.end) == "because"
+
+    def judged(self, found: list[Clause]) -> str | None:
+        """Return None: a statement declares no label."""
+        return None
+
+    def infer(self, found: list[Read]) -> str | None:
+        """Return None: nothing is inferred."""
+        return None
+
+    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
+        return Value("label", "" if negated or partly else token.label, token.end)
+
+    def _other(self, label: str) -> str:
+        return ""
+
+    def _field(self, item: dict[str, object]) -> str | None:
+        # a true, a false or a number may be a label
+        return super()._field(
+            {name: f" {value}" if isinstance(value, str | int) else value for name, value in item.items()}
+        )
+
+
+def _word(label: str) -> str:
+    """Return an expression for a label that is no part of a word, in scripts that have spaces between words."""
+    before, after = (
+        "" if _UNSPACED.match(end) else rf"[^\W{_UNSPACED.pattern[1:-1]}]" for end in (label[0], label[-1])
+    )
+    return f"(?<!{before or '(?!)'}){re.escape(label)}(?!{after or '(?!)'})"
 
 
 # --- wrong labels as hallucinations (C-FAITH, section 4.2) ------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,14 +12,17 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published as authors
+from halu_tasks.scorers.benchmarks.spans import Marked, correlation, read_marks, series, soft_iou
+from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
 from halu_tasks.scorers.reading.sections import Unit
-from halu_tasks.scorers.reading.strings import quotations, replacements
+from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.folding import normalise
-from halu_tasks.text.spans import Span, Text, char_counts, merge
+from halu_tasks.text.marks import Mark
+from halu_tasks.text.spans import char_counts
 
 Returns = Literal["sentence", "entities", "passages"]
 _UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "passages": "passage"}
@@ -27,7 +31,9 @@ _UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "pa
 # --- passages and gold spans (section 4.1.2) --------------------------------------------------------------
 
 
-def score_passages(item: Item, reply: str, unit: Unit) -> Score:
+def score_passages(
+    item: Item, reply: str, unit: Unit, categories: Mapping[str, str] | None = None, *, degrees: bool = False
+) -> Score:
     """Score what a reply returns of a text: each `entity`, one `sentence`, or each `passage` of any length.
 
     A string counts wherever it occurs in the text. If some of these places are gold spans, it counts only there, since
@@ -40,46 +46,61 @@ def score_passages(item: Item, reply: str, unit: Unit) -> Score:
     Measurements: `iou`, 0 to 1, the intersection over union of the characters; `acc`, 0 to 1, the share of gold strings
     that are returned; `exact`, 0 or 1, whether the two sets of strings are equal; the numbers of returned `strings` and
     of `unplaced` ones, which occur nowhere in the text; and the numbers of characters `gold_chars`, `predicted_chars`,
-    `shared_chars` and `text_chars`.
+    `shared_chars` and `text_chars`. With `degrees` also `soft_iou`, 0 to 1, and `cor`, -1 to 1; with `categories`
+    numbers of characters by category.
 
     Args:
-        item: An item whose gold has the `text` shown to the model, the `spans` and their `strings`.
+        item: An item whose gold has the `text` shown to the model, the `spans` and their `strings`, and their
+            `categories` and `degrees` where these are scored (`gold_of_marks`).
         reply: The reply.
         unit: What the model was asked for.
+        categories: The names that metrics use for the categories.
+        degrees: Whether the gold has degrees.
     """
-    answer = quotations(reply, item.gold["text"], unit)
-    gold = [(int(start), int(end)) for start, end in item.gold["spans"]]
-    text = Text(item.gold["text"])
-    distinct: dict[str, list[str]] = {}
-    for string in dict.fromkeys(answer.value or []):
-        distinct.setdefault(normalise(string), []).append(string)
-    placed = {key: [span for each in strings for span in places(text, each, gold)] for key, strings in distinct.items()}
-    unplaced = [distinct[key][0] for key, spans in placed.items() if not spans]
-    counts = char_counts(merge(gold), [span for spans in placed.values() for span in spans], sum(map(len, unplaced)))
+    text, gold = item.gold["text"], [(int(start), int(end)) for start, end in item.gold["spans"]]
+    found = read_marks(reply, text, gold, unit, [*(categories or ())], records=bool(categories) or degrees)
+    answer, returned, unplaced = found.answer, found.spans.keys(), found.unplaced
+    counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)
     gold_strings = {normalise(string) for string in item.gold["strings"]}
-    returned = distinct.keys()
     answered = answer.value is not None
     recall = len(gold_strings & returned) / len(gold_strings) if gold_strings else float(not returned)
     measurements = {
         "iou": counts.iou if answered else 0.0,
         "acc": recall if answered else 0.0,
         "exact": float(answered and gold_strings == returned),
-        "strings": float(len(distinct)),
+        "strings": float(len(returned)),
         "unplaced": float(len(unplaced)),
         "gold_chars": float(counts.gold),
         "predicted_chars": float(counts.predicted),
         "shared_chars": float(counts.intersection),
-        "text_chars": float(len(item.gold["text"])),
+        "text_chars": float(len(text)),
     }
+    if degrees:
+        by_gold = series([Mark(**mark) for mark in item.gold["degrees"]], len(text))
+        by_reply = series(found.soft, len(text))
+        measurements["soft_iou"] = soft_iou(by_gold, by_reply, found.extra) if answered else 0.0
+        measurements["cor"] = correlation(by_gold, by_reply) if answered and (found.soft or not unplaced) else 0.0
+    if categories:
+        measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
     if unplaced and not answer.reason:
-        answer = answer._replace(reason=f"{len(unplaced)} of {len(distinct)} strings not in the text")
+        answer = answer._replace(reason=f"{len(unplaced)} of {len(returned)} strings not in the text")
     return Score.of(item, answer, measurements, list(item.gold["strings"]))
 
 
-def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
-    """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them."""
-    occurrences = text.place(string)
-    return [span for span in occurrences if span in gold] or occurrences
+def _by_category(item: Item, found: Marked, categories: Mapping[str, str]) -> Counter[str]:
+    """Count the gold characters of each category, those that are marked, and those marked with their category."""
+    marked: dict[int, set[str]] = {}
+    for at, category in ((at, mark.category) for mark in found.hard for at in range(mark.start, mark.end)):
+        marked.setdefault(at, set()).add(category)
+    counts: Counter[str] = Counter()
+    for span, category in zip(item.gold["spans"], item.gold["categories"], strict=True):
+        if category in categories:
+            shared = [marked[at] for at in range(*span) if at in marked]
+            counts[f"gold_chars_{categories[category]}"] += span[1] - span[0]
+            counts[f"shared_chars_{categories[category]}"] += len(shared)
+            right = sum(category in own for own in shared)
+            counts.update(categorized_chars=len(shared), right_category_chars=right)
+    return counts
 
 
 def score_passages_published(item: Item, reply: str, unit: Unit) -> Score:
@@ -114,6 +135,13 @@ def char_f1(shared_chars: Column, gold_chars: Column, predicted_chars: Column) -
 
 _RETURNED, _FOUND = "share of the returned characters that are gold", "share of the gold characters that are returned"
 _NOWHERE = "share of the returned strings that occur nowhere in the text"
+
+
+def _right(answer: Column, gold_chars: Column, predicted_chars: Column) -> Column:
+    """Say of each item whether something is marked if and only if there is something to mark."""
+    return np.asarray((answer != NO_LABEL) & ((gold_chars > 0) == (predicted_chars > 0)), dtype=np.float64)
+
+
 _METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned"),
     mean("iou", "iou", "mean intersection over union of the returned and the gold characters"),
@@ -122,16 +150,35 @@ _METRICS = (
     micro("char_recall", "shared_chars", "gold_chars", f"{_FOUND}, over all items"),
     char_f1,
     micro("unplaced", "unplaced", "strings", _NOWHERE, higher_is_better=False),
+    balanced_acc(lambda gold_chars: [gold_chars > 0, gold_chars == 0], of_columns(_right)),
     share_unparsed(),
 )
-# what trivial replies score on the same items. `marking all` lists every part of the text, so its recall, which is
-# `acc`, is 1; `marking nothing` lists none.
+_DEGREES = (
+    mean("soft_iou", "soft_iou", "mean of the sum of the smaller over that of the larger degrees of characters"),
+    mean("cor", "cor", "mean of Spearman's correlation of the degrees of characters", range=(-1.0, 1.0)),
+)
+
+
+def _category_metrics(categories: Mapping[str, str]) -> Iterator[Metric]:
+    """Create `category_acc`, and the recall of each category."""
+    if categories:
+        about = "share of the gold characters that are marked which have the gold's category"
+        yield micro("category_acc", "right_category_chars", "categorized_chars", about)
+    for category, name in categories.items():
+        about = f"share of the gold characters of {category} that are marked, in whatever category"
+        yield micro(f"recall_{name}", f"shared_chars_{name}", f"gold_chars_{name}", about)
+
+
+# what trivial replies score on the same items. `marking all` lists every part of the text, so it returns every gold
+# string, and `marking nothing` is right where there are none.
 _FIXED_REPLIES = {
     "marking all": (
-        Metric("acc", lambda columns: np.ones(len(columns))),
+        Metric("acc", of_columns(lambda gold_chars: 1.0 * (gold_chars > 0))),
         Metric("iou", of_columns(lambda gold_chars, text_chars: gold_chars / text_chars)),
     ),
-    "marking nothing": tuple(Metric(name, lambda columns: np.zeros(len(columns))) for name in ("acc", "iou")),
+    "marking nothing": tuple(
+        Metric(name, of_columns(lambda gold_chars: 1.0 * (gold_chars == 0))) for name in ("acc", "iou")
+    ),
 }
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
 _PUBLISHED_METRICS = (
@@ -143,18 +190,27 @@ _PUBLISHED_METRICS = (
 )
 
 
-def iou_scorer(returns: Returns, published: bool = False) -> TaskScorer:
-    """Score the passages of a text that a reply returns against gold spans.
+def iou_scorer(
+    returns: Returns = "passages",
+    published: bool = False,
+    categories: Mapping[str, str] | None = None,
+    degrees: bool = False,
+) -> TaskScorer:
+    """Score where the passages that a reply returns stand in a text, against gold spans.
 
     Args:
         returns: What replies are asked for: one `sentence`, `entities` (one per line), or `passages` (likewise, but
             a passage may have several lines).
         published: Whether a sentence or entities are read and scored as by the authors of ReFACT (`paper`).
+        categories: The names that metrics use for the categories of spans; the worst first.
+        degrees: Whether the gold has degrees.
 
     Returns:
         A scorer with the metrics `acc` (the share of gold strings that are returned), `iou`, `exact`, `char_precision`,
-        `char_recall`, `char_f1` and `unplaced`; if `published`, only `acc` and `iou`, each item once, and
-        `acc_published_join` and `iou_published_join`, some items twice. All are 0 to 1.
+        `char_recall`, `char_f1`, `unplaced`, and `balanced_acc`, the mean of the shares of items with and without gold
+        spans that are told apart, in which unread replies are wrong. With `degrees` also `soft_iou` and `cor`, and with
+        `categories` also `category_acc` and `recall_NAME`. If `published`, only `acc` and `iou`, each item once, and
+        `acc_published_join` and `iou_published_join`, some items twice. All are 0 to 1, but `cor` is -1 to 1.
 
     Raises:
         ValueError: `returns` is unknown, or unknown to the authors' evaluation.
@@ -165,7 +221,10 @@ def iou_scorer(returns: Returns, published: bool = False) -> TaskScorer:
     unit = _UNITS[returns]
     if published:
         return TaskScorer(lambda item, reply, _: score_passages_published(item, reply, unit), _PUBLISHED_METRICS)
-    return TaskScorer(lambda item, reply, _: score_passages(item, reply, unit), _METRICS, _FIXED_REPLIES)
+    metrics = (*_METRICS, *(_DEGREES if degrees else ()), *_category_metrics(categories or {}))
+    return TaskScorer(
+        lambda item, reply, _: score_passages(item, reply, unit, categories, degrees=degrees), metrics, _FIXED_REPLIES
+    )
 
 
 # --- replacements of masked words (section 4.1.3) ---------------------------------------------------------

@@ -80,7 +80,16 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
     Returns:
         The estimate; None if no item has two labels, or all labels are the same.
     """
-    counts = _counts(raters, 2)
+    return alpha_of_counts(_counts(raters, 2), clusters)
+
+
+def alpha_of_counts(counts: Array, clusters: Sequence[str] | None = None) -> Estimate | None:
+    """Compute Krippendorff's alpha as `krippendorff_alpha` does, from how often each item has each label.
+
+    Args:
+        counts: The counts, shape (N, L); at least two labels of each item, or none.
+        clusters: The clusters of the items; by default, each item is a cluster.
+    """
     given = counts.sum(axis=1)
     # the pairs of different labels of an item, each counted 1 / (labels of the item - 1) times
     different = (given**2 - (counts**2).sum(axis=1)) / np.maximum(given - 1, 1)

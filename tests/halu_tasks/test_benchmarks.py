@@ -151,8 +151,8 @@ def test_a_question_that_comes_before_any_answer_hides_none() -> None:
 def _example_items(evaluation: Evaluation) -> list:  # type: ignore[type-arg]
     from halu_tasks.core.prompting import render
 
-    data, options = evaluation.task.data, evaluation.options
-    cases = data.items(data.rows(data.fewshot_path(options)), options)
+    task, options = evaluation.task, evaluation.options
+    cases = task.items(task.rows(task.data.fewshot_path(options)), options)
     return [render(case, evaluation.prompt, cot=evaluation.options.cot) for case in cases]
 
 

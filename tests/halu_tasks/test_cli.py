@@ -129,14 +129,14 @@ for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.score
 def test_help_names_every_command_and_version_the_version(here: Cli) -> None:
     shown = here("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    assert re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M) == list(COMMANDS) and len(COMMANDS) == 13
+    assert re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M) == list(COMMANDS) and len(COMMANDS) == 14
     shown = here("--version")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"halu-tasks {__version__}\n", "")
 
 
 def test_help_of_a_command_has_its_arguments_and_options(run: Run) -> None:
     shown = " ".join(run("score", "--help").split())
-    assert "TASK: a task name from" in shown and "PREDICTIONS…: rows of" in shown
+    assert "TASK: a task or group from" in shown and "PREDICTIONS…: rows of" in shown
     assert "--scoring [strict|paper] strict reads replies robustly" in shown and "[default: strict]" in shown
 
 

@@ -112,7 +112,7 @@ def test_an_empty_sheet_holds_no_rows(tmp_path: Path) -> None:
 def test_without_openpyxl_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sheet(tmp_path / "x.xlsx", [QA])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    message = f'{path}: reading Excel workbooks (instead of CSV) requires openpyxl: pip install "halu-tasks[xlsx]"'
+    message = f'{path}: reading Excel workbooks (instead of CSV) requires openpyxl: pip install "openpyxl>=3.1"'
     assert fault(path) == message
 
 

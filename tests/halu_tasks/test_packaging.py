@@ -87,7 +87,9 @@ def test_a_command_names_the_extra_that_it_lacks() -> None:
     arguments = ["build", "refact_pipeline", "none.jsonl", "-o", "none", "--model", "mockllm/model"]
     done = without(MAIN.format(arguments), *EXTRAS["build"])
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and done.stderr.endswith('pip install "halu-tasks[build]"\n')
+    assert done.stderr.count("\n") == 1 and done.stderr.endswith(
+        'pip install "bm25s>=0.2.14" "datasketch>=1.6" "scikit-learn>=1.5"\n'
+    )
 
 
 def test_replies_are_scored_without_any_extra(tmp_path: Path) -> None:

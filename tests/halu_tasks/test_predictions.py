@@ -48,13 +48,19 @@ def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
         read_predictions(path)
 
 
+def test_an_id_may_be_a_number_as_in_rows(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    path.write_text('{"id": 7, "output": "A"}\n')
+    assert list(read_predictions(path)) == ["7"]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ('{"output": "A"}', """expected {"id": string, "output": string}, found 'output'"""),
         ('{"id": "b"}', "found 'id'"),
         ("{}", "found an empty object"),
-        ('{"id": 7, "output": "A"}', "found 'id': "),
+        ('{"id": 7.5, "output": "A"}', "found 'id': "),
         ('{"id": "b", "output": null}', "found 'id': "),
         ('{"id": "b", "output": ["A"]}', "found 'id': "),
         ('{"id": "b", "output": "A", "target": 1}', "target is int"),

@@ -18,7 +18,7 @@ from programs import run as program
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import TaskReference, registry
-from halu_tasks.tasks.checks import check_sample
+from halu_tasks.tasks.checks import faults_of_items
 from halu_tasks.tasks.registry import task_of, task_of_file
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
@@ -113,7 +113,7 @@ def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
     for odd in ODD:
         changed = TaskFile(file.path, {**file.values, "task": "mine", key: odd}, file.places)
         try:
-            check_sample(task_of(changed), changed)
+            [*faults_of_items(task_of(changed), changed)]
         except UsageError as error:
             assert str(error).startswith(str(file.path.parent)) and "\n" not in str(error)
 
@@ -243,10 +243,14 @@ def test_the_page_has_every_key_with_whether_it_is_required() -> None:
     assert set(table) == set(task_keys())
     file = read_task_file(task_configs() / INDEPENDENT)
     for key, kind in table.items():
-        values = {k: v for k, v in file.values.items() if k != key}
-        if key == "tags":
-            # needed only by metrics that are split
+        # a new task has all defaults
+        values = {k: v for k, v in {**file.values, "task": "mine", "reference_task": "mine"}.items() if k != key}
+        if key in ("tags", "scorer"):
+            # needed only by metrics that are split, or that other scorers lack
             values["metric_list"] = [{"metric": "acc"}]
+        if key == "cases":
+            # instead of the function
+            values["gold"] = {"target": "label"}
         without = TaskFile(file.path, values, {})
         required = "required" in kind
         try:

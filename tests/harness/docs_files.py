@@ -224,6 +224,10 @@ def _own_rows(reader: Reader, command: str) -> None:
     reader.rows("my_rows.jsonl", [_json_block("docs/local-data.md", "sample_id")])
 
 
+def _own_task(reader: Reader, command: str) -> None:
+    shutil.copytree(ROOT / "docs" / "own_task", reader.folder, dirs_exist_ok=True)
+
+
 def _json_block(page: str, key: str) -> dict[str, Any]:
     """The first object of a page with a key."""
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -269,7 +273,7 @@ def _derived(reader: Reader, command: str) -> None:
 def _replies(reader: Reader, command: str) -> None:
     """Replies to the items of the command's task, all right but every fourth; `items` takes the same options."""
     words = shlex.split(command.replace("\\\n", " "))
-    task = next((word for word in words if re.fullmatch(r"(halu_tasks/)?(refact|cfaith)_\w+|my_refact.yaml", word)), "")
+    task = next((word for word in words if re.fullmatch(r"(halu_tasks/)?(refact|cfaith)_\w+|my_\w+\.yaml", word)), "")
     options = [
         f"{word} {shlex.quote(words[place + 1])}"
         for place, word in enumerate(words)
@@ -387,6 +391,7 @@ BEFORE = (
     Step(None, r"path/to/folder|rows\.parquet", _hub, "path/to/folder"),
     Step(None, r"short\.yaml", _prompts, "short.yaml"),
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
+    Step("docs/own-task.md", r"plain\.jsonl", _own_task, "plain.jsonl"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"(?<![/\w])replies(\.jsonl|/| )", _replies),
     Step("docs/leaderboards.md", r"run models\.yaml", _served_models),

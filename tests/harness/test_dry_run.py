@@ -99,7 +99,7 @@ def test_a_model_that_would_be_loaded_is_not_asked(
 ) -> None:
     monkeypatch.setattr("halu_tasks.core.errors.find_spec", lambda module: module if installed else None)
     told = tried(f"hf/{tmp_path}", *TASK, status=0 if installed else 2)
-    assert ("lm_eval run --model hf " if installed else 'pip install "halu-tasks[hf]"') in told
+    assert ("lm_eval run --model hf " if installed else 'pip install "lm-eval[hf]"') in told
 
 
 def test_a_missing_key_and_a_judge_that_does_not_answer_are_one_error_each(

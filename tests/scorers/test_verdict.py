@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from readers import rows
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks.labels import LabelQuestion
 from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
 from halu_tasks.scorers.reading.questions import (
     TYPES,
@@ -32,6 +33,7 @@ READERS: dict[Reader, tuple[str, ...]] = {
     choice: ("A", "B", "C", "D"),
     hallucinates_multilingual: ("Yes", "No"),
     error_type: TYPES,
+    LabelQuestion(("True", "False", "Not given", "无")): ("True", "False", "Not given", "无"),
     published_true_false: ("True", "False"),
     published_pick: ("A", "B"),
 }
@@ -86,6 +88,7 @@ LONG = [
         "Yes",
         ("no no ", "لا توجد هلوسة ", "hayır değil ", "नहीं ", "answer: "),
     ),
+    (LabelQuestion(("True", "Not given")), "Answer: not given", "Not given", ("true ", "not given ", "is not true, ")),
     (
         error_type,
         "Answer: relation",

@@ -83,7 +83,7 @@ def sample() -> dict[str, Evaluation]:
 def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Evaluation]) -> None:
     evaluation = sample[name]
     assert len(evaluation.items) >= 10
-    cases = list(evaluation.task.data.items(_rows(evaluation), evaluation.options))
+    cases = list(evaluation.task.items(_rows(evaluation), evaluation.options))
     assert [case.id for case in cases] == [item.id for item in evaluation.items]
     for case, item in zip(cases, evaluation.items, strict=True):
         # a field may be there for methods that look at more than the prompt shows
@@ -94,7 +94,7 @@ def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sa
 
 
 def _rows(evaluation: Evaluation) -> list[dict[str, str]]:
-    return list(evaluation.task.data.rows(evaluation.located.content))
+    return list(evaluation.task.rows(evaluation.located))
 
 
 @pytest.mark.parametrize("name", TASKS)

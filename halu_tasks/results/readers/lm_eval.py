@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError, HaluTasksError
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import OF_ITEM, Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, own_settings
@@ -145,6 +145,5 @@ def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Tas
 
 def _item(doc: Mapping[str, Any]) -> Item:
     tags = {name: doc[name] for name in doc["tags"]}
-    item_fields = {"id", "system", "prompt", "target", "cluster", "tags", *tags}
-    gold = {key: value for key, value in doc.items() if key not in item_fields}
+    gold = {key: value for key, value in doc.items() if key not in (OF_ITEM | tags.keys())}
     return Item(doc["id"], doc["cluster"], doc["target"], doc["system"], doc["prompt"], gold, tags)

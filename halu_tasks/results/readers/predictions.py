@@ -22,9 +22,12 @@ from halu_tasks.tasks import Evaluation, Provenance, build
 RECORD = "halu_tasks"
 
 
-def is_scored(content: Any) -> bool:
-    """Return whether a JSON value is the output of `halu-tasks score --json`."""
-    return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
+def scored_tasks(content: Any) -> list[Mapping[str, Any]]:
+    """Return what the output of `halu-tasks score --json` says of each task; nothing if a JSON value is none."""
+    tasks = content.get("tasks") if isinstance(content, dict) else None
+    listed = [content, *(tasks.values() if isinstance(tasks, dict) else ())]
+    known = {"task", "scoring", "metrics", "missing"}
+    return [each for each in listed if isinstance(each, dict) and known <= each.keys()]
 
 
 def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation]) -> Run:
@@ -62,7 +65,8 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         )
     fields = record["id_field"], record["output_field"]
     files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
-    replies = {(row.id, row.epoch): row.reply for file in files for row in prediction_rows(file, *fields)}
+    rows = (row for file in files for row in prediction_rows(file, *fields, task.rules.choices))
+    replies = {(row.id, row.epoch): row.reply for row in rows}
     epochs = sorted({epoch for _, epoch in replies})
     # an item without a reply gets an empty one
     pairs = [

@@ -154,8 +154,8 @@ def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[
         content = read_json(file)
         if lm_eval_results.is_results(content) or file.match("results_*.json"):
             yield from lm_eval_results.read_runs(file, content)
-        elif scored_predictions.is_scored(content):
-            yield scored_predictions.read_run(file, content, known)
+        elif scored := scored_predictions.scored_tasks(content):
+            yield from (scored_predictions.read_run(file, each, known) for each in scored)
         elif isinstance(content, dict) and {"eval", "plan"} <= content.keys():
             yield from _inspect_runs(file)
         elif named:

@@ -105,5 +105,5 @@ def test_a_threshold_is_a_ratio_and_embeddings_need_their_extra(monkeypatch: pyt
         with pytest.raises(UsageError, match="near-duplicates: expected a similarity"):
             duplicate_filter(threshold)
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    with pytest.raises(UsageError, match=r"halu-tasks\[embeddings\]"):
+    with pytest.raises(UsageError, match='pip install "sentence-transformers'):
         duplicate_filter(90, "some/model")

@@ -1,0 +1,349 @@
+"""Items of rows without code: a task file names the fields of a row that are prompts, gold, id, cluster and tags."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictStr
+
+from halu_tasks.core.hashing import short_hash
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import render_jinja
+from halu_tasks.data.rows import Row, numbered, require_text, value_at
+from halu_tasks.scorers.annotators import ANNOTATORS, POOL, pooled, with_marks
+from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
+from halu_tasks.tasks.keys import Function, Keys, takes
+from halu_tasks.tasks.keys import Strings as StringList
+from halu_tasks.text.marks import Mark, marks_of, shifted, unmarked
+from halu_tasks.text.spans import Text
+
+FILE = "file"
+"""The name under which a template of ids knows the stem of the row's file."""
+_TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": dict, "any": object}
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+
+def _kind(value: Any) -> str | tuple[str, ...]:
+    """Return the kind of values that a field of a row has: the name of a type, or the strings that it may be."""
+    if isinstance(value, list) and value and all(isinstance(string, str) for string in value):
+        return tuple(value)
+    if not isinstance(value, str) or value not in _TYPES:
+        raise ValueError(f"expected {', '.join(map(repr, _TYPES))} or a list of strings, got {value!r}")
+    return value
+
+
+def _accepted(row: Row) -> None:
+    """Accept every row whose fields have the right types."""
+
+
+class RowKeys(Keys):
+    """The key `rows`: what a valid row is, and what of it is not for prompts.
+
+    The last five are for tasks without a function `cases`, which makes items of rows itself.
+
+    Attributes:
+        fields: The fields that a row must have: each with its type, or with the strings that it may be.
+        columns: The columns of a table, each with its other names; empty if the file is not a table.
+        check: Raises ValueError if a row is invalid.
+        format: The format of the files; by default, their suffix says it.
+        records: Where the list of rows is in a JSON file, as a dotted path.
+        id: The field with the item's id, or a template over the fields and the stem of the file (`file`).
+        cluster: The field that items with a common source share; by default, each item is its own cluster.
+        tags: The field of each tag, unless it has the tag's name.
+    """
+
+    fields: dict[StrictStr, Annotated[str | StringList, BeforeValidator(_kind)]] = Field({})
+    columns: Annotated[
+        dict[StrictStr, StringList],
+        BeforeValidator(lambda value: dict.fromkeys(value, ()) if isinstance(value, list) else value),
+    ] = Field({})
+    check: Annotated[Function, takes({})] = _accepted
+    format: Literal["json", "jsonl", "csv", "xlsx", "parquet"] | None = None
+    records: StrictStr | None = None
+    id: StrictStr | None = None
+    cluster: StrictStr | None = None
+    tags: dict[StrictStr, StrictStr] = Field({})
+
+    def types(self) -> Mapping[str, type]:
+        """Return the fields with the types of their values."""
+        declared = {name: str if isinstance(kind, tuple) else _TYPES[kind] for name, kind in self.fields.items()}
+        return {**dict.fromkeys(self.columns, str), **declared}
+
+    def check_values(self, row: Row) -> None:
+        """Check the values of a row whose fields have the right types.
+
+        Raises:
+            ValueError: The row is invalid.
+        """
+        for name, kind in self.fields.items():
+            value = row[name]
+            if kind == "text":
+                require_text(row, name)
+            elif kind == "strings" and not all(isinstance(part, str) for part in value):
+                raise ValueError(f"field {name!r} must be a list of strings")
+            elif isinstance(kind, tuple) and value not in kind:
+                raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, kind))}")
+        self.check(row)
+
+
+def text_at(row: Row, path: str) -> str:
+    """Return the text of a field; several texts, one on each line.
+
+    Args:
+        row: The row.
+        path: The field, which may be within others (`metadata.model`).
+
+    Raises:
+        ValueError: There is no such field, or it is no text.
+    """
+    value = value_at(row, path)
+    parts = value if isinstance(value, list) else [value]
+    if any(part is None or isinstance(part, dict | list) for part in parts):
+        raise ValueError(f"field {path!r} is {type(value).__name__}, expected a text; one within it is named {path}.…")
+    text = "\n".join(map(_text, parts))
+    require_text({path: f"{text}."}, path)  # the field may be blank, but not invalid Unicode
+    return text
+
+
+def _text(value: Any) -> str:
+    """Return a plain value as JSON has it; YAML and JSON read true and 1 as such."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# --- gold -------------------------------------------------------------------------------------------
+
+
+def _by_text(value: Any) -> Any:
+    return {_text(key): label for key, label in value.items()} if isinstance(value, dict) else value
+
+
+class AnnotatorKeys(Keys):
+    """The key `annotators` of `gold`: what each of several people says of an item.
+
+    Attributes:
+        field: The field: a mapping of annotators to labels or spans, or a list of records, of which an annotator may
+            have several. The other keys are for records.
+        by: The key of the annotator.
+        label: The key of the label, or of the category of a span; of several, the worst counts.
+        start: The key of the offset at which a span begins.
+        end: The key of the offset after its end.
+        none: The label of an item without records; for labels that people only give to faults.
+    """
+
+    field: StrictStr
+    by: StrictStr = "by"
+    label: StrictStr = "label"
+    start: StrictStr = "start"
+    end: StrictStr = "end"
+    none: StrictStr | None = None
+
+
+_Annotators = Annotated[
+    AnnotatorKeys, BeforeValidator(lambda value: {"field": value} if isinstance(value, str) else value)
+]
+
+
+class GoldKeys(Keys):
+    """The key `gold`: which fields of a row say what is right.
+
+    Attributes:
+        target: The field with the label, the strings, or a reply that earns the full score.
+        labels: The labels by the values that this field has, or the categories of spans by their values; by default,
+            the values themselves.
+        text: The prompt field that spans are in; by default `text`, or else the only one.
+        spans: The field with the spans: [start, end] in characters of the text, records with `start`, `end`, `label`
+            and `prob`, strings that are marked wherever they occur, or the text with tags such as [HAL] and [/HAL].
+            White space at their ends does not count.
+        annotators: What each of several people says, likewise.
+        pool: How this is pooled, if no other field says what is right; also an option of the task.
+    """
+
+    target: StrictStr | None = None
+    labels: Annotated[dict[str, StrictStr], BeforeValidator(_by_text)] = Field({})
+    text: StrictStr | None = None
+    spans: StrictStr | None = None
+    annotators: _Annotators | None = None
+    pool: Literal["any", "majority", "all", "soft"] = "majority"
+
+    @property
+    def paths(self) -> list[str]:
+        """The fields that are named."""
+        people = self.annotators.field if self.annotators else None
+        return [path for path in (self.target, self.spans, people) if path]
+
+    def fault(self, answer: AnswerKind) -> str | None:
+        """Return what is missing or wrong for a kind of answer; None if nothing is."""
+        of_spans = isinstance(answer, Spans)
+        if not (of_spans or isinstance(answer, Label)) and (self.spans or self.annotators):
+            return f"has spans or annotators, which answers of the kind {answer.name} do not use"
+        key = "spans" if of_spans else "target"
+        if not (getattr(self, key) or self.annotators or isinstance(answer, JudgedText)):
+            return f"{key}: is missing: the field of the rows with the {answer.name}"
+        unknown = [label for label in self.labels.values() if _known(answer) and label not in _known(answer)]
+        return f"labels: {unknown[0]!r} is not among the labels of the answer" if unknown else None
+
+    def of(
+        self, row: Row, fields: Mapping[str, str], answer: AnswerKind, options: Options
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the target and the gold of the item of a row.
+
+        Args:
+            row: The row.
+            fields: The item's fields.
+            answer: The kind of answer that the task asks for.
+            options: The options of the task.
+
+        Raises:
+            ValueError: A field is missing or wrong; the message names it.
+        """
+        target = self._label(value_at(row, self.target), self.target, answer) if self.target else ""
+        gold: dict[str, Any] = {}
+        if isinstance(answer, Strings):
+            value = value_at(row, str(self.target))
+            return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
+        if isinstance(answer, Spans):
+            name = self.text or ("text" if "text" in fields or len(fields) != 1 else next(iter(fields)))
+            if name not in fields:
+                raise ValueError(f"gold: text: {name!r} is not among the fields; they are {', '.join(fields)}")
+            gold["text"] = fields[name]
+        if self.annotators:
+            gold |= {ANNOTATORS: self._records(row, gold, answer), POOL: options.pool or self.pool}
+        item = Item("", "", "", gold=gold)
+        if self.spans and isinstance(answer, Spans):
+            item = with_marks(item, self._marks(value_at(row, self.spans), self.spans, gold, answer), answer)
+        elif self.annotators:
+            item = pooled(item, gold[ANNOTATORS], answer)
+        return target or item.target or (self.annotators and self.annotators.none) or "", dict(item.gold)
+
+    def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
+        """Return the label that a value is, of several the worst; what is no label is text."""
+        values = value if isinstance(value, list) and _known(answer) else [value]
+        texts = [text_at({path: one}, path) for one in values]
+        if unknown := [text for text in texts if self.labels and text not in self.labels]:
+            known = ", ".join(map(repr, self.labels))
+            raise ValueError(f"field {path!r} is {unknown[0]!r}, which gold: labels lacks; it has {known}")
+        labels = {self.labels.get(text, text) for text in texts}
+        return next((label for label in _known(answer) if label in labels), next(iter(labels), ""))
+
+    def _marks(self, value: Any, path: str, gold: Mapping[str, Any], answer: Spans) -> list[Mark]:
+        """Return the marks that a value gives in one of the ways of `spans`."""
+        text = gold["text"]
+        marks: list[Mark] | None = None
+        if isinstance(value, str):
+            marks = shifted(*unmarked(value, answer.categories), text)
+        elif value and isinstance(value, list) and all(isinstance(string, str) for string in value):
+            places = [Text(text).place(string, fuzzy=False) for string in value]
+            marks = [Mark(*span) for spans in places for span in spans] if all(places) else None
+        else:
+            marks = marks_of(value, lambda named: self._label(named, path, answer) if answer.categories else "")
+        if marks is None:
+            raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
+        return marks
+
+    def _records(self, row: Row, gold: Mapping[str, Any], answer: AnswerKind) -> list[dict[str, Any]]:
+        """Return what each annotator says, one record for each label, or for the marks of each annotator."""
+        keys = self.annotators
+        assert keys
+        given, of_spans = value_at(row, keys.field), isinstance(answer, Spans)
+        if not isinstance(given, dict | list):
+            raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
+        names = {"start": keys.start, "end": keys.end, **({"label": keys.label} if _known(answer) else {})}
+        pairs = [*given.items()] if isinstance(given, dict) else []
+        for one in given if isinstance(given, list) else ():
+            said = (
+                [{name: value_at(one, key) for name, key in names.items()}] if of_spans else value_at(one, keys.label)
+            )
+            pairs.append((text_at(one, keys.by), said))
+        if not isinstance(answer, Spans):
+            labels = [self._label(value, keys.field, answer) if value else "" for _, value in pairs]
+            if unknown := {*labels} - {*_known(answer), ""}:
+                raise ValueError(f"field {keys.field!r}: {min(unknown)!r} is not among the labels of the answer")
+            return [{"by": by, "label": label} for (by, _), label in zip(pairs, labels, strict=True)]
+        people: dict[str, list[Mark]] = {}
+        for by, value in pairs:
+            people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
+        return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
+
+
+def _known(answer: AnswerKind) -> tuple[str, ...]:
+    """Return the labels, or the categories of spans, from the worst to the best."""
+    return answer.labels if isinstance(answer, Label) else (*answer.categories,) if isinstance(answer, Spans) else ()
+
+
+# --- items ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ItemMaker:
+    """Makes an item of each row, as the keys of the task file say.
+
+    Attributes:
+        fields: The field of the row that each prompt field is.
+        gold: Which fields say what is right.
+        row: Which fields are id, cluster and tags.
+        tags: The values of the declared tags.
+        answer: The kind of answer.
+    """
+
+    fields: Mapping[str, str]
+    gold: GoldKeys
+    row: RowKeys
+    tags: Mapping[str, Sequence[str]]
+    answer: AnswerKind
+
+    @property
+    def tag_paths(self) -> dict[str, str]:
+        """The field of each tag."""
+        return {**{tag: tag for tag in self.tags}, **self.row.tags}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The fields that a row must have."""
+        own = [path for path in (self.row.id, self.row.cluster) if path and "{" not in path]
+        return tuple(dict.fromkeys([*self.fields.values(), *self.gold.paths, *own, *self.tag_paths.values()]))
+
+    @property
+    def names_file(self) -> bool:
+        """Whether ids name the file of a row."""
+        return "{" in (self.row.id or "") and FILE in str(self.row.id)
+
+    def check(self, row: Row) -> None:
+        """Raise ValueError unless the row makes an item."""
+        self.row.check_values(row)
+        self.answer.check(self._item(row, Options(), Counter()))
+
+    def items(self, rows: Iterable[Row], options: Options) -> Iterator[Item]:
+        """Yield the item of each row."""
+        seen: Counter[str] = Counter()
+        for row in rows:
+            yield self._item(row, options, seen)
+
+    def _item(self, row: Row, options: Options, seen: Counter[str]) -> Item:
+        fields = {name: text_at(row, path) for name, path in self.fields.items()}
+        target, gold = self.gold.of(row, fields, self.answer, options)
+        tags = {tag: text_at(row, path) for tag, path in self.tag_paths.items()}
+        for tag, values in self.tags.items():
+            if tags[tag] not in values:
+                raise ValueError(f"tag {tag} is {tags[tag]!r}, which tags lacks; it has {', '.join(values)}")
+        id = self._id(row) or numbered(short_hash(*fields.values()), seen)
+        cluster = text_at(row, self.row.cluster) if self.row.cluster else id
+        return Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
+
+    def _id(self, row: Row) -> str | None:
+        """Return the id that a row has; None if it gets one made from its prompt fields."""
+        named = self.row.id or ("id" if "id" in row else "")
+        if not named:
+            return None
+        try:
+            id = render_jinja(named, row) if "{" in named else text_at(row, named)
+        except ValueError as error:
+            raise ValueError(f"id: {str(error).removeprefix('prompt: ')}") from None
+        if not id.strip():
+            raise ValueError(f"id: {named!r} is empty")
+        return id

@@ -1,0 +1,140 @@
+"""Marks in a text: spans with a degree and a category, as annotators and detectors give them.
+
+They come as records of offsets in the shapes of several benchmarks and detectors, or as a text with tags around what is
+marked. White space at the ends of what is marked does not count, for the gold as for predictions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from halu_tasks.text.spans import merge
+
+DEGREES = ("prob", "probability", "confidence", "score")
+CATEGORIES = ("category", "label", "label_type", "type")
+"""The keys of a record under which the degree and the category stand; the first that it has counts."""
+HARD = 0.5
+"""The degree above which a character counts as marked."""
+TAGS = ("hal", "hallucination", "hallucinated", "mark", "error", "err", "wrong")
+"""The names of the tags around what is marked, in angle or square brackets, in any case."""
+_TAG = re.compile(r"[\[<](/?)([^\W\d][\w.]*)(?:\s[^\]>\n]{0,80})?[\]>]")
+
+
+class Mark(NamedTuple):
+    """A marked span of a text.
+
+    Attributes:
+        start: The offset of its first character.
+        end: The offset after its last character.
+        prob: The degree to which it is marked, 0 to 1: a probability, or the share of annotators.
+        category: The category; may be empty.
+    """
+
+    start: int
+    end: int
+    prob: float = 1.0
+    category: str = ""
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether the span counts as marked where there are no degrees."""
+        return self.prob > HARD
+
+
+def _as_it_is(category: Any) -> str:
+    return category if isinstance(category, str) else ""
+
+
+def marks_of(values: Any, named: Callable[[Any], str] = _as_it_is) -> list[Mark] | None:
+    """Return the marks that a JSON value lists: pairs [start, end], or records with `start` and `end`.
+
+    Args:
+        values: The value.
+        named: Returns the category of what a record states as such.
+
+    Returns:
+        The marks; None if the value is not such a list.
+
+    Raises:
+        ValueError: An offset or a degree is impossible.
+    """
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        return None
+    marks = [_mark(value, named) for value in values]
+    return None if None in marks else [mark for mark in marks if mark]
+
+
+def _mark(value: Any, named: Callable[[Any], str]) -> Mark | None:
+    record = value if isinstance(value, Mapping) else {}
+    pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
+    start, end = value if pair else (record.get("start"), record.get("end"))
+    if type(start) is not int or type(end) is not int:
+        return None
+    if not 0 <= start <= end:
+        raise ValueError(f"expected 0 <= start <= end, got {start} and {end}")
+    return Mark(start, end, *degree_and_category(record, named))
+
+
+def degree_and_category(record: Mapping[str, Any], named: Callable[[Any], str] = _as_it_is) -> tuple[float, str]:
+    """Return the degree of a record, 1 if it states none, and its category, empty if it states none.
+
+    Raises:
+        ValueError: The degree is not a number from 0 to 1.
+    """
+    prob = next((record[key] for key in DEGREES if record.get(key) is not None), 1.0)
+    if isinstance(prob, bool) or not isinstance(prob, int | float) or not 0 <= prob <= 1:
+        raise ValueError(f"the degree of a span is {prob!r}, expected a number from 0 to 1")
+    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key)), "")
+
+
+def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mark]]:
+    """Return a text without the tags around what is marked in it, such as [HAL] and [/HAL], and the marks.
+
+    Args:
+        marked: The text with tags.
+        categories: The categories, which may stand in the place of the names in `TAGS`.
+
+    Raises:
+        ValueError: A tag is not closed, or was not opened.
+    """
+    names = {**dict.fromkeys(TAGS, ""), **{category.casefold(): category for category in categories}}
+    text, marks, opened, at = "", list[Mark](), list[tuple[int, str]](), 0
+    for tag in _TAG.finditer(marked):
+        name = tag[2].casefold()
+        if name not in names:
+            continue
+        text += marked[at : tag.start()]
+        at = tag.end()
+        if not tag[1]:
+            opened.append((len(text), name))
+        elif not opened or opened[-1][1] != name:
+            raise ValueError(f"{tag[0]} closes no tag")
+        else:
+            marks.append(Mark(opened.pop()[0], len(text), category=names[name]))
+    if opened:
+        raise ValueError(f"the tag {opened[-1][1]!r} is not closed")
+    return text + marked[at:], marks
+
+
+def shifted(bare: str, marks: Iterable[Mark], text: str) -> list[Mark] | None:
+    """Return the marks of a text that occurs in another, as marks of this one; None if it does not occur in it."""
+    by = text.find(bare.strip()) - (len(bare) - len(bare.lstrip()))
+    moved = [mark._replace(start=max(mark.start + by, 0), end=mark.end + by) for mark in marks]
+    return moved if bare.strip() in text else None
+
+
+def trimmed(text: str, marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks that count where there are no degrees, without white space at their ends.
+
+    Those of one category that overlap or touch are one; the order is that of the text. Both the gold and what is
+    returned are trimmed in this way, so that the gold itself always has a full score.
+    """
+    hard, bare = [mark for mark in marks if mark.is_hard], list[Mark]()
+    for category in {mark.category for mark in hard}:
+        for start, end in merge((mark.start, mark.end) for mark in hard if mark.category == category):
+            string = text[start:end]
+            start += len(string) - len(string.lstrip())
+            bare.append(Mark(start, start + len(string.strip()), category=category))
+    return sorted(mark for mark in bare if mark.start < mark.end)

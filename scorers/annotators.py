@@ -1,0 +1,142 @@
+"""Gold by several people: their labels or spans pooled, and how far they agree.
+
+An item's gold keeps them as `annotators`: records with `by` and a `label` for each annotation, or `by` and the `marks`
+of each annotator. With `pool`, which says how they are pooled, a log has all that the human ceiling needs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.benchmarks.spans import series
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.kinds import AnswerKind, Label, Spans
+from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.scorers.reading.strings import quotations
+from halu_tasks.scorers.statistics.agreement import alpha_of_counts
+from halu_tasks.text.marks import Mark, trimmed
+
+ANNOTATORS, POOL = "annotators", "pool"
+Record = Mapping[str, Any]
+
+
+def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
+    """Return an item whose gold some annotators give together, pooled as its gold says.
+
+    - `any`: the worst label that is given, the characters that anyone marks, with the worst category;
+    - `all`: the best label that is given, the characters that all mark, with the best category;
+    - `majority`: the most frequent label over annotations, the worse of several; the characters that more than half of
+      the annotators mark, with their most frequent category;
+    - `soft`: the label of `majority`; the share of annotators that mark each character, for spans with degrees.
+
+    Args:
+        item: The item.
+        records: The records of one or more annotators.
+        answer: The kind of answer, whose labels or categories are ordered from the worst to the best.
+    """
+    pool = item.gold[POOL]
+    if isinstance(answer, Label):
+        given, rank = Counter(record["label"] for record in records if record["label"]), answer.labels.index
+        orders: dict[str, Callable[[str], Any]] = {"any": rank, "all": lambda label: -rank(label)}
+        order = orders.get(pool, lambda label: (-given[label], rank(label)))
+        return replace(item, target=min(given, key=order, default=""))
+    assert isinstance(answer, Spans)
+    marks = _pooled_marks([_marks(record) for record in records], len(item.gold["text"]), [*answer.categories], pool)
+    return with_marks(item, list(marks), answer)
+
+
+def _marks(record: Record) -> list[Mark]:
+    return [Mark(**mark) for mark in record["marks"]]
+
+
+def _pooled_marks(people: Sequence[list[Mark]], length: int, categories: Sequence[str], pool: str) -> Iterator[Mark]:
+    votes = _votes(people, length)
+    share = votes / max(len(people), 1)
+    degrees = {"any": votes > 0, "all": (votes > 0) & (share == 1), "majority": share > 0.5, "soft": share}[pool] * 1.0
+    names = [*categories, ""]
+    of_names = np.array([_votes([[m for m in p if m.category == name] for p in people], length) for name in names])
+    chosen = len(names) - 1 - (of_names[::-1] > 0).argmax(axis=0) if pool == "all" else of_names.argmax(axis=0)
+    chosen = (of_names > 0).argmax(axis=0) if pool == "any" else chosen
+    changes = np.flatnonzero((np.diff(degrees) != 0) | (np.diff(chosen) != 0)) + 1
+    for start, end in zip([0, *changes.tolist()], [*changes.tolist(), length], strict=True):
+        if start < end and degrees[start]:
+            yield Mark(start, end, float(degrees[start]), names[chosen[start]])
+
+
+def _votes(people: Sequence[list[Mark]], length: int) -> Array:
+    """Count the annotators that mark each character."""
+    return np.sum([series(marks, length) > 0 for marks in people], axis=0) if people else np.zeros(length)
+
+
+def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
+    """Return an item with marks as its gold, and a reply as its target that has the full score.
+
+    The reply lists the marked strings, if they are read as they are, or else the marks in JSON.
+
+    Raises:
+        ValueError: A mark is not within the text, or its category is unknown.
+    """
+    text = item.gold["text"]
+    if beyond := [mark for mark in marks if mark.end > len(text)]:
+        raise ValueError(f"the span {[*beyond[0][:2]]} is not within the text of {len(text)} characters")
+    if unknown := {mark.category for mark in marks} - {*answer.categories, ""}:
+        known = ", ".join(answer.categories) or "none"
+        raise ValueError(f"{min(unknown)!r} is not among the categories of the answer; it has {known}")
+    hard = trimmed(text, marks)
+    strings = [text[mark.start : mark.end] for mark in hard]
+    gold: dict[str, Any] = {"spans": [[mark.start, mark.end] for mark in hard], "strings": strings}
+    gold |= {"categories": [mark.category for mark in hard]} if answer.categories else {}
+    gold |= {"degrees": [mark._asdict() for mark in marks]} if answer.degrees else {}
+    target = "\n".join(strings)
+    lines = quotations(target, text, "passage").value
+    if answer.categories or answer.degrees or lines != strings:
+        keys = ["start", "end", *(["prob"] * answer.degrees), *(["category"] if answer.categories else [])]
+        listed = marks if answer.degrees else hard
+        records = [{"text": text[m.start : m.end], **{key: getattr(m, key) for key in keys}} for m in listed]
+        target = json.dumps(records, ensure_ascii=False)
+    return replace(item, target=target, gold={**item.gold, **gold})
+
+
+# --- agreement --------------------------------------------------------------------------------------------
+
+
+def by_annotator(item: Item) -> dict[str, list[Record]]:
+    """Return the records of each annotator of an item; empty if it has none. One without a label does not count."""
+    people: dict[str, list[Record]] = {}
+    for record in item.gold.get(ANNOTATORS, ()):
+        if record.get("label") != "":
+            people.setdefault(record["by"], []).append(record)
+    return people
+
+
+def annotators_alpha(items: Sequence[Item], answer: AnswerKind) -> Estimate | None:
+    """Compute Krippendorff's alpha of annotators, of labels or of whether each character is marked.
+
+    Args:
+        items: The items; those of a single annotator do not count.
+        answer: The kind of answer.
+
+    Returns:
+        The estimate; None if it is undefined.
+    """
+    counts, clusters = [np.zeros((0, len(answer.labels) if isinstance(answer, Label) else 2))], list[str]()
+    for item in items:
+        people = by_annotator(item)
+        if len(people) < 2:
+            continue
+        if isinstance(answer, Label):
+            given = Counter(pooled(item, own, answer).target for own in people.values())
+            counts.append(np.array([[given[label] for label in answer.labels]]))
+        else:
+            marks = [[mark for record in own for mark in _marks(record)] for own in people.values()]
+            votes = _votes(marks, len(item.gold["text"]))
+            counts.append(np.stack([len(people) - votes, votes], axis=1))
+        clusters += [item.cluster] * len(counts[-1])
+    return alpha_of_counts(np.concatenate(counts), clusters) if clusters else None

@@ -1,0 +1,266 @@
+"""Spans that a reply gives by offsets, by tags in the text or as quotations, and scores of their degrees.
+
+Degrees are compared character by character. `paper` has the definitions of Mu-SHROOM (SemEval-2025, task 3): the
+intersection over union of the characters above 0.5, and Spearman's correlation of the degrees, which is 1 if both are
+constant, so that marking everything has 1 in a text without a hallucination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.reading.fields import values
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.strings import quotations
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import Score
+from halu_tasks.text.folding import normalise
+from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, shifted, trimmed, unmarked
+from halu_tasks.text.spans import Span, Text
+
+_QUOTES = ("text", "quote", "span", "passage", "string")
+_EQUAL = 8  # the decimals to which degrees are compared
+
+# --- what a reply marks -----------------------------------------------------------------------------------
+
+
+class Marked(NamedTuple):
+    """What a reply marks in a text.
+
+    Attributes:
+        answer: The strings that count as marked.
+        spans: The spans of each different string, trimmed; none of one that occurs nowhere.
+        hard: The marks that count as marked, as the reply gives them.
+        soft: All marks with their degrees, as the reply gives them.
+        unplaced: The strings that occur nowhere, and the offsets beyond the text.
+        extra: The number of their characters.
+        by_offsets: Whether the reply says where they are.
+    """
+
+    answer: Answer[list[str]]
+    spans: Mapping[object, Sequence[Span]]
+    hard: Sequence[Mark]
+    soft: Sequence[Mark]
+    unplaced: Sequence[str]
+    extra: int
+    by_offsets: bool = False
+
+
+class _Quote(NamedTuple):
+    string: str
+    prob: float = 1.0
+    category: str = ""
+
+
+def read_marks(
+    reply: str, text: str, gold: Sequence[Span], unit: Unit, categories: Sequence[str] = (), *, records: bool = False
+) -> Marked:
+    """Read what a reply marks: by offsets in JSON, by tags in the text, or else in the strings that it quotes.
+
+    A string counts wherever it occurs (`places`), and strings that are equal after `normalise` count once. What is
+    marked by offsets counts there.
+
+    Args:
+        reply: The reply.
+        text: The text that it is about.
+        gold: The gold spans.
+        unit: What the model was asked for.
+        categories: The categories, which tags may have as names.
+        records: Whether quotations may come as records with a degree or a category.
+    """
+    try:
+        given = _given(strip_reasoning(reply) or "", text, categories, records=records)
+    except ValueError as error:
+        return Marked(Answer(None, str(error)), {}, (), (), (), 0)
+    if isinstance(given, tuple):
+        return _by_offsets(text, gold, *given)
+    answer = Answer([quote.string for quote in given if quote.prob > HARD])
+    if not given:
+        answer = quotations(reply, text, unit)
+        given = [_Quote(string) for string in answer.value or []]
+    whole, spans, first, marks = Text(text), dict[object, list[Span]](), dict[object, str](), list[Mark]()
+    for quote in dict.fromkeys(given):
+        own = places(whole, quote.string, gold)
+        marks += [Mark(*span, quote.prob, quote.category) for span in own]
+        if quote.prob > HARD:
+            spans.setdefault(key := normalise(quote.string), []).extend(own)
+            first.setdefault(key, quote.string)
+    unplaced = [first[key] for key, own in spans.items() if not own]
+    return Marked(answer, spans, [mark for mark in marks if mark.is_hard], marks, unplaced, sum(map(len, unplaced)))
+
+
+def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
+    """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them."""
+    occurrences = text.place(string)
+    return [span for span in occurrences if span in gold] or occurrences
+
+
+def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Sequence[Mark]) -> Marked:
+    beyond = [(max(mark.start, len(text)), mark.end) for mark in hard if mark.is_hard and mark.end > len(text)]
+    hard, soft = (
+        [mark._replace(end=min(mark.end, len(text))) for mark in marks if mark.start < len(text)]
+        for marks in ([mark for mark in hard if mark.is_hard], soft)
+    )
+    bare, spans = [(mark.start, mark.end) for mark in trimmed(text, hard)], dict[object, list[Span]]()
+    for span in bare:  # only a gold span counts as its string
+        spans.setdefault(normalise(text[slice(*span)]) if span in gold else span, []).append(span)
+    return Marked(
+        Answer([text[slice(*span)] for span in bare]),
+        {**spans, **dict.fromkeys(beyond, ())},
+        hard,
+        soft,
+        [f"{start} to {end}" for start, end in beyond],
+        sum(end - start for start, end in beyond),
+        by_offsets=True,
+    )
+
+
+def _given(
+    reply: str, text: str, categories: Sequence[str], *, records: bool
+) -> tuple[list[Mark], list[Mark]] | list[_Quote]:
+    """Return what a reply marks by offsets, of which the last JSON value counts, or the records of its quotations.
+
+    Raises:
+        ValueError: An offset or a degree is impossible.
+    """
+    contents = list(_contents(reply, text))
+    for content in (*reversed(contents), [each for each in contents if isinstance(each, dict)]):
+        marks = _hard_and_soft(content)
+        quotes = _quotes(content) if records or marks else []
+        # of a model's offsets and quotations that differ, the quotations are right
+        if marks and not any(_differ(text, *pair) for pair in zip(marks[0], quotes, strict=False)):
+            return marks
+        if quotes:
+            return quotes
+    try:
+        bare, tagged = unmarked(reply, categories)
+    except ValueError:
+        return []
+    if moved := shifted(bare, tagged, text):
+        return moved, moved
+    return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
+
+
+def _differ(text: str, mark: Mark, quote: _Quote) -> bool:
+    return text[mark.start : mark.end].split() != quote.string.split()
+
+
+def _contents(reply: str, text: str) -> Iterator[Any]:
+    """Yield the JSON lists and objects of a reply that are not part of another, nor a quotation, such as a matrix."""
+    end, quoted = 0, "".join(text.split())
+    for value in sorted((*values(reply, "["), *values(reply, "{")), key=lambda value: value.start):
+        if value.start >= end:
+            end = value.end
+            if "".join(reply[value.start : end].split()) not in quoted:
+                yield value.content
+
+
+def _hard_and_soft(content: Any) -> tuple[list[Mark], list[Mark]] | None:
+    """Return the marks of a JSON value, those that count as marked and those with degrees; None if it has none."""
+    if not isinstance(content, dict):
+        marks = marks_of(content)
+        return (marks, marks) if marks else None
+    hard, soft = (marks_of(content.get(name)) for name in ("hard_labels", "soft_labels"))
+    if hard is None and soft is None:
+        lists = (marks_of(value) for value in content.values())
+        hard = marks_of(content["spans"]) if "spans" in content else next(filter(None, lists), None)
+    hard, soft = soft if hard is None else hard, hard if soft is None else soft
+    return None if hard is None or soft is None else (hard, soft)
+
+
+def _quotes(content: Any) -> list[_Quote]:
+    """Return the quotations of a list of records, or of an object that has such a list; empty if it has none."""
+    if isinstance(content, dict):
+        content = next((value for value in content.values() if isinstance(value, list)), None)
+    if not isinstance(content, list) or not all(isinstance(record, Mapping) for record in content):
+        return []
+    strings = [next((record[key] for key in _QUOTES if isinstance(record.get(key), str)), "") for record in content]
+    if not all(map(str.strip, strings)):
+        return []
+    return [_Quote(string, *degree_and_category(record)) for string, record in zip(strings, content, strict=True)]
+
+
+# --- degrees, character by character ----------------------------------------------------------------------
+
+
+def series(marks: Iterable[Mark], length: int) -> Array:
+    """Return the degree of each of the characters of a text; of marks that overlap, the last one counts."""
+    degrees: Array = np.zeros(length)
+    for mark in marks:
+        degrees[mark.start : mark.end] = mark.prob
+    return degrees
+
+
+def soft_iou(gold: Array, predicted: Array, extra: int = 0) -> float:
+    """Compute the sum of the smaller degrees of characters over that of the larger ones, 0 to 1; 1 if all are 0.
+
+    Args:
+        gold: The degrees of the gold.
+        predicted: The degrees of the prediction.
+        extra: The number of marked characters that are not in the text.
+    """
+    either = float(np.maximum(gold, predicted).sum()) + extra
+    return float(np.minimum(gold, predicted).sum()) / either if either else 1.0
+
+
+def correlation(gold: Array, predicted: Array, *, published: bool = False) -> float:
+    """Compute Spearman's correlation of two series of degrees, -1 to 1.
+
+    It is undefined if either is constant. It is then 1 if the two are equal and otherwise 0, but if `published`, 1 if
+    both are constant, whatever their degrees.
+    """
+    gold, predicted = np.round(gold, _EQUAL), np.round(predicted, _EQUAL)
+    if np.array_equal(gold, predicted):
+        return 1.0
+    constant = [len(np.unique(each)) <= 1 for each in (gold, predicted)]
+    if any(constant):
+        return float(published and all(constant))
+    return float(np.clip(np.corrcoef(_ranks(gold), _ranks(predicted))[0, 1], -1, 1))
+
+
+def _ranks(degrees: Array) -> Array:
+    _, inverse, counts = np.unique(degrees, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.ravel()])
+
+
+def mushroom_scorer(degrees: bool) -> TaskScorer:
+    """Score spans with degrees as Mu-SHROOM's own scorer does (`paper`).
+
+    Args:
+        degrees: Whether the gold has degrees, as it must.
+
+    Returns:
+        A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, and `cor`, -1 to 1. A reply
+        without an answer has 0 in both.
+
+    Raises:
+        ValueError: The gold has no degrees.
+    """
+    if not degrees:
+        raise ValueError("needs spans with degrees; state degrees: true in the answer")
+
+    def score(item: Item, reply: str, verdicts: object) -> Score:
+        text, gold = item.gold["text"], [Mark(**mark) for mark in item.gold["degrees"]]
+        found = read_marks(reply, text, [(start, end) for start, end in item.gold["spans"]], "passage", records=True)
+        hard, by_hard, soft, by_soft = (
+            series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
+        )
+        figures = {
+            "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), found.extra),
+            "cor": correlation(soft, by_soft, published=True),
+        }
+        answered = float(found.answer.value is not None)
+        measurements = {name: figure * answered for name, figure in figures.items()}
+        return Score.of(item, found.answer, measurements, list(item.gold["strings"]))
+
+    iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
+    cor = mean("cor", "cor", "mean of Spearman's correlation of degrees; 1 if both are constant", range=(-1.0, 1.0))
+    return TaskScorer(score, (iou, cor, share_unparsed()))

@@ -1,0 +1,173 @@
+"""What detectors find as predictions: spans and probabilities give the figures of the replies that say the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
+from halu_tasks.replies.score_file import ScoredFile, score_file
+from halu_tasks.report.write import compare_paths, write_report
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import build
+
+LM_EVAL = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\n"
+TEXTS = ["The film grossed a lot.", "Water boils at 90 degrees.", "Six legs has an ant.", "It is red.", "It is blue."]
+WRONG = ["film", "90", "Six legs", "", ""]
+
+
+@pytest.fixture(params=["spans", "label"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def own_task(folder: Path, kind: str) -> str:
+    """Write a task of one's own with five rows, and return the path of its file."""
+    rows = [
+        {"id": f"{n}", "text": text, "wrong": [wrong] if wrong else [], "label": "Yes" if wrong else "No"}
+        for n, (text, wrong) in enumerate(zip(TEXTS, WRONG, strict=True))
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    keys: dict[str, Any] = {
+        "task": f"wrong_{kind}",
+        "file": "rows.jsonl",
+        "fields": ["text"],
+        "doc_to_text": "{{text}}",
+    }
+    if kind == "spans":
+        keys |= {"answer": {"kind": "spans"}, "gold": {"spans": "wrong"}}
+    else:
+        labels = ["Yes", "No"]
+        keys |= {"answer": {"kind": "label", "labels": labels, "reading": "hallucinates"}, "doc_to_choice": labels}
+        keys |= {"gold": {"target": "label"}}
+        keys |= {"metric_list": [{"metric": "balanced_acc"}, {"metric": "roc_auc"}]}
+    path = folder / f"{keys['task']}.yaml"
+    path.write_text(LM_EVAL + yaml.safe_dump(keys, sort_keys=False))
+    return str(path)
+
+
+def scored(task: str, folder: Path, name: str, rows: Sequence[dict[str, Any]]) -> ScoredFile:
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps({"id": f"{n}", **row}) + "\n" for n, row in enumerate(rows)))
+    return score_file(task, Options(), [str(path)], model=name)
+
+
+def spans_of(found: Sequence[str]) -> list[list[int]]:
+    return [[text.index(string), text.index(string) + len(string)] for text, string in zip(TEXTS, found, strict=True)]
+
+
+FOUND = ["The film", "90", "legs", "", ""]
+
+
+def in_shape(shape: str, at: list[int], string: str) -> dict[str, Any]:
+    start, end = at
+    other = {"start": 0, "end": 1, "prob": 0.2}
+    shapes: dict[str, Any] = {
+        "pairs": {"spans": [at]},
+        "records": {"spans": [{"start": start, "end": end, "prob": 0.9, "label": "x"}, other]},
+        "LettuceDetect": {"spans": [{"start": start, "end": end, "confidence": 0.8, "text": string}]},
+        "Mu-SHROOM": {"hard_labels": [at], "soft_labels": [{"start": start, "end": end, "prob": 0.6}]},
+        "soft": {"soft_labels": [{"start": start, "end": end, "prob": 0.6}]},
+    }  # fmt: skip
+    return dict(shapes[shape]) if string else {name: [] for name in shapes[shape]}
+
+
+@pytest.mark.parametrize("shape", ["pairs", "records", "LettuceDetect", "Mu-SHROOM", "soft"])
+def test_spans_of_a_detector_have_the_figures_of_a_reply_that_quotes_them(tmp_path: Path, shape: str) -> None:
+    task = own_task(tmp_path, "spans")
+    rows = [in_shape(shape, at, string) for at, string in zip(spans_of(FOUND), FOUND, strict=True)]
+    detector = scored(task, tmp_path, "detector", rows)
+    reply = scored(task, tmp_path, "model", [{"output": string or "None"} for string in FOUND])
+    assert detector.as_json()["metrics"] == reply.as_json()["metrics"]
+    assert detector.as_json()["metrics"]["balanced_acc"] == 1.0
+
+
+def test_a_probability_is_the_answer_from_a_half(tmp_path: Path) -> None:
+    task = own_task(tmp_path, "label")
+    probabilities = [0.9, 0.5, 0.4, 0.1, 0.3]
+    metrics = scored(task, tmp_path, "detector", [{"probability": p} for p in probabilities]).as_json()["metrics"]
+    assert metrics["balanced_acc"] == pytest.approx((2 / 3 + 1) / 2)
+    assert metrics["roc_auc"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"spans": [{"start": 5, "end": 2}]}, "1: expected 0 <= start <= end, got 5 and 2"),
+        ({"spans": [{"start": 0, "end": 2, "prob": 3}]}, "1: the degree of a span is 3, expected a number from 0 to 1"),
+        ({"spans": ["The"]}, "1: spans is no list of [start, end] or of records with start and end"),
+        ({"probability": 0.3}, "1: expected {\"id\": string, \"output\": string}"),
+    ],
+)  # fmt: skip
+def test_faults_of_a_detectors_row(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
+    with pytest.raises(DataError) as error:
+        scored(own_task(tmp_path, "spans"), tmp_path, "detector", [row])
+    assert fault in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gold", "said", "fault"),
+    [
+        ("label", {"annotators": "by"}, {"ann": "Maybe"}, "field 'by': 'Maybe' is not among the labels of the answer"),
+        ("label", {"annotators": "by"}, "Yes", "field 'by' is no mapping of annotators and no list of records"),
+        ("spans", {"spans": "by"}, ["absent"], "field 'by' has no spans of the text"),
+        ("spans", {"spans": "by"}, [[0, 99]], "the span [0, 99] is not within the text of 23 characters"),
+        ("spans", {"spans": "by"}, "The [HAL]film grossed a lot.", "the tag 'hal' is not closed"),
+    ],
+)
+def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: Any, fault: str) -> None:
+    path = Path(own_task(tmp_path, kind))
+    path.write_text(LM_EVAL + yaml.safe_dump({**yaml.full_load(path.read_text()[len(LM_EVAL) :]), "gold": gold}))
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": TEXTS[0], "by": said}))
+    with pytest.raises(DataError) as error:
+        _ = build(str(path), Options()).items
+    assert f"rows.jsonl:1: {fault}" in str(error.value)
+
+
+def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: str) -> None:
+    task, files = own_task(tmp_path, kind), []
+    if kind == "spans":
+        found: list[dict[str, Any]] = [in_shape("pairs", *pair) for pair in zip(spans_of(FOUND), FOUND, strict=True)]
+    else:
+        found = [{"probability": 0.9 if string else 0.2} for string in FOUND]
+    for name, rows in {"detector": found, "model": [{"output": "No"}] * 5}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(scored(task, tmp_path, name, rows).as_json()))
+        files.append(str(tmp_path / f"{name}.json"))
+    report, _ = compare_paths(files, [], print)
+    assert {entry.label for entry in report.entries} == {"detector", "model"} and len(report.pairs) == 1
+    report = write_report(files, tmp_path / "report", "t", print)
+    assert {report.labels[result.entry] for result in report.results} == {"detector", "model"}
+
+
+MUSHROOM = """task: mushroom
+file: rows.jsonl
+fields: {question: model_input, answer: model_output_text}
+doc_to_text: "{{question}} {{answer}}"
+answer: {kind: spans, degrees: true}
+gold: {text: answer, spans: soft_labels, annotators: annotations, pool: soft}
+scorer: {strict: iou, paper: mushroom}
+"""
+
+
+def test_baselines_of_mushroom_have_the_published_figures(tmp_path: Path, shared_data: Path) -> None:
+    published = json.loads((shared_data.parent / "reference" / "mushroom.json").read_text())["results"]
+    (tmp_path / "mushroom.yaml").write_text(LM_EVAL + MUSHROOM)
+    for language, tables in published.items():
+        data = shared_data / "mushroom" / f"mushroom.{language}-tst.v1.extra.jsonl"
+        evaluation = build(str(tmp_path / "mushroom.yaml"), Options(data=str(data), scoring="paper"))
+        for name, share in (("Baseline (mark all)", 1), ("Baseline (mark none)", 0)):
+            marks = ([[0, len(item.gold["text"])]] * share for item in evaluation.items)
+            replies = zip(evaluation.items, (Reply(json.dumps({"spans": own})) for own in marks), strict=True)
+            scores = [evaluation.task.score("paper", item, reply) for item, reply in replies]
+            want = next(row for row in tables["ranked_by_iou"] if row["name"] == name)
+            figures = estimates(evaluation.all_metrics, scores)
+            assert {metric: figures[metric].value for metric in ("iou", "cor")} == pytest.approx(
+                {metric: want[metric] for metric in ("iou", "cor")}, abs=5e-7
+            )

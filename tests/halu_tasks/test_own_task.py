@@ -1,0 +1,170 @@
+"""Task files of one's own, without code: what rows may look like, where they are, and what is said of faults."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+import yaml
+from openpyxl import Workbook
+from pyarrow import parquet
+
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.options import Options
+from halu_tasks.tasks import TaskReference, build
+from halu_tasks.tasks.registry import task_of_file
+
+OWN = yaml.safe_load(Path(__file__).with_name("own_rows.yaml").read_text(encoding="utf-8"))
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
+Here = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def nested(folder: Path, *instead: str) -> Path:
+    """The task file in a folder with the rows of two files, with something else in one place."""
+    for name, word in (("a.json", "Is"), ("b.json", "Was"), ("shots", "May")):
+        rows = [
+            {"number": 1, "source": "s", "meta": {"model": "m1"}, "body": {"text": f"{word} it?"}, "right": True},
+            {"number": 2, "source": "s", "meta": {"model": "m2"}, "body": {"text": f"{word} he?"}, "right": 0},
+        ]
+        (folder / name).write_text(json.dumps({"samples": rows}, indent=1))
+    path = folder / "mine.yaml"
+    path.write_text(OWN["file"].replace(*instead, 1) if instead else OWN["file"])
+    return path
+
+
+def test_items_of_nested_files_by_a_pattern(tmp_path: Path) -> None:
+    items = build(task_of_file(nested(tmp_path)), Options()).items
+    assert [(item.id, item.prompt, item.target, item.tags["model"]) for item in items] == [
+        ("a/1", "Is it?", "yes", "m1"),
+        ("a/2", "Is he?", "no", "m2"),
+        ("b/1", "Was it?", "yes", "m1"),
+        ("b/2", "Was he?", "no", "m2"),
+    ]
+    assert {item.cluster for item in items} == {"s"}
+
+
+@pytest.mark.parametrize(("given", "instead", "said"), OWN["faults"])
+def test_a_fault_of_rows_is_one_line(given: str, instead: str, said: str, here: Here, tmp_path: Path) -> None:
+    path = nested(tmp_path, given, instead)
+    told = here("check", path)
+    (line,) = told.stdout.splitlines()
+    assert told.returncode == 2 and not told.stderr and line.startswith(f"{path}:")
+    assert said.replace("{folder}", str(tmp_path)) in line
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    cells = [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
+    if path.suffix in (".csv", ".tsv"):
+        sign = "\t" if path.suffix == ".tsv" else ";"
+        path.write_text("".join(sign.join(f'"{cell}"' for cell in row) + "\n" for row in cells))
+    elif path.suffix == ".xlsx":
+        book = Workbook()
+        for row in cells:
+            book.worksheets[0].append(row)
+        book.save(path)
+    elif path.suffix == ".parquet":
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    else:
+        text = json.dumps(rows) if path.suffix == ".json" else "".join(json.dumps(row) + "\n" for row in rows)
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.json", "r.jsonl.gz", "r.csv", "r.tsv", "r.xlsx", "r.parquet"])
+def test_the_format_of_a_file_does_not_change_its_items(name: str, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (EXAMPLES / "plain.jsonl").read_text().splitlines()]
+    _write(tmp_path / name, [{**row, "supported": str(row["supported"]).lower()} for row in rows])
+    (tmp_path / "mine.yaml").write_text((EXAMPLES / "plain.yaml").read_text().replace("plain.jsonl", name))
+    (of_name, as_given) = (build(str(at), Options()) for at in (tmp_path / "mine.yaml", EXAMPLES / "plain.yaml"))
+    assert of_name.items == as_given.items and len(of_name.items) == 20
+
+
+def test_a_file_whose_name_says_no_format_needs_one(here: Here, tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "plain.jsonl", tmp_path / "rows.txt")
+    path, text = tmp_path / "mine.yaml", (EXAMPLES / "plain.yaml").read_text().replace("plain.jsonl", "rows.txt")
+    path.write_text(text)
+    assert "rows.txt: the name does not say the format" in here("check", path).stdout
+    path.write_text(text.replace("rows: {", "rows: {format: jsonl, "))
+    assert here("check", path).stdout == "no faults in 1 files\n"
+
+
+def test_rows_without_an_id_get_one_of_their_prompt_fields(tmp_path: Path) -> None:
+    rows = [{"q": "a?", "l": "x"}, {"q": "b?", "l": "y"}, {"q": "a?", "l": "y"}]
+    _write(tmp_path / "rows.jsonl", rows)
+    text = "task: t\nfile: rows.jsonl\nfields: {question: q}\ndoc_to_text: '{{question}}'\n"
+    (tmp_path / "mine.yaml").write_text(f"{text}answer: {{kind: label, labels: [x, y]}}\ngold: {{target: l}}\n")
+    first, second, again = (item.id for item in build(str(tmp_path / "mine.yaml"), Options()).items)
+    assert len({first, second}) == 2 and again == f"{first}-2"
+
+
+def test_worked_examples_of_a_file_are_no_items(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    rows = (tmp_path / "few_shot.csv").read_text().splitlines()
+    with (tmp_path / "few_shot_examples.csv").open("a") as file:
+        file.write(f"{rows[1]}\nIt is new.;It is old.;entity\n")
+    evaluation = build(str(tmp_path / "few_shot.yaml"), Options(fewshot=4))
+    assert [example.reply for example in evaluation.examples] == ["entity", "number", "none", "entity"]
+    assert not {example.prompt for example in evaluation.examples} & {item.prompt for item in evaluation.items}
+
+
+def test_data_that_are_named_replace_those_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = nested(tmp_path)
+    monkeypatch.setenv("HALU_TASKS_DATA", "sample")
+    own, one = build(str(path), Options()), build(str(path), Options(data=str(tmp_path / "b.json")))
+    assert (own.version, own.located.kind, len(own.items)) == ("1", "own", 4)
+    assert (one.version, one.located.kind, [item.id for item in one.items]) == ("1-local", "local", ["b/1", "b/2"])
+    assert build(str(path), Options(data=str(tmp_path))).located.sha256 == own.located.sha256
+
+
+def test_a_log_has_neither_the_folder_nor_needs_the_file(tmp_path: Path) -> None:
+    task = task_of_file(nested(tmp_path))
+    logged = json.dumps(TaskReference.of(task).as_json())
+    restored = TaskReference.from_json(json.loads(logged)).resolve()
+    assert str(tmp_path) not in logged and restored.rules.metric_list == task.rules.metric_list
+    assert build(restored, Options(data=str(tmp_path))).items == build(task, Options()).items
+    with pytest.raises(DataError, match="nested: its rows are beside its task file, which is not known here"):
+        build(restored, Options())
+
+
+def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = nested(tmp_path)
+    rows = [json.loads(line) for line in here("items", path, "--json").stdout.splitlines()]
+    _write(tmp_path / "replies.jsonl", [{"id": row["id"], "output": f"Answer: {row['target']}"} for row in rows])
+    scored = here("score", path, "replies.jsonl", "--json", "--model", "m")
+    assert json.loads(scored.stdout)["metrics"]["acc_m1"] == 1.0
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "scored.json").write_text(scored.stdout)
+    path.unlink()
+    assert here("report", "results", "-o", "report").returncode == 0
+    (result,) = json.loads((tmp_path / "report" / "report.json").read_text())["results"]
+    assert (result["version"], result["metrics"]["acc"]["value"]) == ("1", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "guessed", "written"),
+    [
+        ("plain.jsonl", "'supported' has 2 values: False, True", "cluster: text"),
+        ("few_shot.csv", "'error' has 3 values: entity, none, number", "labels: [entity, none, number]"),
+        ("judged.jsonl", "none has offsets, or a few short values", "kind: judged_text"),
+        ("spans.jsonl", "'errors' has offsets", "gold: {text: answer, spans: errors}"),
+        ("annotators.jsonl", "'marked_by.anna' has offsets", "gold: {annotators: marked_by}"),
+    ],
+)
+def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Here, tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / rows, tmp_path)
+    (tmp_path / "tasks").mkdir()
+    for path in (tmp_path / "mine.yaml", tmp_path / "tasks" / "mine.yaml"):
+        done = here("new", "mine", "--rows", tmp_path / rows, *(["-o", path] if path.parent != tmp_path else []))
+        assert done.returncode == 0 and guessed in done.stdout and written in path.read_text()
+        assert f"no faults in 1 files\nchange the prompt, and see it with: halu-tasks items {path}" in done.stdout
+    again = here("new", "mine", "--rows", tmp_path / rows)
+    assert again.returncode == 2 and again.stderr.endswith("/mine.yaml exists; name another file with -o\n")
+    packaged = here("new", "factchd", "--rows", tmp_path / rows)
+    assert packaged.returncode == 2 and "'factchd' cannot name a new task" in packaged.stderr

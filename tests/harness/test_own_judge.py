@@ -1,0 +1,181 @@
+"""A judged task of one's own, in YAML alone: the example of the documentation in both harnesses and all commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import asked_text, figures, is_question, priced, verdict
+
+from halu_tasks.cli import main
+from halu_tasks.core.errors import JudgeError
+from halu_tasks.core.options import Options
+from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.tasks import build
+
+Serve = Callable[..., Any]
+Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("openai_key")
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "own_task"
+LABELS = ("belegt", "teilweise belegt", "widerlegt")
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    """The example, copied away from the checkout."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("judged.yaml", "judged.jsonl"):
+        shutil.copy(EXAMPLE / name, folder)
+    return folder / "judged.yaml"
+
+
+@pytest.fixture
+def replies(task: Path, tmp_path: Path) -> Path:
+    """Replies to all items: right, wrong and half right in turn, one that declines and one that is blank."""
+    items = build(str(task), Options()).items
+    texts = [(item.target, f"Falsch ist: {item.target}", f"Halb: {item.target}")[n % 3] for n, item in enumerate(items)]
+    texts[0], texts[1] = "I don't know.", " "
+    rows = (json.dumps({"id": item.id, "output": text}) for item, text in zip(items, texts, strict=True))
+    path = tmp_path / "replies.jsonl"
+    path.write_text("\n".join(rows))
+    return path
+
+
+def by_its_beginning(request: dict[str, Any]) -> str:
+    """A judge that goes by how the answer begins, which it finds between the last fences."""
+    if not is_question(request):
+        return "ready"
+    reply = re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", asked_text(request), re.S)[-1][1]
+    label = (
+        "widerlegt" if reply.startswith("Falsch") else "teilweise belegt" if reply[:4] in ("Halb", "I do") else "belegt"
+    )
+    return verdict(label.capitalize())
+
+
+def in_lm_eval(task: Path, replies: Path, server: Any, **options: Any) -> dict[str, Any]:
+    import lm_eval
+    from lm_eval.tasks import TaskManager
+
+    options = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url, **options}
+    manager = TaskManager(include_path=str(task.parent), include_defaults=False, metadata=options)
+    run = lm_eval.simple_evaluate(model=ReplayLM(str(replies)), tasks=["stuetzung"], task_manager=manager)
+    assert run is not None
+    return dict(run["results"]["stuetzung"])
+
+
+def in_inspect(run_inspect: Any, task: Path, replies: Path, server: Any, **options: Any) -> Any:
+    judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "data": None}
+    model_args = {"predictions": str(replies)}
+    return run_inspect("task", "halu/replay", {"config": str(task), **judge, **options}, model_args=model_args)
+
+
+def in_score(capsys: Capture, task: Path, replies: Path, server: Any, *arguments: str) -> dict[str, Any]:
+    capsys.readouterr()
+    judge = ("--judge", "openai/gpt-4o", "--judge-base-url", server.url)
+    assert main(["score", str(task), str(replies), "--json", *judge, *arguments]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_both_harnesses_and_score_say_the_same(
+    task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any
+) -> None:
+    server = serve(by_its_beginning)
+    scored = in_score(capsys, task, replies, server)
+    # the blank reply is not judged, and is a bad one without a label
+    shares = {f"share_{label.replace(' ', '_')}": n / 30 for label, n in zip(LABELS, (9, 11, 9), strict=True)}
+    expected = {"bad_rate": 21 / 30, "acc": 9 / 30, **shares, "judge_failed": 0.0, "abstained": 1 / 30, "empty": 1 / 30}
+    assert {name: scored["metrics"][name] for name in expected} == pytest.approx(expected)
+    assert {"bad_rate", "acc", *shares} <= scored["intervals"].keys()
+    (asked, *_) = [asked_text(request) for request in server.asked if is_question(request)]
+    assert asked.startswith("Ist die Antwort durch den Text belegt") and '"teilweise belegt", "widerlegt"' in asked
+    found, log = in_lm_eval(task, replies, server), in_inspect(run_inspect, task, replies, server)
+    for name in expected:
+        assert found[f"{name},none"] == scored["metrics"][name] == figures(log)[name], name
+    assert log.results.headline.metric == "bad_rate"
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_run_ends_in_either_harness_if_more_than_the_allowed_share_has_no_verdict(
+    failing: int, task: Path, replies: Path, serve: Serve, run_inspect: Any
+) -> None:
+    """Of 29 questions, 5% are one."""
+    hard = [json.loads(line)["output"] for line in replies.read_text().splitlines()][3 : 3 + failing]
+
+    def sometimes(request: dict[str, Any]) -> str:
+        odd = any(f"\n{reply}\n" in asked_text(request) for reply in hard)
+        return "Das kommt darauf an." if odd else by_its_beginning(request)
+
+    server = serve(sometimes)
+    log = in_inspect(run_inspect, task, replies, server)
+    if failing == 1:
+        found = in_lm_eval(task, replies, server)
+        assert found["judge_failed,none"] == figures(log)["judge_failed"] == pytest.approx(1 / 30)
+        assert found["bad_rate,none"] == figures(log)["bad_rate"] == pytest.approx(21 / 29)
+    else:
+        said = r"gave no verdict on 2 of 29 questions \(allowed: 5%"
+        with pytest.raises(JudgeError, match=said):
+            in_lm_eval(task, replies, server)
+        assert log.status == "error" and re.search(said, log.error.message)
+
+
+def test_labels_of_people_are_those_of_the_task(
+    task: Path, replies: Path, serve: Serve, capsys: Capture, tmp_path: Path
+) -> None:
+    server, given = serve(by_its_beginning), tmp_path / "labels.csv"
+    # of the answers that begin with "Halb", which the judge calls bad, people call a third good
+    said = {0: "Belegt", 1: "widerlegt", 2: "0"}
+    ids = [json.loads(line)["id"] for line in replies.read_text().splitlines()][2:]
+    rows = [
+        (id, said[2] if n % 9 == 0 else "teilweise belegt" if n % 3 == 0 else said[n % 3 - 1])
+        for n, id in enumerate(ids)
+    ]
+    given.write_text("id,label\n" + "".join(f"{id},{label}\n" for id, label in rows))
+    metrics = in_score(capsys, task, replies, server, "--reference", str(given))["metrics"]
+    assert metrics["judge_sensitivity"] == 1.0 and metrics["judge_specificity"] == pytest.approx(9 / 13)
+    assert metrics["bad_rate_ppi"] < metrics["bad_rate"]
+    given.write_text(f"id,label\n{ids[0]},vielleicht\n")
+    assert main(["score", str(task), str(replies), "--judge", "m/j", "--reference", str(given)]) == 2
+    assert (
+        "label is 'vielleicht', expected yes or no, belegt or teilweise belegt or widerlegt" in capsys.readouterr().err
+    )
+
+
+def test_a_report_and_labels_need_no_task_file(
+    task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any, tmp_path: Path
+) -> None:
+    server, drawn, results = serve(by_its_beginning), tmp_path / "drawn.jsonl", tmp_path / "results.json"
+    results.write_text(
+        json.dumps(in_score(capsys, task, replies, server, "--model", "m", "--details", str(tmp_path / "d")))
+    )
+    log = in_inspect(run_inspect, task, replies, server)
+    task.unlink()
+    assert main(["report", log.location, "-o", str(tmp_path / "report")]) == 0
+    (result,) = json.loads((tmp_path / "report" / "report.json").read_text())["results"]
+    assert result["metrics"]["share_widerlegt"]["value"] == pytest.approx(9 / 30)
+    assert main(["export", "eee", str(results), "-o", str(tmp_path / "eee"), "--model-id", "m=org/m"]) == 0
+    exported = "\n".join(path.read_text() for path in (tmp_path / "eee").rglob("*.json"))
+    assert "Ist die Antwort durch den Text belegt" in exported and "share_teilweise_belegt" in exported
+    assert main(["label", "verdicts", log.location, "--sample", "30", "-o", str(drawn)]) == 3
+    assert "29 verdicts of stuetzung are too few" in capsys.readouterr().err
+    first = json.loads(drawn.read_text().splitlines()[0])
+    assert first["shown"].startswith("frage: ") and "quelle: " in first["shown"] and first["reply"]
+
+
+def test_a_small_budget_is_used(task: Path, replies: Path, serve: Serve, capsys: Capture) -> None:
+    def paid(request: dict[str, Any]) -> dict[str, Any]:
+        (choice,) = priced(request)["choices"]
+        message = {**choice["message"], "content": by_its_beginning(request)}
+        return {**priced(request), "choices": [{**choice, "message": message}]}
+
+    server = serve(paid)
+    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.5/10"]
+    # the most that one attempt may cost is about 0.014, and each costs 0.002
+    assert main(["score", str(task), str(replies), *judge, "--judge-max-cost", "0.03"]) == 2
+    assert "judging stopped before it could cost more" in capsys.readouterr().err
+    assert 7 <= sum(map(is_question, server.asked)) <= 15

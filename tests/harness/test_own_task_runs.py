@@ -1,0 +1,63 @@
+"""The examples of docs/own_task, copied away: both harnesses run them, and a report needs no file of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from judges import figures
+from programs import LM_EVAL_OF_FEW
+from programs import run as program
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
+
+
+def run(*words: str | Path, folder: Path, code: str = "") -> None:
+    done = program(*words, folder=folder, code=code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "task"),
+    [
+        ("plain.yaml", "claim_support"),
+        ("few_shot.yaml", "edit_error"),
+        ("spans.yaml", "wrong_spans"),
+        ("annotators.yaml", "unsupported_spans"),
+    ],
+)
+def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, task: str, tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log
+
+    folder = tmp_path / "mine"
+    shutil.copytree(EXAMPLES, folder)
+    for number, named in enumerate((("--include_path", ".", "--tasks", task), ("--tasks", file))):
+        told = ("--model", "halu-oracle", "--output_path", f"results{number}", "--log_samples")
+        run(*told, *named, folder=folder, code=LM_EVAL_OF_FEW)
+    run(
+        "inspect_ai", "eval", "halu_tasks/task", "-T", f"config={file}", "--model", "halu/oracle", "--log-dir", "logs",
+        folder=folder,
+    )  # fmt: skip
+    for path in EXAMPLES.iterdir():
+        (folder / path.name).unlink()
+    run("halu_tasks", "report", "results0", "results1", "logs", "-o", "report", folder=folder)
+    told = json.loads((folder / "report" / "report.json").read_text())
+    # all are runs of one task under one condition, whichever harness ran it, and however it was named
+    assert not told["skipped"] and {each["task"] for each in told["columns"]} == {task}
+    assert "Inspect and lm-eval give the same answers and scores to all items for halu-oracle" in told["notes"]
+    (result,), superseded = told["results"], told["superseded"]
+    assert (result["version"], result["metrics"]["acc"]["value"], len(superseded)) == ("1", 1.0, 2)
+    page, text = ((folder / "report" / name).read_text() for name in ("index.html", "report.md"))
+    people = told["columns"][0]["human_ceiling"]
+    assert ("| human ceiling |" in text) == ("each annotator against the others" in page) == (people is not None)
+    if task == "unsupported_spans":
+        assert (people["annotators"], people["items"], people["pool"]) == (3, 12, "majority")
+        assert 0 < people["estimates"]["iou"]["value"] < 1 and people["alpha"]["low"] is not None
+    log = read_eval_log(str(next((folder / "logs").glob("*.eval"))))
+    assert figures(log)["acc"] == 1.0 and str(folder) not in json.dumps(log.eval.metadata)
+    samples = next((folder / "results0").rglob("samples_*.jsonl")).read_text().splitlines()
+    prompts = [json.loads(line)["arguments"]["gen_args_0"]["arg_0"] for line in samples]
+    assert all(("Changed: number" in prompt) == (task == "edit_error") for prompt in prompts)

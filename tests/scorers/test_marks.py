@@ -1,0 +1,173 @@
+"""Spans by offsets, tags and records (`marks.yaml`), degrees, categories, and gold by several people."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from halu_tasks.core.items import Item
+from halu_tasks.scorers.annotators import annotators_alpha, pooled, with_marks
+from halu_tasks.scorers.benchmarks.labels import verdict_scorer
+from halu_tasks.scorers.benchmarks.spans import correlation, mushroom_scorer, read_marks, soft_iou
+from halu_tasks.scorers.benchmarks.strings import iou_scorer
+from halu_tasks.scorers.kinds import Label, Spans
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
+from halu_tasks.text.marks import Mark, trimmed, unmarked
+
+TABLE = yaml.safe_load(Path(__file__).with_name("marks.yaml").read_text("utf-8"))
+TEXT = TABLE["text"]
+NAMES = {"number": "number", "name": "name"}
+KIND = Spans(NAMES, degrees=True)
+DEGREES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=30)
+
+
+def item(*marks: Mark, text: str = TEXT, kind: Spans = KIND) -> Item:
+    return with_marks(Item("1", "1", "", gold={"text": text}), marks, kind)
+
+
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["reply"][:40])
+def test_marks_of_a_reply(case: dict[str, Any]) -> None:
+    read = read_marks(case["reply"], TEXT, [(4, 8), (40, 43)], "passage", [*NAMES], records=True)
+    assert read.answer.value == case.get("strings")
+    assert read.answer.reason == case.get("reason", "")
+    assert [list(span) for spans in read.spans.values() for span in spans if span] == case.get("spans", [])
+    assert read.extra == case.get("outside", 0)
+    if "degrees" in case:
+        assert [mark.prob for mark in read.soft] == case["degrees"]
+    if "categories" in case:
+        assert [mark.category for mark in read.hard] == case["categories"]
+
+
+@pytest.mark.parametrize("marked", ["a [HAL]b", "a b[/HAL]", "[HAL]a <mark>b[/HAL]</mark>"])
+def test_tags_that_do_not_match_are_a_fault(marked: str) -> None:
+    with pytest.raises(ValueError, match="tag"):
+        unmarked(marked)
+
+
+def test_white_space_at_the_ends_does_not_count_and_inside_does() -> None:
+    assert trimmed(TEXT, [Mark(3, 8), Mark(8, 17), Mark(23, 24)]) == [Mark(4, 16)]
+
+
+@given(st.text(st.sampled_from("ab \n.-"), max_size=30), st.data())
+def test_the_gold_reply_has_the_full_score(text: str, data: st.DataObject) -> None:
+    ends = st.integers(0, len(text))
+    marks = data.draw(
+        st.lists(
+            st.builds(
+                lambda a, b, prob, name: Mark(min(a, b), max(a, b), prob, name),
+                ends, ends, st.sampled_from([0.2, 0.6, 1.0]), st.sampled_from(["name", "number", ""]),
+            ),
+            max_size=4,
+        )
+    )  # fmt: skip
+    for kind in (KIND, Spans(NAMES), Spans({}, degrees=True), Spans()):
+        own = [mark if kind.categories else mark._replace(category="") for mark in marks]
+        gold = item(*own, text=text, kind=kind)
+        scorer = iou_scorer(**kind.scorer_arguments())
+        scorers = [scorer, mushroom_scorer(degrees=True)] if kind.degrees else [scorer]
+        for each in scorers:
+            score = each.score(gold, gold.target, None)
+            figures = estimates([metric for metric in each.metrics if metric.higher_is_better], [score])
+            assert {name: figure.value for name, figure in figures.items() if figure.value < 1 - 1e-9} == {}
+
+
+@given(DEGREES, st.data())
+def test_correlation_is_spearmans(gold: list[float], data: st.DataObject) -> None:
+    other = data.draw(st.lists(st.sampled_from([0.0, 0.3, 0.9]), min_size=len(gold), max_size=len(gold)))
+    one, two = np.array(gold), np.array(other)
+    if len({*gold}) > 1 and len({*other}) > 1:
+        assert correlation(one, two) == pytest.approx(spearmanr(gold, other).correlation, abs=1e-12)
+    assert correlation(one, one) == pytest.approx(1.0)
+    assert soft_iou(one, one) == 1.0
+
+
+def test_marking_everything_where_nothing_is_wrong_has_a_correlation_only_as_published() -> None:
+    nothing, everything = np.zeros(5), np.ones(5)
+    assert correlation(nothing, everything) == 0.0
+    assert correlation(nothing, everything, published=True) == 1.0
+    assert soft_iou(nothing, everything) == 0.0
+
+
+def test_recall_by_category_and_balanced_accuracy() -> None:
+    scorer = iou_scorer(categories=NAMES)
+    wrong, right = item(Mark(4, 8, category="name"), Mark(40, 43, category="number"), kind=Spans(NAMES)), item()
+    replies = [(wrong, '[{"text": "film", "category": "number"}]'), (wrong, ""), (right, "[]"), (right, "film")]
+    figures = estimates(scorer.metrics, [scorer.score(gold, reply, None) for gold, reply in replies])
+    values = {name: figure.value for name, figure in figures.items()}
+    assert (values["recall_name"], values["recall_number"], values["category_acc"]) == (0.5, 0.0, 0.0)
+    assert values["balanced_acc"] == 0.5  # one of two, in each of both classes; the unread reply is a miss
+    only_wrong = [scorer.score(gold, reply, None) for gold, reply in replies[:2]]
+    assert "balanced_acc" not in estimates(scorer.metrics, only_wrong)
+
+
+def test_balanced_accuracy_of_labels_counts_unread_replies_as_misses() -> None:
+    scorer = verdict_scorer("true_false", ["True", "False"])
+    replies = {"True": ["True", "no idea"], "False": ["False", "False", "False", "True"]}
+    scores = [scorer.score(Item("1", "1", target), reply, None) for target, own in replies.items() for reply in own]
+    assert estimates(scorer.metrics, scores)["balanced_acc"].value == (1 / 2 + 3 / 4) / 2
+
+
+LABEL = Label(("bad", "unsure", "good"), lambda reply: None)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(("pool", "target"), [("any", "bad"), ("all", "good"), ("majority", "unsure")])
+def test_pooled_labels(pool: str, target: str) -> None:
+    records = [{"by": "a", "label": label} for label in ("good", "unsure", "bad", "unsure", "good")]
+    assert pooled(Item("1", "1", "", gold={"pool": pool}), records, LABEL).target == target
+
+
+@pytest.mark.parametrize(
+    ("pool", "spans", "categories"),
+    [
+        ("any", [[0, 2], [2, 5], [6, 7]], ["name", "number", "name"]),
+        ("majority", [[1, 2], [2, 4]], ["name", "number"]),
+        ("all", [[2, 3]], ["name"]),
+    ],
+)
+def test_pooled_spans(pool: str, spans: list[list[int]], categories: list[str]) -> None:
+    people = {
+        "a": [Mark(0, 3, category="name")],
+        "b": [Mark(1, 2, category="name"), Mark(2, 4, category="number")],
+        "c": [Mark(2, 5, category="number"), Mark(6, 7, category="name")],
+    }
+    records = [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
+    gold = pooled(Item("1", "1", "", gold={"text": "abcdefg", "pool": pool}), records, Spans(NAMES)).gold
+    assert (gold["spans"], gold["categories"]) == (spans, categories)
+    soft = pooled(
+        Item("1", "1", "", gold={"text": "abcdefg", "pool": "soft"}), records, Spans(degrees=True, categories=NAMES)
+    )
+    assert math.fsum(mark["prob"] * (mark["end"] - mark["start"]) for mark in soft.gold["degrees"]) == pytest.approx(
+        10 / 3
+    )
+
+
+def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
+    labels: dict[str, list[str | None]] = {
+        "a": ["bad", "good", "good", "bad"],
+        "b": ["bad", "good", "bad", None],
+        "c": ["good", "good", "bad", "bad"],
+    }
+    items = []
+    for n in range(4):
+        records = [{"by": by, "label": own[n] or ""} for by, own in labels.items()]
+        items.append(Item(str(n), str(n), "", gold={"pool": "any", "annotators": records}))
+    expected = krippendorff_alpha([*labels.values()])
+    found = annotators_alpha(items, LABEL)
+    assert expected and found and found.value == pytest.approx(expected.value)
+    marks = {"a": [Mark(0, 2)], "b": [Mark(1, 3)], "c": []}
+    given = [{"by": by, "marks": [mark._asdict() for mark in own]} for by, own in marks.items()]
+    spans = Item("1", "1", "", gold={"text": "abcd", "pool": "any", "annotators": given})
+    characters = [
+        ["x" if any(m.start <= at < m.end for m in own) else "-" for at in range(4)] for own in marks.values()
+    ]
+    alpha, same = annotators_alpha([spans], Spans()), krippendorff_alpha(characters)
+    assert alpha and same and alpha.value == pytest.approx(same.value)

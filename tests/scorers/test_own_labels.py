@@ -1,0 +1,99 @@
+"""Tasks with labels, scorers and metrics of their own: what is read, and what is reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.scorers.benchmarks.labels import LabelQuestion
+from halu_tasks.tasks.registry import task_of_file
+
+REPLIES = yaml.safe_load(Path(__file__).with_name("own_labels.yaml").read_text(encoding="utf-8"))
+MODULE = """
+from halu_tasks.scorers.benchmarks.labels import verdict_scorer
+from halu_tasks.scorers.metrics import metric
+
+
+@metric(higher_is_better=False)
+def false_alarms(answer, target):
+    "Share of what is supported that is called refuted."
+    return (answer == "widerlegt") & (target == "belegt"), target == "belegt"
+
+
+def strict(reading, labels):
+    "The named scorer, made with what the answer says."
+    assert [*labels] == ["belegt", "widerlegt"]
+    return verdict_scorer(reading, labels)
+"""
+FILE = """
+class: !function halu_tasks.lm_eval_adapter.task.HaluTask
+task: mine
+file: rows.jsonl
+fields: [text]
+doc_to_text: "{{{{text}}}}"
+gold: {{target: label}}
+answer: {{kind: label, labels: {labels}}}
+{more}
+"""
+
+
+@pytest.mark.parametrize("case", REPLIES)
+def test_a_declared_label_is_read_and_none_rather_than_the_opposite(case: str) -> None:
+    read = LabelQuestion(tuple(REPLIES[case]["labels"]))
+    for reply, label in REPLIES[case]["replies"]:
+        answer = read(reply)
+        assert (answer.value, answer.inferred) == (label, False), reply
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Any:
+    """`make(more, labels)` is a task of a file, with a module beside it."""
+    (tmp_path / "own_metrics.py").write_text(MODULE)
+    (tmp_path / "rows.jsonl").write_text('{"text": "t", "label": "belegt"}\n')
+
+    def task(more: str = "", labels: str = "[belegt, widerlegt]") -> Any:
+        (tmp_path / "mine.yaml").write_text(FILE.format(more=more, labels=labels))
+        return task_of_file(tmp_path / "mine.yaml")
+
+    return task
+
+
+def names(task: Any) -> list[str]:
+    return [metric.name for metric in task.scoring["strict"].metrics]
+
+
+def test_scorer_and_metrics_follow_from_the_answer(make: Any) -> None:
+    task = make()
+    assert task.headline == "acc" and {"f1", "f1_macro", "unparsed", "abstained", "inferred"} <= {*names(task)}
+    score = task.score("paper", Item("1", "1", "belegt"), Reply("Urteil: belegt"))
+    assert score.answer == "belegt" and score.measurements["correct"] == 1.0
+
+
+def test_a_bias_to_a_position_is_that_of_positions(make: Any) -> None:
+    assert "position_bias" not in names(make())
+    assert "position_bias" in names(make(labels="[A, B, C]")) and "position_bias" in names(make(labels="['1', '2']"))
+    assert "position_bias" not in names(make(labels="['0', '1']"))
+
+
+def test_names_of_metrics_have_labels_of_any_script_in_one_form(make: Any) -> None:
+    found = names(make(labels="{belegt: Ganz belegt, widerlegt: सही नहीं}"))
+    assert {"precision_ganz_belegt", "recall_सही_नहीं"} <= {*found}
+
+
+def test_a_metric_and_a_scorer_of_ones_own_are_functions(make: Any) -> None:
+    listed = (
+        "scorer: !function own_metrics.strict\nmetric_list: [metric: acc, metric: !function own_metrics.false_alarms]"
+    )
+    task = make(listed)
+    assert names(task)[:2] == ["acc", "false_alarms"]
+    item = Item("1", "1", "belegt")
+    alarms = task.scoring["strict"].metrics[1]
+    from halu_tasks.scorers.metrics import by_cluster, estimate
+
+    scores = [task.score("strict", item, Reply(text)) for text in ("widerlegt", "belegt", "widerlegt", "")]
+    found = estimate(alarms, by_cluster(scores))
+    assert found and found.value == 0.5
