@@ -125,7 +125,7 @@ def _matching(folder: Path, name: str) -> list[Path]:
     except (ValueError, NotImplementedError, IndexError):  # not a pattern, such as an absolute path
         files = []
     if not files:
-        raise DataError(f"{folder / name}: {'no file matches' if '*' in name else 'no such file'}")
+        raise DataError(f"{folder}/{name}: {'no file of this folder matches' if '*' in name else 'no such file'}")
     return files
 
 

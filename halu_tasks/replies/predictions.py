@@ -134,7 +134,9 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
     if output is None:
         output = _detected(row)
-    if output is None and choices and probability is not None:
+    if output is None and probability is not None:
+        if not choices:
+            raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
         output = choices[probability < 0.5]
     if not isinstance(id, str) or not isinstance(output, str):
         found = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"

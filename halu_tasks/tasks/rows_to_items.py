@@ -223,7 +223,7 @@ class GoldKeys(Keys):
 
     def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
-        values = value if isinstance(value, list) and _known(answer) else [value]
+        values = (value or [""]) if isinstance(value, list) and _known(answer) else [value]
         texts = [text_at({path: one}, path) for one in values]
         if unknown := [text for text in texts if self.labels and text not in self.labels]:
             known = ", ".join(map(repr, self.labels))
@@ -261,7 +261,7 @@ class GoldKeys(Keys):
             )
             pairs.append((text_at(one, keys.by), said))
         if not isinstance(answer, Spans):
-            labels = [self._label(value, keys.field, answer) if value else "" for _, value in pairs]
+            labels = [self._label(value, keys.field, answer) if value or value == [] else "" for _, value in pairs]
             if unknown := {*labels} - {*_known(answer), ""}:
                 raise ValueError(f"field {keys.field!r}: {min(unknown)!r} is not among the labels of the answer")
             return [{"by": by, "label": label} for (by, _), label in zip(pairs, labels, strict=True)]

@@ -86,7 +86,7 @@ def degree_and_category(record: Mapping[str, Any], named: Callable[[Any], str] =
     prob = next((record[key] for key in DEGREES if record.get(key) is not None), 1.0)
     if isinstance(prob, bool) or not isinstance(prob, int | float) or not 0 <= prob <= 1:
         raise ValueError(f"the degree of a span is {prob!r}, expected a number from 0 to 1")
-    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key)), "")
+    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key) not in (None, "")), "")
 
 
 def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mark]]:

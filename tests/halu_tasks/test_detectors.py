@@ -103,7 +103,7 @@ def test_a_probability_is_the_answer_from_a_half(tmp_path: Path) -> None:
         ({"spans": [{"start": 5, "end": 2}]}, "1: expected 0 <= start <= end, got 5 and 2"),
         ({"spans": [{"start": 0, "end": 2, "prob": 3}]}, "1: the degree of a span is 3, expected a number from 0 to 1"),
         ({"spans": ["The"]}, "1: spans is no list of [start, end] or of records with start and end"),
-        ({"probability": 0.3}, "1: expected {\"id\": string, \"output\": string}"),
+        ({"probability": 0.3}, "1: a probability alone needs the task's doc_to_choice"),
     ],
 )  # fmt: skip
 def test_faults_of_a_detectors_row(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
@@ -116,6 +116,12 @@ def test_faults_of_a_detectors_row(tmp_path: Path, row: dict[str, Any], fault: s
     ("kind", "gold", "said", "fault"),
     [
         ("label", {"annotators": "by"}, {"ann": "Maybe"}, "field 'by': 'Maybe' is not among the labels of the answer"),
+        (
+            "label",
+            {"annotators": {"field": "by", "by": "who"}, "labels": {"Yes": "Yes", "No": "No"}},
+            [{"who": "ann", "label": []}],
+            "field 'by' is '', which gold: labels lacks; it has 'No', 'Yes'",
+        ),
         ("label", {"annotators": "by"}, "Yes", "field 'by' is no mapping of annotators and no list of records"),
         ("spans", {"spans": "by"}, ["absent"], "field 'by' has no spans of the text"),
         ("spans", {"spans": "by"}, [[0, 99]], "the span [0, 99] is not within the text of 23 characters"),

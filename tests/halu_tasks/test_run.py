@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from halu_tasks.cli.run import _tasks
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
@@ -21,7 +20,7 @@ from halu_tasks.runs.command import shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
 from halu_tasks.runs.run import ModelRun, Runs, checksum_of, in_folders
 from halu_tasks.tasks import registry, tasks_selected
-from halu_tasks.tasks.registry import packaged_file
+from halu_tasks.tasks.registry import packaged_file, tasks_at
 
 URL = "http://localhost:8000/v1"
 FAVE, TF = {"fave": None}, {"cfaith_tf": None}
@@ -95,7 +94,7 @@ def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
             f"include: {packaged_file('refact_correction').path}\ntask: {name}\ndescription: Correct it.\n"
         )
     (folder / "_base.yaml").write_text("x: 1")
-    tasks = {task.name: file for task, file in _tasks(f"cfaith_tf,{folder}")}
+    tasks = {task.name: file for task, file in tasks_at(["cfaith_tf", str(folder)]).values()}
     assert tasks == {**TF, "one": folder / "one.yaml", "two": folder / "two.yaml"}
     run = ModelRun(Path("out"), named_model("halu/oracle"), tasks)
     commands = [shown(words) for words in run.commands(tasks)]
@@ -108,7 +107,7 @@ def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
     first, second = (shown(words) for words in run.commands(tasks))
     assert "--tasks cfaith_tf " in first and f"--tasks one,two --include_path {folder} " in second
     with pytest.raises(UsageError, match="contains no task files"):
-        _tasks(str(tmp_path))
+        tasks_at([str(tmp_path)])
 
 
 def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: Path) -> None:
@@ -245,7 +244,7 @@ def test_tasks_whose_data_have_changed_are_run_in_another_folder(tmp_path: Path)
 
 def test_a_checksum_is_of_the_data_and_of_files_with_prompts(tmp_path: Path) -> None:
     def checksum(name: str = "refact_correction", **options: Any) -> str:
-        ((task, file),) = _tasks(name)
+        ((task, file),) = tasks_at([name]).values()
         return checksum_of(task, file, Options(**options))
 
     data, prompts, own = tmp_path / "refact_multi_error.jsonl", tmp_path / "p.yaml", tmp_path / "own.yaml"
