@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from inspect_ai._control.eval_state import get_eval_state
+from inspect_ai._control.eval_state import get_eval_state  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
-from inspect_ai.log._samples import sample_active
+from inspect_ai.log._samples import sample_active  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scorer
 from inspect_ai.scorer import Score as InspectScore
