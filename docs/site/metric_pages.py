@@ -14,7 +14,12 @@ from halu_tasks.scorers.registry import SCORERS, make_scorer, scorer_factory
 
 FOLDER = "reference/metrics/"
 # what scorers need, most of it given by an answer
-_ANSWER = {"reading": "true_false", "labels": {"True": "true", "False": "false"}, "returns": "passages"}
+_ANSWER: dict[str, Any] = {"reading": "true_false", "labels": {"True": "true", "False": "false"}, "returns": "passages"}
+_OF: dict[str, dict[str, Any]] = {
+    "iou": {"categories": {"name": "name"}, "degrees": True},
+    "judged": {"labels": {"right": "good", "wrong": "bad"}},
+    "mushroom": {"degrees": True},
+}
 
 
 class Use(NamedTuple):
@@ -77,7 +82,7 @@ def _scorer(name: str) -> Iterator[str]:
         [f"`{each}`", "" if default.default is inspect.Parameter.empty else f"`{default.default}`", told[each]]
         for each, default in parameters.items()
     ]
-    metrics = make_scorer(name, {}, _ANSWER).metrics
+    metrics = make_scorer(name, {}, _ANSWER | _OF.get(name, {})).metrics
     yield from (f"## {name}", " ".join(about.split()), table(["argument", "default", "meaning"], rows))
     yield table(
         ["metric", "meaning", "direction"],

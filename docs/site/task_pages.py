@@ -10,8 +10,11 @@ from typing import Any
 
 from page import ROOT, Page, Section, listing, literal, mentions, printed, sections, shown_tasks, table
 
+from halu_tasks.tasks.prompts import PARTS
+
 Summary = Mapping[str, Any]
 """What `halu-tasks show` prints of a task, or of a part of it."""
+
 FOLDER = "reference/tasks/"
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither"}
 
@@ -67,7 +70,7 @@ def _page(about: Summary) -> Page:
 
 
 def _items(about: Summary) -> str:
-    return f"{about['items']:,}" if about["items"] else "unknown"
+    return f"{about['items']:,}" if about.get("items") else "unknown"
 
 
 def _facts(about: Summary) -> str:
@@ -81,8 +84,8 @@ def _facts(about: Summary) -> str:
         "items": _items(about),
         "fields": ", ".join(f"`{name}`" for name in about["fields"]),
         "version of the task": str(about["version"]),
-        "decoding": ", ".join(f"{name} {value:g}" for name, value in about["decoding"].items()),
-        "worked examples": str(about["worked_examples"]) if about["worked_examples"] else "none",
+        "decoding": ", ".join(f"{name} {value}" for name, value in about["generation_kwargs"].items() if value != []),
+        "worked examples": str(about.get("num_fewshot") or "none"),
     }
     return table(["property", "value"], rows.items())
 
@@ -102,10 +105,10 @@ def _run(about: Summary) -> str:
 def _prompt(about: Summary) -> str:
     item = about["first_item"]
     parts = ["## Prompt", "The prompt is rendered from these templates:"]
-    parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in about["prompt"].items()]
-    for wording in about["wordings"]:
+    parts += [f"`{name}`\n\n{literal(str(about[name]))}" for name in PARTS if name in about]
+    for wording in about.get("wordings", ()):
         when = ", ".join(f"`{name}` is `{value}`" for name, value in wording["when"].items())
-        parts += [f"If {when}:", literal(str(wording["user"]))]
+        parts += [f"If {when}:", *(literal(str(wording[name])) for name in PARTS if name in wording)]
     if item:
         parts.append("The first item of the packaged sample:")
         shown = {"system": item["system"], "user": item["prompt"], "correct answer": item["target"]}
@@ -115,20 +118,22 @@ def _prompt(about: Summary) -> str:
 
 def _reading(about: Summary) -> str:
     answer = about["answer"]
-    parts = ["## How a reply is read", f"The kind of answer is `{answer['kind']}`: {answer['about']}."]
+    parts = ["## How a reply is read", f"The kind of answer is `{answer['kind']}`."]
     if "labels" in answer:
-        labels = (f"`{label}` ({name})" if name else f"`{label}`" for label, name in answer["labels"].items())
-        parts.append(
-            f"Labels: {', '.join(labels)}. Reading `{answer['reading']['name']}`: {answer['reading']['about']}."
-        )
-    parts.append(table(["mode", "scorer", "description"], ([m, *_scorer(s)] for m, s in about["scorers"].items())))
-    return sections(*parts)
+        named = answer["labels"] if isinstance(answer["labels"], dict) else dict.fromkeys(answer["labels"], "")
+        labels = (f"`{label}` ({name})" if name else f"`{label}`" for label, name in named.items())
+        parts.append(f"Labels: {', '.join(labels)}. Reading: `{answer.get('reading', 'the labels themselves')}`.")
+    scorer = about["scorer"]
+    modes = scorer if isinstance(scorer, dict) and "strict" in scorer else {"strict, paper": scorer}
+    parts.append(table(["mode", "scorer"], ([mode, _scorer(own)] for mode, own in modes.items())))
+    return sections(*parts, "[Scorers](../metrics/scorers.md) explains the arguments.")
 
 
-def _scorer(scorer: Summary) -> tuple[str, str]:
-    arguments = ", ".join(f"{name}={value}" for name, value in scorer["arguments"].items())
-    reading = f"; reads: {scorer['reading']}" if "reading" in scorer else ""
-    return f"`{scorer['name']}({arguments})`", f"{scorer['about']}{reading}"
+def _scorer(scorer: Any) -> str:
+    if not isinstance(scorer, dict):
+        return f"`{scorer}`"
+    arguments = ", ".join(f"{name}={value}" for name, value in scorer.items() if name != "name")
+    return f"`{scorer['name']}({arguments})`"
 
 
 def _metrics(about: Summary) -> str:

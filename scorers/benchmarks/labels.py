@@ -75,7 +75,7 @@ def verdict_scorer(
         - `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are one more label, as in
             scikit-learn, and `f1_macro_labels`, for which they are misses;
         - `position_bias`, which is -1 to 1, if there are `orders` or the labels are positions, such as A and B; all
-          others are 0 to 1;
+            others are 0 to 1;
         - those of probabilities, pairs and orders.
 
     Raises:
