@@ -20,7 +20,7 @@ from halu_tasks.core.limits import check_archive, exceeded, limit
 
 Row = dict[str, Any]
 Refuse = Callable[[DataError], None]
-"""What is called with the error of an invalid row in the place of raising it."""
+"""Receives the error of an invalid row, instead of its being raised."""
 WORKBOOK = ".xlsx"
 _ROWS, _BUFFER = 1_000, 1 << 20
 """How many rows of a Parquet file are read at a time, and bytes; row groups may take as much memory as all rows."""
@@ -37,7 +37,7 @@ def read_rows(
     columns: Mapping[str, str] = NO_COLUMNS,
     refuse: Refuse | None = None,
 ) -> Iterator[Row]:
-    """Validate rows; none is ever skipped in silence.
+    """Validate rows; none is skipped silently.
 
     Args:
         lines: The rows with their numbers.

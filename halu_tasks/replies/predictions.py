@@ -1,7 +1,7 @@
 """Predictions: replies from any source, each with an id and an output, that are scored without a harness.
 
-In the place of the output of a model may be that of a detector: spans, which are read as a reply with offsets, or the
-probability of a label, which is the answer from 0.5.
+A row may have the output of a detector instead of a model's: spans, which are read as a reply with offsets, or the
+probability of a label, which is the answer if it is 0.5 or more.
 """
 
 from __future__ import annotations

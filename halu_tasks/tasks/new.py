@@ -1,4 +1,4 @@
-"""A first version of a task file from the first rows of a user's file: what is guessed is said, and easy to change."""
+"""Draft a task file from the first rows of a user's file, and say what was guessed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
         if path != id and 2 <= len(different[path]) <= min(_MOST_LABELS, len(rows) // 2)
         if len(max(different[path], key=len)) <= _LONGEST_LABEL and all(isinstance(v, str | int) for v in values)
     ]
-    # a field with the name of one, else the last
+    # prefer a field whose name suggests a label, else the last
     likely = [path for path in few if _LABEL.search(path)] or [path for path in few if "." not in path]
     label = likely[-1] if likely and not spans else None
     texts = [
@@ -94,7 +94,7 @@ def draft(name: str, file: Path, shown: str) -> tuple[str, str]:
         "answer": {"kind": kind, "labels": labels},
         "gold": {"target": gold, "labels": names or None, "text": text, given: people.pop() if by_people else spans},
     }
-    head = f"# Drafted by halu-tasks new: what is asked is yours to say.\nclass: {CLASS}\ntask: {name}"
+    head = f"# Drafted by halu-tasks new; edit the prompt.\nclass: {CLASS}\ntask: {name}"
     asked = "\n  ".join([_QUESTIONS[kind].format(labels=", ".join(labels or ())), *fields, "Answer:"])
     lines = [head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {asked}"]
     judge = _JUDGE.format(fields="\n    ".join(fields)) if kind == "judged_text" else ""
