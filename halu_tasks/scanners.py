@@ -36,9 +36,8 @@ from halu_tasks.scorers.citations import YEARS, Paper, references
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.scorers.reading.strings import quotations
-from halu_tasks.solvers.asking import ask, chat_messages, checked, model_in
+from halu_tasks.solvers.asking import MethodRecord, ask, chat_messages, checked, model_in
 from halu_tasks.solvers.factored_verification import FactoredVerifier, How
-from halu_tasks.solvers.records import MethodRecord
 from halu_tasks.tasks import task_named
 from halu_tasks.text.spans import Text, merge
 

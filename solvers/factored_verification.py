@@ -31,6 +31,8 @@ from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers.asking import (
     MOST_ALTERNATIVES,
+    MethodRecord,
+    SampleMetadata,
     ask,
     at_least_one,
     checked,
@@ -43,7 +45,6 @@ from halu_tasks.solvers.asking import (
     tokens_of,
 )
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
-from halu_tasks.solvers.records import MethodRecord, SampleMetadata
 
 logger = logging.getLogger(__name__)
 

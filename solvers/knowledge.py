@@ -33,8 +33,17 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.knowledge import Knowledge, Snippet, named_files, open_knowledge
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.asking import ask, at_least_one, checked, conclude, decoding_for, last_question, method_prompt
-from halu_tasks.solvers.records import MethodRecord, parts_of
+from halu_tasks.solvers.asking import (
+    MethodRecord,
+    ask,
+    at_least_one,
+    checked,
+    conclude,
+    decoding_for,
+    last_question,
+    method_prompt,
+    parts_of,
+)
 from halu_tasks.tasks import Task
 
 GOLD = "gold"

@@ -22,9 +22,20 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.solvers.asking import ask, at_least_one, checked, conclude, decoding_for, draws, method_prompt, task_of
+from halu_tasks.solvers.asking import (
+    MethodRecord,
+    SampleMetadata,
+    ask,
+    at_least_one,
+    checked,
+    conclude,
+    decoding_for,
+    draws,
+    method_prompt,
+    parts_of,
+    task_of,
+)
 from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
-from halu_tasks.solvers.records import MethodRecord, SampleMetadata, parts_of
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 """The model roles of Truth-Triangulator."""

@@ -21,8 +21,7 @@ from halu_tasks.core.items import Example
 from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies import embedded
-from halu_tasks.solvers.asking import chat_messages, checked, last_question
-from halu_tasks.solvers.records import SampleMetadata
+from halu_tasks.solvers.asking import SampleMetadata, chat_messages, checked, last_question
 from halu_tasks.tasks import task_named
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}

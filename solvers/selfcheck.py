@@ -22,6 +22,7 @@ from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers.asking import (
+    MethodRecord,
     ask,
     at_least_one,
     checked,
@@ -30,7 +31,6 @@ from halu_tasks.solvers.asking import (
     method_prompt,
     subject_of,
 )
-from halu_tasks.solvers.records import MethodRecord
 from halu_tasks.text.sentences import sentences
 
 # the score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)

@@ -19,8 +19,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from halu_tasks.builders.card import Collection, describe
-from halu_tasks.builders.collect import write_dataset
+from halu_tasks.builders.collect import Collection, describe, write_dataset
 from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder, read_items, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded

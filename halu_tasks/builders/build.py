@@ -23,7 +23,7 @@ from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.results.readers.inspect import state
+from halu_tasks.results.inspect_logs import state
 
 
 def build(

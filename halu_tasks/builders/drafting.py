@@ -38,7 +38,7 @@ from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach, reach_active
-from halu_tasks.results.readers.inspect import path_of, samples_of
+from halu_tasks.results.inspect_logs import path_of, samples_of
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums

@@ -38,7 +38,7 @@ from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
 from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.results.readers.inspect import path_of, samples_of, state
+from halu_tasks.results.inspect_logs import path_of, samples_of, state
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning

@@ -248,10 +248,10 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         output: where results and the report are written
     """
     from halu_tasks.report.write import write_report
-    from halu_tasks.runs.demo import MODELS, TASKS, run_demo
+    from halu_tasks.runs.run import DEMO_MODELS, DEMO_TASKS, run_demo
     from halu_tasks.tasks import tasks_selected
 
-    selected, folder = tasks_selected(tasks.split(",") if tasks else TASKS), output.expanduser()
+    selected, folder = tasks_selected(tasks.split(",") if tasks else DEMO_TASKS), output.expanduser()
     create_folder(folder)
     number = pluralize(len(selected), "task", "tasks")
     say(f"Running {number} in lm-eval and Inspect at the same time …\n")
@@ -265,7 +265,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
         metric = next(metric for metric in task.scoring["strict"].metrics if metric.name == name)
         direction = {True: "↑", False: "↓", None: ""}[metric.higher_is_better]
         figures = {}
-        for model in MODELS:
+        for model in DEMO_MODELS:
             of = in_inspect[task.name, model]
             interval = format_interval(of.get(f"{name}_low"), of.get(f"{name}_high"), ".2f", "")
             figures[f"halu-{model}"] = f"{of[name]:.2f} {interval}".rstrip()

@@ -57,8 +57,7 @@ def score(
         json: print one JSON object instead of a table
     """
     from halu_tasks.replies.agreement import measure_agreement
-    from halu_tasks.replies.score_file import score_file
-    from halu_tasks.replies.score_tasks import ScoredTasks, score_tasks
+    from halu_tasks.replies.score_file import ScoredTasks, score_file, score_tasks
     from halu_tasks.tasks.registry import several_at
 
     several = several_at(task)

@@ -36,7 +36,7 @@ def executor_named(name: str, tasks: int, config: Path | None = None) -> Executo
     if not attempts.isdecimal() or int(attempts) < 1:
         raise UsageError(f"{config}: attempts: expected an integer greater than 0, got {attempts!r}")
     if name == "local":
-        from halu_tasks.executors.local import run_here
+        from halu_tasks.executors.jobs import run_here
 
         if unknown := next(iter(settings), None):
             raise UsageError(f"{config}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")

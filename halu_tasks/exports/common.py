@@ -15,7 +15,7 @@ from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
 from halu_tasks.results.comparability import Entry
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, estimates
 from halu_tasks.scorers.score import Score

@@ -18,7 +18,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.inspect_adapter.scorer import TARGET
 from halu_tasks.inspect_adapter.tasks import ID, TASK
 from halu_tasks.replies.embedded import KINDS, Embedded
-from halu_tasks.solvers.records import MethodRecord
+from halu_tasks.solvers.asking import MethodRecord
 
 
 @modelapi(name="halu")

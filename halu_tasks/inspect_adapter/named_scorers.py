@@ -36,8 +36,7 @@ from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.solvers.asking import checked, method_prompt
-from halu_tasks.solvers.records import MethodRecord
+from halu_tasks.solvers.asking import MethodRecord, checked, method_prompt
 
 
 @metric(name="clustered", scores="unreduced")

@@ -38,8 +38,7 @@ from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
-from halu_tasks.solvers.asking import tokens_of
-from halu_tasks.solvers.records import MethodRecord, SampleMetadata
+from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, tokens_of
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import read_reference
 

@@ -24,8 +24,7 @@ from halu_tasks.judging.reaching import REJECTED, describe_error, reach_active, 
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
-from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
-from halu_tasks.solvers.records import SampleMetadata
+from halu_tasks.solvers.asking import MOST_ALTERNATIVES, SampleMetadata, chat_messages
 from halu_tasks.tasks import Evaluation, TaskReference, build, registry, task_named
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema

@@ -4,6 +4,8 @@ The files are divided into parts, which are scored by themselves (`parts`). The 
 together, some groups of clusters at a time, and summed up for each metric; the metrics are computed from the sums. No
 step needs all replies, or all items, in memory, except for metrics that compare items across clusters. Sums are exact,
 so that the figures do not depend on how replies are divided into files and parts, nor on their order.
+
+Replies to several tasks, of a group or of a folder of task files, are scored task by task (`score_tasks`).
 """
 
 from __future__ import annotations
@@ -17,21 +19,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from halu_tasks import __version__
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError, UsageError, file_errors
-from halu_tasks.core.files import atomic_write, atomic_write_text
+from halu_tasks.core.files import atomic_write, atomic_write_text, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.executors.jobs import Executor, Report
-from halu_tasks.executors.local import run_here
+from halu_tasks.executors.jobs import Executor, Report, run_here
 from halu_tasks.replies.parts import (
     BUCKETS,
     NO_FILE,
@@ -45,7 +46,7 @@ from halu_tasks.replies.parts import (
     write_items,
     write_records,
 )
-from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, shards_at
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import asks_models, prepare_judge, run_warnings
 from halu_tasks.scorers.annotators import ANNOTATORS
@@ -56,6 +57,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.annotators import HumanCeiling, human_ceiling
+from halu_tasks.tasks.registry import Group, group_at, tasks_at
 
 # the number of parts that files are divided into, at most
 _MOST_PARTS = 64
@@ -391,3 +393,86 @@ def _check_writable(path: Path) -> None:
             raise IsADirectoryError("is a folder")
         if path.is_file() or not path.exists():
             tempfile.TemporaryFile(dir=path.parent).close()
+
+
+# --- several tasks --------------------------------------------------------------------------------
+
+
+class ScoredTasks(NamedTuple):
+    """The scored replies to several tasks.
+
+    Attributes:
+        tasks: The figures of each task by its name.
+        group: The group; None if the tasks are those of a folder.
+        means: The group's means by metric, without those that are not defined for every task.
+        lacking: A line that names the tasks without replies; empty if there are none.
+    """
+
+    tasks: Mapping[str, ScoredFile]
+    group: Group | None
+    means: Mapping[str, Estimate]
+    lacking: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert the figures to JSON values."""
+        tasks = {"tasks": {name: scored.as_json() for name, scored in self.tasks.items()}}
+        group = self.group
+        return tasks | ({"group": {"name": group.name, **as_json(self.means)}} if group else {})
+
+
+def score_tasks(
+    name: str,
+    options: Options,
+    predictions: Sequence[str],
+    *,
+    partial: bool = False,
+    details: str | None = None,
+    folder: Path | None = None,
+    **settings: Any,
+) -> ScoredTasks:
+    """Score predictions for each task of a group or a folder, whose scores all have to fit into memory for the means.
+
+    Args:
+        name: The group's name, the path of its file, or a folder of task files.
+        options: The options, of which each task has those that it knows.
+        predictions: Folders in which each task has a file or a folder with its name, or these.
+        partial: Leave out tasks without one, and score only the items in the files.
+        details: The folder to write each item's score to, in a file for each task.
+        folder: Where finished parts are kept, in a folder for each task.
+        **settings: Further arguments of `score_file`.
+
+    Raises:
+        UsageError: No task has an option, or as in `score_file`.
+        DataError: A task has no file, or as in `score_file`.
+        JudgeError: As in `score_file`.
+    """
+    tasks, group = tasks_at([name]), group_at(name)
+    if unused := options.unused({option for task, _ in tasks.values() for option in task.prompts.task_options}):
+        raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
+    files = {task: named_as(task, predictions) for task in tasks}
+    missing = [task for task, paths in files.items() if not paths]
+    lacking = ""
+    if missing:
+        lacking = (
+            f"{', '.join(predictions)}: no replies to {', '.join(missing)}; expected files such as {missing[0]}.jsonl"
+        )
+        if not partial or len(missing) == len(files):
+            raise DataError(lacking)
+    if details:
+        create_folder(Path(details), "details")
+    scored = {}
+    for task, (definition, file) in tasks.items():
+        if not files[task]:
+            continue
+        scored[task] = score_file(
+            str(file or task),
+            options.for_tasks(definition.prompts.task_options),
+            files[task],
+            partial=partial,
+            details=str(Path(details, f"{task}.jsonl")) if details else None,
+            folder=folder / task if folder else None,
+            keep=group is not None,
+            **settings,
+        )
+    scores = {task: one.scores for task, one in scored.items()}
+    return ScoredTasks(scored, group, group.figures(options.scoring, scores) if group else {}, lacking)

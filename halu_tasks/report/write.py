@@ -14,7 +14,7 @@ from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.page import as_json, in_detail, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 

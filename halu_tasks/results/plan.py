@@ -8,7 +8,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, why_not_paired
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.statistics.differences import LEVEL, difference, items_of
 from halu_tasks.scorers.statistics.planning import (

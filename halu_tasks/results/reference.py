@@ -13,7 +13,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write, row_writer
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.replies.reference import few_labels, number_used, unused_labels
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, with_known_error

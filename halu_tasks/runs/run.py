@@ -25,10 +25,10 @@ from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.jobs import Report
+from halu_tasks.executors.jobs import Report, run_here
 from halu_tasks.results.run import TRANSPORT
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
-from halu_tasks.runs.models import HarnessModel
+from halu_tasks.runs.models import Harness, HarnessModel, named_model
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalError, EvalLog
@@ -323,7 +323,7 @@ class Runs:
 
 def finished_tasks(folder: Path) -> set[str]:
     """Return the tasks with a complete result in a folder; Inspect ends with status 0 even if a task failed."""
-    from halu_tasks.results.readers.inspect import PACKAGE
+    from halu_tasks.results.inspect_logs import PACKAGE
 
     finished = {log.eval.task.removeprefix(PACKAGE) for log in logs_of(folder) if log.status == "success"}
     # lm-eval writes its results when all items have a reply
@@ -355,3 +355,62 @@ def _last_line(path: Path) -> str:
         return ""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+# --- the demo -------------------------------------------------------------------------------------
+
+
+DEMO_TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
+"""One task of each of four benchmarks; none needs a judge."""
+DEMO_MODELS = ("oracle", "baseline")
+_HARNESSES: tuple[Harness, ...] = ("inspect", "lm_eval")
+
+Figures = dict[tuple[str, str], Mapping[str, float]]
+"""Metrics by name, by task and model."""
+
+
+def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
+    """Run tasks in both harnesses at the same time, unless they have results in the folder.
+
+    Args:
+        tasks: The names of the tasks.
+        folder: The folder of the results.
+
+    Returns:
+        The figures that each harness reports.
+
+    Raises:
+        RuntimeError: A harness failed.
+    """
+    # the models and the data are in the package, so nothing may use the network
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    runs = [
+        ModelRun(
+            folder=folder / harness / name,
+            model=named_model(f"halu/{name}", harness),
+            tasks=dict.fromkeys(tasks),
+            options={"data": "sample"},
+            environment=offline,
+        )
+        for harness in _HARNESSES
+        for name in DEMO_MODELS
+    ]
+    run_here(Runs(folder, tuple(runs)), lambda line: None, tasks=2)
+    figures: dict[Harness, Figures] = {harness: {} for harness in _HARNESSES}
+    for run in runs:
+        if missing := run.missing():
+            raise RuntimeError(f"{', '.join(missing)}: {run.why_missing()}; see {run.output}")
+        figures[run.model.harness] |= {(task, run.name): reported for task, reported in _reported(run)}
+    return figures
+
+
+def _reported(run: ModelRun) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield each task of a run with the figures that its harness reports."""
+    for log in logs_of(run.folder):
+        if log.results:
+            metrics = log.results.scores[0].metrics
+            yield log.eval.task.removeprefix("halu_tasks/"), {name: float(m.value) for name, m in metrics.items()}
+    for path in (run.folder / RESULTS).glob("**/results_*.json"):
+        for task, figures in json.loads(path.read_text(encoding="utf-8"))["results"].items():
+            names = (key.removesuffix(",none") for key in figures if key.endswith(",none"))
+            yield task, {name: figures[f"{name},none"] for name in names}

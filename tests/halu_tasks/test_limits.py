@@ -17,7 +17,7 @@ import pytest
 
 from halu_tasks.core.limits import LIMITS
 from halu_tasks.core.options import Options
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
 from halu_tasks.tasks.yaml_files import task_configs
 

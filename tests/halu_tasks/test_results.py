@@ -28,7 +28,7 @@ from halu_tasks.report.page import markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.report.summary import rule, summary
 from halu_tasks.report.write import compare
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import CONSISTENT, FAILED, Verdict

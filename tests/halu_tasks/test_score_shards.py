@@ -26,11 +26,11 @@ from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE as FILES
-from halu_tasks.executors.local import run_here
+from halu_tasks.executors.jobs import run_here
 from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
 from halu_tasks.replies.score_file import ScoredFile, score_file
-from halu_tasks.results.readers.predictions import read_run
+from halu_tasks.results.scored import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
 

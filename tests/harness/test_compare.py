@@ -20,9 +20,9 @@ from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.report.write import compare
+from halu_tasks.results.inspect_logs import read_runs
 from halu_tasks.results.published import published
-from halu_tasks.results.readers.inspect import read_runs
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow

@@ -19,8 +19,7 @@ from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.executors import executor_named
-from halu_tasks.executors.jobs import Executor
-from halu_tasks.executors.local import run_here
+from halu_tasks.executors.jobs import Executor, run_here
 from halu_tasks.executors.ray import run_on_ray
 from halu_tasks.executors.slurm import SlurmExecutor
 
@@ -116,7 +115,7 @@ def start_local(folder: Path) -> subprocess.Popen[bytes]:
         "import signal, sys; from pathlib import Path; from executor_jobs import Writing\n"
         # a shell in the background starts its commands without it
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from halu_tasks.executors.local import run_here\n"
+        "from halu_tasks.executors.jobs import run_here\n"
         f"if __name__ == '__main__': run_here(Writing(Path({str(folder)!r}), held=True), print, tasks=2)"
     )
     (folder / "program.py").write_text(program)

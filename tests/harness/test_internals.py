@@ -119,7 +119,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_log_of_another_layout_is_read_by_inspect(log: Path, tmp_path: Path) -> None:
-    from halu_tasks.results.readers.inspect import read_runs
+    from halu_tasks.results.inspect_logs import read_runs
 
     other = tmp_path / "other.eval"
     with zipfile.ZipFile(log) as archive, zipfile.ZipFile(other, "w") as copy:

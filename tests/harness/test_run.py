@@ -18,7 +18,7 @@ from programs import run as program
 
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 from halu_tasks.runs.run import finished_tasks
 from halu_tasks.tasks import build
 

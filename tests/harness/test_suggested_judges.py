@@ -11,8 +11,8 @@ import pytest
 from judges import by_rule, figures
 
 from halu_tasks.lm_eval_adapter.models import OracleLM
-from halu_tasks.runs.demo import HARNESSES
 from halu_tasks.runs.models import named_model, require_model
+from halu_tasks.runs.run import HARNESSES
 from halu_tasks.tasks.yaml_files import task_configs
 
 Serve = Callable[..., Any]

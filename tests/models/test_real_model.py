@@ -21,7 +21,7 @@ from programs import run as program
 
 from halu_tasks.cli import main
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.read import read_results
 
 pytestmark = pytest.mark.models
 pytest.importorskip("torch", reason="needs the extra `models`")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halu_tasks.solvers.records import MethodRecord
+from halu_tasks.solvers.asking import MethodRecord
 
 FULL = MethodRecord(
     method="panel",

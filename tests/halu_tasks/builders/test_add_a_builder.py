@@ -16,8 +16,7 @@ import pytest
 from cases import CASES
 
 from halu_tasks.builders import pipeline as wording
-from halu_tasks.builders.card import paper_named
-from halu_tasks.builders.collect import write_dataset
+from halu_tasks.builders.collect import paper_named, write_dataset
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Draft
 from halu_tasks.data.sources import SOURCES

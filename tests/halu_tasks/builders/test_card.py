@@ -13,8 +13,7 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
 from halu_tasks.builders.annotation import Annotator, annotated
-from halu_tasks.builders.card import card_text, paper_named, tasks_on
-from halu_tasks.builders.collect import Collection
+from halu_tasks.builders.collect import Collection, card_text, paper_named, tasks_on
 from halu_tasks.builders.drafting import Rate
 from halu_tasks.builders.folder import BuildPlan, Folder, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline

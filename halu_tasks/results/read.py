@@ -15,8 +15,7 @@ from tqdm import tqdm
 from halu_tasks.core.errors import DataError, ForeignError, HaluTasksError
 from halu_tasks.core.items import Item
 from halu_tasks.data.rows import read_json
-from halu_tasks.results.readers import lm_eval as lm_eval_results
-from halu_tasks.results.readers import predictions as scored_predictions
+from halu_tasks.results import lm_eval_results, scored
 from halu_tasks.results.run import Run, Skipped, UnfinishedError
 from halu_tasks.tasks import Evaluation
 
@@ -88,7 +87,7 @@ def read_results(paths: Sequence[str]) -> Results:
         # users expect a file that they name to hold a run
         skipped += [one._replace(lost=one.lost or (is_named and not holds_run)) for one in skipped_here]
     if unfinished:
-        from halu_tasks.results.readers.inspect import continued
+        from halu_tasks.results.inspect_logs import continued
 
         # nothing is missing without a log that was continued in another one
         later = continued(unfinished, runs)
@@ -154,8 +153,8 @@ def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[
         content = read_json(file)
         if lm_eval_results.is_results(content) or file.match("results_*.json"):
             yield from lm_eval_results.read_runs(file, content)
-        elif scored := scored_predictions.scored_tasks(content):
-            yield from (scored_predictions.read_run(file, each, known) for each in scored)
+        elif of_tasks := scored.scored_tasks(content):
+            yield from (scored.read_run(file, each, known) for each in of_tasks)
         elif isinstance(content, dict) and {"eval", "plan"} <= content.keys():
             yield from _inspect_runs(file)
         elif named:
@@ -166,7 +165,7 @@ def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[
 
 
 def _inspect_runs(log: Path) -> list[Run]:
-    from halu_tasks.results.readers.inspect import read_runs  # takes two seconds, which other results do not need
+    from halu_tasks.results.inspect_logs import read_runs  # takes two seconds, which other results do not need
 
     return read_runs(str(log))
 

@@ -22,7 +22,7 @@ from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, UnfinishedError, own_settings
-from halu_tasks.solvers.records import SampleMetadata
+from halu_tasks.solvers.asking import SampleMetadata
 from halu_tasks.tasks import Provenance
 
 PACKAGE = "halu_tasks/"
