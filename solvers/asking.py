@@ -204,9 +204,7 @@ def tokens_of(output: ModelOutput) -> list[TokenProbabilities]:
     if logprobs is None:
         return []
     return [
-        TokenProbabilities(
-            token.token, {token.token: token.logprob, **{t.token: t.logprob for t in token.top_logprobs or []}}
-        )
+        (token.token, {token.token: token.logprob, **{t.token: t.logprob for t in token.top_logprobs or []}})
         for token in logprobs.content
     ]
 

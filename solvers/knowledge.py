@@ -10,7 +10,7 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -128,22 +128,11 @@ def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str
     return [*messages[:last], messages[last].model_copy(update={"content": text}), *messages[last + 1 :]]
 
 
-class InformedReply(NamedTuple):
-    """The reply of a model that could look things up.
-
-    Attributes:
-        output: The reply.
-        messages: The messages before it, including tool calls.
-        findings: What was found, in the order in which it was shown.
-        record: What was counted: the number of `passages`, and `no_passage`, 1 if there is none; with a tool, also the
-            number of its calls, `lookups`, and of those that failed, `lookups_failed`. The steps are id and title of
-            what was found, and the sha256 of the files with passages.
-    """
-
-    output: ModelOutput
-    messages: list[ChatMessage]
-    findings: list[Snippet]
-    record: MethodRecord
+InformedReply = tuple[ModelOutput, list[ChatMessage], list[Snippet], MethodRecord]
+"""The reply of a model that could look things up; the messages before it, including tool calls; what was found, in the
+order in which it was shown; and what was counted: the number of `passages`, and `no_passage`, 1 if there is none; with
+a tool, also the number of its calls, `lookups`, and of those that failed, `lookups_failed`. The steps of this record
+are id and title of what was found, and the sha256 of the files with passages."""
 
 
 class Seeker:
@@ -197,7 +186,7 @@ class Seeker:
         counts = {"passages": len(findings), "no_passage": not findings, **counts}
         steps: dict[str, Any] = {"found": [{"id": finding.id, "title": finding.title} for finding in findings]}
         steps |= {"knowledge_sha256": self._opened.sha256} if self._opened else {}
-        return InformedReply(output, messages, findings, MethodRecord(method=self._method, counts=counts, steps=steps))
+        return output, messages, findings, MethodRecord(method=self._method, counts=counts, steps=steps)
 
     async def search(self, query: str) -> list[Snippet]:
         """Return the passages for a query if the knowledge is a file or folder."""
@@ -238,9 +227,8 @@ def with_knowledge(
     seeker = Seeker("with_knowledge", knowledge, tool, top, prompts, cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        informed = await seeker.reply(state, None)
-        state.messages = informed.messages
-        return conclude(state, informed.output, informed.record)
+        output, state.messages, _, record = await seeker.reply(state, None)
+        return conclude(state, output, record)
 
     return solve
 

@@ -124,15 +124,16 @@ def truth_triangulator(
         guard = ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
         replies: list[Any] = await gather(seeker.reply(state, SEEKER), guard)
         informed: InformedReply = replies[0]
-        answers = {SEEKER: _answer(informed.output), GUARDIAN: _answer(replies[1])}
+        sought, _, findings, record = informed
+        answers = {SEEKER: _answer(sought), GUARDIAN: _answer(replies[1])}
         fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
-        messages = with_question(state.messages, weighing, {**fields, "passages": shown(informed.findings)})
+        messages = with_question(state.messages, weighing, {**fields, "passages": shown(findings)})
         output = await ask(messages, MANAGER, cache=cache, **decoding_for(state, MANAGER))
         unread = sum(not text for text in answers.values())
         record = replace(
-            informed.record,
-            counts={**(informed.record.counts or {}), "opinions_unread": unread},
-            steps={**(informed.record.steps or {}), **answers},
+            record,
+            counts={**(record.counts or {}), "opinions_unread": unread},
+            steps={**(record.steps or {}), **answers},
             opinions={role: label_of(text).value for role, text in answers.items()},
         )
         return conclude(state, output, record)

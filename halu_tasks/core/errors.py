@@ -41,10 +41,6 @@ class DataError(HaluTasksError, ValueError):
     """Data that is missing, damaged, or not what its file name suggests."""
 
 
-class ForeignError(DataError):
-    """A result that another package wrote."""
-
-
 class ModelError(HaluTasksError, RuntimeError):
     """A model that does not answer: its server is unreachable, rejects the key, or does not know the model."""
 

@@ -13,9 +13,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.report.board import Board, Column, Mean
 from halu_tasks.report.details import write_details
 from halu_tasks.report.records import (
-    Condition,
     EntryPair,
-    Floor,
     GroupResult,
     Json,
     Report,
@@ -103,22 +101,22 @@ def _column(column: Column) -> ReportColumn:
         higher_is_better=headline.higher_is_better,
         range=(bottom, top if top != float("inf") else None),
         directions={metric.name: metric.higher_is_better for metric in column.metrics},
-        condition=Condition(
-            benchmark=task.benchmark,
-            about=task.about,
-            data_file=provenance.data_file,
-            data_sha256=provenance.data_sha256,
-            prompt_hash=provenance.prompt_hash,
-            version=run.task_version,
-            marks=run.version_tags,
-            fewshot=provenance.fewshot,
-            options=run.options,
-            epochs=run.epochs,
-            n=len(run.scores),
-            of=run.expected_replies,
-            clusters=len({score.cluster for score in run.scores}),
-            human_ceiling=human_ceiling(task, run.scoring, (answered.item for answered in run.answers)),
-        ),
+        condition={
+            "benchmark": task.benchmark,
+            "about": task.about,
+            "data_file": provenance.data_file,
+            "data_sha256": provenance.data_sha256,
+            "prompt_hash": provenance.prompt_hash,
+            "version": run.task_version,
+            "marks": run.version_tags,
+            "fewshot": provenance.fewshot,
+            "options": run.options,
+            "epochs": run.epochs,
+            "n": len(run.scores),
+            "of": run.expected_replies,
+            "clusters": len({score.cluster for score in run.scores}),
+            "human_ceiling": human_ceiling(task, run.scoring, (answered.item for answered in run.answers)),
+        },
     )
 
 
@@ -178,14 +176,16 @@ def _means(mean: Mean, ranks: Ranks) -> Iterator[GroupResult]:
 # --- figures for reference --------------------------------------------------------------------------
 
 
-def _floors(column: Column) -> Iterator[Floor]:
+def _floors(column: Column) -> Iterator[Json]:
     """Compute the figures of uninformed replies, such as a constant answer, on the column's items."""
     task, mode = column.task, column.first.scoring
     items = [answered.item for answered in column.first.answers]
     scores = [task.score(mode, item, Reply(task.prompts.baseline(item))) for item in items]
     for reply, metrics in {"baseline": column.metrics, **task.scoring[mode].reference_replies}.items():
         for metric, figure in estimates(metrics, scores).items():
-            yield Floor(column.id, reply, metric, figure.value, metric == column.headline.name)
+            is_headline = metric == column.headline.name
+            known = {"column": column.id, "name": reply, "metric": metric}
+            yield {**known, "value": figure.value, "headline": is_headline}
 
 
 def _published(board: Board) -> Iterator[Json]:

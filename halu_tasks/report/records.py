@@ -19,7 +19,6 @@ from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.differences import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
-from halu_tasks.tasks.annotators import HumanCeiling
 
 FREQUENT = 0.01
 """Share of replies without an answer above which a cell shows it."""
@@ -63,7 +62,8 @@ class Report:
         groups: Means over the tasks of a group.
         results: The results of entries in columns.
         group_results: The means of entries over groups.
-        floors: Figures of uninformed replies.
+        floors: Figures of uninformed replies: `column`, `name` of the replies, `metric`, `value`, and whether they are
+            of the `headline`.
         published: Figures published in papers for a `column` or a `group`: `model`, `method`, `metric`, `value`,
             `scoring`, `source`, `note`, and whether they are of the `headline`.
         pairs: Differences between two entries in a column, or in the mean of a group.
@@ -80,7 +80,7 @@ class Report:
     groups: Sequence[ReportGroup]
     results: Sequence[Result]
     group_results: Sequence[GroupResult]
-    floors: Sequence[Floor]
+    floors: Sequence[Json]
     published: Sequence[Json]
     pairs: Sequence[EntryPair]
     why: Sequence[Json]
@@ -129,7 +129,8 @@ class Report:
     def items_answered(self, place: Place) -> tuple[int, int]:
         """Count the items of a column or of all columns of a mean that were answered, and those of the data."""
         conditions = [column.condition for column in self.columns_of(place)]
-        return sum(one.n // one.epochs for one in conditions), sum(one.of // one.epochs for one in conditions)
+        answered, items = (sum(one[name] // one["epochs"] for one in conditions) for name in ("n", "of"))
+        return answered, items
 
     def cell(self, entry: str, place: Place) -> Cell | None:
         """Return the cell of an entry in a column or mean; None if it has no result there."""
@@ -155,42 +156,6 @@ class Report:
 # --- the leaderboard --------------------------------------------------------------------------------
 
 
-class Condition(NamedTuple):
-    """What the results of a column share.
-
-    Attributes:
-        benchmark: The benchmark's name.
-        about: One line about the task.
-        data_file: The data file.
-        data_sha256: Its hash.
-        prompt_hash: The hash of the prompts; None if they are not known.
-        version: The task's version.
-        marks: How the runs deviate from the published benchmark.
-        fewshot: The number of worked examples; None if it is not known.
-        options: Task options that differ from their defaults.
-        epochs: How many times each item was answered.
-        n: The number of replies of each entry.
-        of: The number of replies to all items of the data.
-        clusters: The number of clusters of items.
-        human_ceiling: What annotators score on these items; None if they do not have several.
-    """
-
-    benchmark: str
-    about: str
-    data_file: str
-    data_sha256: str
-    prompt_hash: str | None
-    version: str
-    marks: Sequence[str]
-    fewshot: int | None
-    options: Mapping[str, Any]
-    epochs: int
-    n: int
-    of: int
-    clusters: int
-    human_ceiling: HumanCeiling | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReportColumn:
     """Comparable results on a task.
@@ -210,7 +175,11 @@ class ReportColumn:
         higher_is_better: The direction of the headline; None if neither is better.
         range: The smallest and largest value of the headline; None for an end without a limit.
         directions: For each metric, whether higher is better; None if neither is.
-        condition: What else the results share.
+        condition: What else the results share: `benchmark`; `about`, one line about the task; `data_file` and
+            `data_sha256`; `prompt_hash`, None if the prompts are not known; `version` of the task; `marks`, how the
+            runs deviate from the published benchmark; `fewshot`, None if it is not known; `options` that differ from
+            their defaults; `epochs`; `n`, the number of replies of each entry, and `of`, that to all items of the data;
+            `clusters` of items; and the `human_ceiling` on these items, None if they do not have several annotators.
     """
 
     id: str
@@ -226,7 +195,7 @@ class ReportColumn:
     higher_is_better: bool | None
     range: tuple[float, float | None]
     directions: Mapping[str, bool | None]
-    condition: Condition = field(metadata=PART)
+    condition: Json = field(metadata=PART)
 
     @property
     def metric(self) -> str:
@@ -331,16 +300,6 @@ class Cell(NamedTuple):
     by_corrected: bool = False
     missing: Mapping[str, float] = {}
     result: Result | None = None
-
-
-class Floor(NamedTuple):
-    """A figure of uninformed replies; `name` says which replies, and `headline` whether the metric is the headline."""
-
-    column: str
-    name: str
-    metric: str
-    value: float
-    headline: bool
 
 
 # --- pairs ------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def _floor(report: Report, place: Place) -> float | None:
     best = []
     for column in report.columns_of(place):
         low, high = column.range
-        floors = [one.value for one in report.floors if one.headline and one.column == column.id]
+        floors = [one["value"] for one in report.floors if one["headline"] and one["column"] == column.id]
         floors = [floor for floor in floors if isfinite(floor) and floor != (high if column.higher_is_better else low)]
         if column.higher_is_better is None or not floors:
             return None

@@ -16,12 +16,12 @@ from zipfile import BadZipFile, ZipFile
 from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile the compression of logs
 
 from halu_tasks.core.credentials import public
-from halu_tasks.core.errors import DataError, ForeignError
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, UnfinishedError, own_settings
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.solvers.asking import SampleMetadata
 from halu_tasks.tasks import Provenance
 
@@ -37,12 +37,14 @@ _SAMPLES = "samples/"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
-def read_runs(log: str) -> list[Run]:
+def read_runs(log: str) -> list[Run] | list[Skipped]:
     """Read the runs in a log: one for each of a group's tasks and for each mode that it was scored in.
+
+    A log of another package is skipped.
 
     Raises:
         UnfinishedError: The log is not of a finished run.
-        DataError: The file is not a log, or not of a task of this package.
+        DataError: The file is not a log, or is damaged.
     """
     try:
         if log.endswith(".eval"):
@@ -51,6 +53,8 @@ def read_runs(log: str) -> list[Run]:
     except Exception as error:
         raise _unreadable(log, error) from None
     provenances = _provenances(log, header)
+    if not provenances:
+        return [Skipped(log, f"the task {header.eval.task} is not one of this package", lost=False)]
     if header.status != "success":
         raise UnfinishedError(log, header, f"the run is unfinished ({state(header)})")
     if header.invalidated:
@@ -174,12 +178,10 @@ def _unreadable(log: str, error: Exception) -> DataError:
 
 
 def _provenances(log: str, header: EvalLog) -> list[Provenance]:
-    """Return the provenance of each task in a log."""
+    """Return the provenance of each task of this package in a log."""
     provenances = (header.eval.metadata or {}).get(RECORD)
-    if not isinstance(provenances, list) or not provenances:
-        raise ForeignError(f"{log}: the task {header.eval.task} is not one of this package")
     try:
-        return [Provenance.from_json(provenance) for provenance in provenances]
+        return [Provenance.from_json(one) for one in provenances] if isinstance(provenances, list) else []
     except DataError as error:
         raise DataError(f"{log}: {error}") from None
 

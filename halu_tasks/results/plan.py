@@ -106,13 +106,13 @@ def plan(
         the items of each, and the bound below which the adjusted p-value must be.
     """
     level = LEVEL / comparisons
-    looked = looks_at(looks, power, level)
-    inflated = variances.times(looked.inflation)
+    levels, inflation = looks_at(looks, power, level)
+    inflated = variances.times(inflation)
 
     def record(design: Design) -> dict[str, Any]:
         parts = [
             {"items": math.ceil(design.items * number / looks), "p_adjusted": own * comparisons}
-            for number, own in enumerate(looked.levels, 1)
+            for number, own in enumerate(levels, 1)
         ]
         return {**design._asdict(), "calls": design.calls, **({"looks": parts} if looks > 1 else {})}
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from tqdm import tqdm
 
-from halu_tasks.core.errors import DataError, ForeignError, HaluTasksError
+from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.items import Item
 from halu_tasks.data.rows import read_json
 from halu_tasks.results import lm_eval_results, scored
@@ -115,7 +115,7 @@ def _read_safely(
             unfinished[str(file)] = error
             state = "" if error.ended else "unfinished"
         why = str(error).removeprefix(f"{file}: ")
-        yield Skipped(str(file), why, lost=not isinstance(error, ForeignError), run=state)
+        yield Skipped(str(file), why, run=state)
     except Exception as error:
         # a file can be damaged in any way, and must not keep the others from being read
         why = " ".join(str(error).split())[:200]
@@ -164,7 +164,7 @@ def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[
         raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json{how}")
 
 
-def _inspect_runs(log: Path) -> list[Run]:
+def _inspect_runs(log: Path) -> list[Run] | list[Skipped]:
     from halu_tasks.results.inspect_logs import read_runs  # takes two seconds, which other results do not need
 
     return read_runs(str(log))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,16 +30,8 @@ MISSING = "no_probability"
 """The measurement, 1, of an item without a probability in a run that asks for one."""
 
 
-class TokenProbabilities(NamedTuple):
-    """One token of a reply.
-
-    Attributes:
-        text: The token.
-        logprobs: The natural log-probabilities of the token and its alternatives.
-    """
-
-    text: str
-    logprobs: Mapping[str, float]
+TokenProbabilities = tuple[str, Mapping[str, float]]
+"""A token of a reply, and the natural log-probabilities of the token and its alternatives."""
 
 
 def probability_of(tokens: Sequence[TokenProbabilities], choices: tuple[str, str], answer: str) -> float | None:
@@ -56,12 +48,11 @@ def probability_of(tokens: Sequence[TokenProbabilities], choices: tuple[str, str
         The probability, normalised over the two choices, 0 to 1; None if no single token states the answer.
     """
     words = [choice.casefold() for choice in choices]
-    for token in reversed(tokens):
-        if _word(token.text) != answer.casefold():
+    for token, logprobs in reversed(tokens):
+        if _word(token) != answer.casefold():
             continue
         mass = [
-            math.fsum(math.exp(logprob) for text, logprob in token.logprobs.items() if _word(text) == word)
-            for word in words
+            math.fsum(math.exp(logprob) for text, logprob in logprobs.items() if _word(text) == word) for word in words
         ]
         return mass[0] / sum(mass) if sum(mass) > 0 else None
     return None

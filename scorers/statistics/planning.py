@@ -83,19 +83,7 @@ def clusters_needed(variance: float, difference: float, power: float = POWER, le
     return bisect_left(range(least, least + step), power, key=reached) + least
 
 
-class Looks(NamedTuple):
-    """How a run is to be looked at several times, after equal parts of its items.
-
-    Attributes:
-        levels: The level of the test at each look.
-        inflation: How many times the items of a test with one look are needed for the same power.
-    """
-
-    levels: list[float]
-    inflation: float
-
-
-def looks_at(number: int, power: float = POWER, level: float = LEVEL) -> Looks:
+def looks_at(number: int, power: float = POWER, level: float = LEVEL) -> tuple[list[float], float]:
     """Compute O'Brien and Fleming's bounds (1979, "A Multiple Testing Procedure for Clinical Trials", Biometrics 35).
 
     After k of K equal parts, the bound of the normal deviate is c·√(K/k). The constant gives the test of all looks
@@ -106,18 +94,22 @@ def looks_at(number: int, power: float = POWER, level: float = LEVEL) -> Looks:
         number: The number K of looks.
         power: The power of all looks together.
         level: The level of all looks together.
+
+    Returns:
+        The level of the test at each look, and how many times the items of a test with one look are needed for the same
+        power.
     """
     from scipy.optimize import brentq  # takes a third of a second, which reports do not need
 
     if number == 1:
-        return Looks([level], 1.0)
+        return [level], 1.0
     once, most = (-float(ndtri(part / 2)) for part in (level, level / number))
     root = math.sqrt(number)
     end = brentq(lambda end: _crossed(number, end, 0.0) / level - 1, once * root, most * root)
     effect = once + float(ndtri(power))
     drift = brentq(lambda drift: _crossed(number, end, drift) - power, 0.9 * effect / root, 2 * effect / root)
     levels = [2 * float(ndtr(-end / math.sqrt(look))) for look in range(1, number + 1)]
-    return Looks(levels, (drift * root / effect) ** 2)
+    return levels, (drift * root / effect) ** 2
 
 
 def _crossed(looks: int, end: float, drift: float) -> float:

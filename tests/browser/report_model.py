@@ -14,15 +14,19 @@ import yaml
 from pydantic import TypeAdapter
 
 from halu_tasks.report.page import as_json
-from halu_tasks.report.records import Condition, Json, Report, Result
+from halu_tasks.report.records import Json, Report, Result
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.statistics.differences import Difference
+from halu_tasks.tasks.annotators import HumanCeiling
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
 PARTS = {
     "about": ("title", "created", "package", "table", "margin"),
-    "condition": Condition._fields,
+    "condition": (
+        *("benchmark", "about", "data_file", "data_sha256", "prompt_hash", "version", "marks", "fewshot", "options"),
+        *("epochs", "n", "of", "clusters", "human_ceiling"),
+    ),
     "counts": (*NO_ANSWER, "judge_failed"),
     "difference": Difference._fields,
 }
@@ -54,6 +58,8 @@ def from_json(values: Mapping[str, Any]) -> Report:
 def _nested(part: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a record, those of its part together."""
     inside = {key: value for key, value in values.items() if key in PARTS[part]}
+    if people := inside.get("human_ceiling"):
+        inside["human_ceiling"] = TypeAdapter(HumanCeiling).validate_python(people)
     return {key: value for key, value in values.items() if key not in inside} | {part: inside}
 
 

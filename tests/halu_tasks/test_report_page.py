@@ -14,7 +14,7 @@ from report_model import altered, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
 from halu_tasks.report.page import as_json, in_detail, markdown, ranked, render, verdict
-from halu_tasks.report.records import Floor, Report, ReportGroup
+from halu_tasks.report.records import Report, ReportGroup
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
 from halu_tasks.results.comparability import Entry, labelled, short_names
@@ -175,9 +175,9 @@ def test_a_summary_names_the_models_that_are_not_shown_to_be_better_than_uninfor
 def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
     report = model(1, 2, apart=False)
     figures = {("e0", "c0"): (0.9, 0.8, 0.95), ("e0", "c1"): (0.9, 0.8, 0.95)}
-    floors = [floor._replace(value=1.0) if floor.name == "marking all" else floor for floor in report.floors]
+    floors = [floor | {"value": 1.0} if floor["name"] == "marking all" else floor for floor in report.floors]
     assert sentences(replace(with_figures(report, figures), floors=floors), "floor") == []
-    floors = [floor._replace(value=0.99) if floor.name == "marking all" else floor for floor in report.floors]
+    floors = [floor | {"value": 0.99} if floor["name"] == "marking all" else floor for floor in report.floors]
     assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
 
 
@@ -202,7 +202,7 @@ def compared(figures: dict[str, tuple[float, float, float]], unparsed: dict[tupl
     report = with_ranks(model(2, 2, apart=False), {"c0": "e0", "c1": "e0"})
     both = {("e0", column): figure for column, figure in figures.items()} | {("e1", c): BAD for c in ("c0", "c1")}
     results = [altered(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
-    floors = [floor._replace(value=0.5) for floor in report.floors]
+    floors = [floor | {"value": 0.5} for floor in report.floors]
     groups: list[ReportGroup] = []
     return with_figures(replace(report, results=results, floors=floors, groups=groups, group_results=[]), both)
 
@@ -240,10 +240,10 @@ def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
     report = with_ranks(report, {group.id: "e0"})
     columns = [column for column in report.columns if column.id in group.columns]
     floors = [
-        Floor(column=column.id, name="baseline", metric=column.metric, value=value, headline=True)
+        {"column": column.id, "name": "baseline", "metric": column.metric, "value": value, "headline": True}
         for column, value in zip(columns, (0.4, 0.8, 0.6), strict=False)
     ]
-    floor = sum(floor.value for floor in floors) / len(floors)
+    floor = sum(floor["value"] for floor in floors) / len(floors)
     for low, leads in ((floor + 0.01, True), (floor - 0.01, False)):
         figure = Estimate(0.9, 0.1, low, 0.95)
         means = [mean._replace(figure=figure) for mean in report.group_results]

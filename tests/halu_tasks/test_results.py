@@ -662,7 +662,7 @@ def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
     leads, *others = summary(report)
     assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks.")
     # listing everything is a floor, on which the lister stands
-    assert {floor.name for floor in report.floors if floor.headline} == {"baseline", "marking all", "marking nothing"}
+    assert {floor["name"] for floor in report.floors if floor["headline"]} == {"baseline", "marking all", "marking nothing"}
     assert any("(the floor): lister on refact_localization_negation; lister on" in sentence for sentence in others)
 
 

@@ -24,7 +24,7 @@ AUC, MISSING = roc_auc("Yes"), no_probability
 
 
 def token(text: str, **logprobs: float) -> TokenProbabilities:
-    return TokenProbabilities(text, logprobs or {text: -0.1})
+    return text, logprobs or {text: -0.1}
 
 
 def scores(rows: list[tuple[bool, float | None]], *, sources: int | None = None) -> list[Score]:
