@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -19,8 +20,7 @@ Agree = Callable[..., dict[str, Any]]
 
 def written(path: Path, replies: dict[str, dict[str, str]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps({"id": id, **row}) + "\n" for id, row in replies.items()))
-    return path
+    return write_rows(path, ({"id": id, **row} for id, row in replies.items()))
 
 
 def oracle(task: str) -> dict[str, dict[str, str]]:

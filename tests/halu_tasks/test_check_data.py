@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
+from common import Cli, write_rows
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
-Here = Callable[..., subprocess.CompletedProcess[str]]
 FUNCTIONS = """
 import numpy as np
 from halu_tasks.core.items import Item
@@ -31,10 +30,10 @@ def cases(rows, options):
 """
 
 
-def test_every_fault_of_named_data_is_a_line(here: Here, tmp_path: Path) -> None:
+def test_every_fault_of_named_data_is_a_line(here: Cli, tmp_path: Path) -> None:
     rows = [{"id": f"i{n}", "text": "t", "claim": "c", "topic": "nature", "supported": n > 1} for n in range(4)]
     rows += [{**rows[3], "text": "another"}, {**rows[3], "supported": "maybe"}, {"text": "t", "claim": "c"}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "rows.jsonl", rows)
     (tmp_path / "own_functions.py").write_text(FUNCTIONS)
     text = (EXAMPLES / "plain.yaml").read_text().partition("metric_list")[0]
     metrics = "[{metric: !function own_functions.of_true}, {metric: !function own_functions.misspelt}, {metric: f1}]"
@@ -59,7 +58,7 @@ def test_every_fault_of_named_data_is_a_line(here: Here, tmp_path: Path) -> None
     assert len(here("check", path).stdout.splitlines()) == 1
 
 
-def test_gold_that_no_reply_can_quote_is_named(here: Here, tmp_path: Path) -> None:
+def test_gold_that_no_reply_can_quote_is_named(here: Cli, tmp_path: Path) -> None:
     (tmp_path / "own_functions.py").write_text(FUNCTIONS)
     (tmp_path / "rows.jsonl").write_text("{}\n")
     path = tmp_path / "mine.yaml"
@@ -74,7 +73,7 @@ def test_gold_that_no_reply_can_quote_is_named(here: Here, tmp_path: Path) -> No
     ]
 
 
-def test_a_matrix_that_is_quoted_is_no_list_of_offsets(here: Here, tmp_path: Path) -> None:
+def test_a_matrix_that_is_quoted_is_no_list_of_offsets(here: Cli, tmp_path: Path) -> None:
     text = "It is so. AB = [[1, 3],  [2, 4]] follows."
     (tmp_path / "rows.jsonl").write_text(json.dumps({"text": text, "wrong": [[10, 32]]}) + "\n")
     path = tmp_path / "mine.yaml"

@@ -9,13 +9,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from cases import CASES
+from common import Capture, Cli, Run, read_rows, write_rows
 from openpyxl import Workbook
 from selections import one_of_each
 
@@ -28,8 +29,6 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import SOURCES
 from halu_tasks.tasks import build, registry
 
-Cli = Callable[..., subprocess.CompletedProcess[str]]
-Run = Callable[..., str]
 TASKS, GROUPS = registry()
 COMPARATIVE, INDEPENDENT = "refact_judgment_comparative", "refact_judgment_independent"
 
@@ -41,8 +40,7 @@ def items(task: str) -> list[Item]:
 def predictions(path: Path, rows: Mapping[str, str | dict[str, Any]]) -> Path:
     """A predictions file: id -> output, or id -> all that the row holds beside its id."""
     lines = [{"id": id} | (row if isinstance(row, dict) else {"output": row}) for id, row in rows.items()]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return write_rows(path, lines)
 
 
 def oracle(task: str) -> dict[str, str]:
@@ -50,7 +48,7 @@ def oracle(task: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys: Capture) -> Run:
     """`halu-tasks` in this process; its output, when it ends well."""
 
     def call(*arguments: str | Path) -> str:
@@ -61,7 +59,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def score(here: Cli, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def score(here: Cli, tmp_path: Path) -> Run:
     """The JSON of `halu-tasks score` on the sample."""
 
     def call(task: str, rows: Mapping[str, str | dict[str, Any]], *arguments: str | Path) -> dict[str, Any]:
@@ -73,10 +71,6 @@ def score(here: Cli, tmp_path: Path) -> Callable[..., dict[str, Any]]:
         return found
 
     return call
-
-
-def details(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 # --- what is imported -----------------------------------------------------------------------------
@@ -355,7 +349,7 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", one_of_each(TASKS))
 def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
-    task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path
+    task: str, mode: str, score: Run, tmp_path: Path
 ) -> None:
     replies = oracle(task)
     gone = list(replies)[: min(8, len(replies) // 2)]
@@ -370,16 +364,16 @@ def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
         assert found["metrics"]["acc"] == pytest.approx(1 - share)
     if "hallucination_rate" in found["metrics"]:
         assert found["metrics"]["hallucination_rate"] == pytest.approx(share)
-    assert {row["id"] for row in details(out) if row["reason"] == "no prediction"} == set(gone)
+    assert {row["id"] for row in read_rows(out) if row["reason"] == "no prediction"} == set(gone)
 
 
-def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_partial_scores_the_given_ids_alone(score: Run, tmp_path: Path) -> None:
     replies = dict(list(oracle(INDEPENDENT).items())[10:15])
     out = tmp_path / "details.jsonl"
     found = score(INDEPENDENT, replies, "--partial", "--details", out)
     assert list(found) == ["task", "scoring", "data", "n", "missing", "metrics", "intervals", "version", "run"]
     assert (found["n"], found["missing"], found["metrics"]["acc"]) == (5, 0, 1.0)
-    assert [row["id"] for row in details(out)] == list(replies)
+    assert [row["id"] for row in read_rows(out)] == list(replies)
 
 
 def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: Cli, tmp_path: Path) -> None:
@@ -410,12 +404,12 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
     assert all(own == figures[0] for own in figures)
 
 
-def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_details_say_what_was_read_from_each_reply(score: Run, tmp_path: Path) -> None:
     first, second, third, *_ = items(COMPARATIVE)
     out = tmp_path / "details.jsonl"
     out.write_text("what stood here before")
     score(COMPARATIVE, {first.id: "Final Verdict: A", second.id: "I cannot say.", third.id: ""}, "--details", out)
-    rows = details(out)
+    rows = read_rows(out)
     assert len(rows) == 32 and all(
         list(row) == ["id", "answer", "outcome", "target", "scores", "reason"] for row in rows
     )
@@ -428,22 +422,22 @@ def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
 
 
-def test_details_of_string_tasks_are_lists(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_details_of_string_tasks_are_lists(score: Run, tmp_path: Path) -> None:
     out = tmp_path / "details.jsonl"
     replies = oracle("refact_localization_entity")
     score("refact_localization_entity", {**replies, next(iter(replies)): ""}, "--details", out)
-    first, *others = details(out)
+    first, *others = read_rows(out)
     assert first["answer"] is None and first["reason"]
     for row in others:
         assert row["answer"] == row["target"] and isinstance(row["answer"], list)
 
 
-def test_details_to_a_device_leave_it_what_it_is(score: Callable[..., dict[str, Any]]) -> None:
+def test_details_to_a_device_leave_it_what_it_is(score: Run) -> None:
     score(COMPARATIVE, oracle(COMPARATIVE), "--details", "/dev/null")
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_target_turns_the_gold_round(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_a_target_turns_the_gold_round(score: Run, tmp_path: Path) -> None:
     turned = {"A": "B", "B": "A"}
     rows = {
         item.id: {"output": f"Final Verdict: {turned[item.target]}", "target": turned[item.target]}
@@ -451,12 +445,12 @@ def test_a_target_turns_the_gold_round(score: Callable[..., dict[str, Any]], tmp
     }
     out = tmp_path / "details.jsonl"
     assert score(COMPARATIVE, rows, "--details", out)["metrics"]["acc"] == 1.0
-    assert [row["target"] for row in details(out)] == [turned[item.target] for item in items(COMPARATIVE)]
+    assert [row["target"] for row in read_rows(out)] == [turned[item.target] for item in items(COMPARATIVE)]
     plain = {id: str(row["output"]) for id, row in rows.items()}
     assert score(COMPARATIVE, plain)["metrics"]["acc"] == 0.0
 
 
-def test_paper_reads_as_the_authors_did(score: Callable[..., dict[str, Any]]) -> None:
+def test_paper_reads_as_the_authors_did(score: Run) -> None:
     # the published extraction takes the a of "Final" for the verdict
     replies = {item.id: "Final Verdict: Answer B is factually correct" for item in items(COMPARATIVE)}
     share = sum(item.target == "B" for item in items(COMPARATIVE)) / 32

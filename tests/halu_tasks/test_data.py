@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,7 +224,7 @@ BASES = {
     "factchd": ("factchd", next(row for row in sample_rows("factchd/fact_test_noe.jsonl") if "query" in row)),
     "factchd marked": ("factchd", next(row for row in sample_rows("factchd/fact_test_noe.jsonl") if "input" in row)),
 }
-BAD_ROWS = [json.loads(line) for line in Path(__file__).with_name("bad_rows.jsonl").read_text("utf-8").splitlines()]
+BAD_ROWS = read_rows(Path(__file__).with_name("bad_rows.jsonl"))
 
 
 @pytest.mark.parametrize("case", BAD_ROWS, ids=lambda case: f"{case['base']} {case['fault']}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from common import write_rows
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Reply
@@ -34,7 +35,7 @@ def own_task(folder: Path, kind: str) -> str:
         {"id": f"{n}", "text": text, "wrong": [wrong] if wrong else [], "label": "Yes" if wrong else "No"}
         for n, (text, wrong) in enumerate(zip(TEXTS, WRONG, strict=True))
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / "rows.jsonl", rows)
     keys: dict[str, Any] = {
         "task": f"wrong_{kind}",
         "file": "rows.jsonl",
@@ -54,8 +55,7 @@ def own_task(folder: Path, kind: str) -> str:
 
 
 def scored(task: str, folder: Path, name: str, rows: Sequence[dict[str, Any]]) -> ScoredFile:
-    path = folder / f"{name}.jsonl"
-    path.write_text("".join(json.dumps({"id": f"{n}", **row}) + "\n" for n, row in enumerate(rows)))
+    path = write_rows(folder / f"{name}.jsonl", ({"id": f"{n}", **row} for n, row in enumerate(rows)))
     return score_file(task, Options(), [str(path)], model=name)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from cases import CASES
+from common import Patch
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path, fetch
@@ -76,7 +77,7 @@ def left_in(folder: Path) -> set[str]:
 
 
 def test_a_download_is_kept_not_repeated_and_asked_for_without_a_token(
-    server: Server, halu_cache: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server, halu_cache: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     toy = source(server.url)
@@ -114,7 +115,7 @@ def test_an_address_that_does_not_answer_is_an_error_of_one_line(address: str, r
         locate(source(address), NAME)
 
 
-def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: Patch) -> None:
     file = tmp_path / "file"
     file.write_text("not a folder")
     monkeypatch.setenv("HALU_TASKS_CACHE", str(file))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Caplog, Capture, read_rows, write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -29,13 +29,9 @@ ROW = {
 MARKED = {"id": "b", "instruction": "I", "input": "#Question#: Q?\n#Answer#: R.", "output": "NON-FACTUAL.One. Two."}
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def write(path: Path, *given: dict[str, Any]) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in given))
+    write_rows(path, given)
     return str(path)
 
 
@@ -96,7 +92,7 @@ def shown(seed: int = 0, data: str = "sample", fewshot: int = 4) -> list[str]:
 
 
 def patterns(prompts: list[str], path: Path) -> list[str]:
-    known = {f"#Question#: {row['query']}\n#Answer#: {row['response']}\nOutput:": row for row in rows(path)}
+    known = {f"#Question#: {row['query']}\n#Answer#: {row['response']}\nOutput:": row for row in read_rows(path)}
     return [known[prompt]["category"] for prompt in prompts]
 
 
@@ -118,7 +114,7 @@ def test_examples_come_from_the_training_part_in_the_users_folder(tmp_path: Path
 
 
 def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: Caplog
 ) -> None:
     write(tmp_path / "test.jsonl", ROW)
     assert sorted(patterns(shown(data=str(tmp_path)), TRAIN)) == sorted(PATTERNS)
@@ -130,14 +126,14 @@ def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_s
 
 def test_a_training_part_that_lacks_a_pattern_gives_no_examples(tmp_path: Path) -> None:
     write(tmp_path / "test.jsonl", ROW)
-    write(tmp_path / "train.jsonl", *({**row, "category": "Comparing"} for row in rows(TRAIN)))
+    write(tmp_path / "train.jsonl", *({**row, "category": "Comparing"} for row in read_rows(TRAIN)))
     with pytest.raises(DataError, match="a row of every pattern; the rows for them have none of multi_hop"):
         shown(data=str(tmp_path))
 
 
 def test_no_row_under_test_is_an_example_even_where_the_training_part_holds_it(tmp_path: Path) -> None:
     shutil.copy(TEST, tmp_path / "test.jsonl")
-    both = [{**row, "id": f"again-{row['id']}"} for row in rows(TEST)] + rows(TRAIN)
+    both = [{**row, "id": f"again-{row['id']}"} for row in read_rows(TEST)] + read_rows(TRAIN)
     write(tmp_path / "train.jsonl", *both)
     for seed in range(5):
         assert sorted(patterns(shown(seed, str(tmp_path)), TRAIN)) == sorted(PATTERNS)
@@ -146,12 +142,12 @@ def test_no_row_under_test_is_an_example_even_where_the_training_part_holds_it(t
 # --- export -----------------------------------------------------------------------------------------
 
 
-def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "chats.jsonl"
     assert main(["export", "chats", "factchd", "--data", "sample", "-o", str(out)]) == 0
-    chats = rows(out)
+    chats = read_rows(out)
     assert len(chats) == 8
-    for chat, row in zip(chats, rows(TRAIN), strict=True):
+    for chat, row in zip(chats, read_rows(TRAIN), strict=True):
         assert [turn["role"] for turn in chat["messages"]] == ["system", "user", "assistant"]
         assert row["query"] in chat["messages"][1]["content"]
         assert chat["messages"][2]["content"].startswith(row["label"] + ".\n")

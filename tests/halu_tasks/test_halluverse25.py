@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture, write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -149,16 +150,13 @@ def as_published(folder: Path, language: str) -> tuple[Path, dict[str, str]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_failures_of_table_4_give_table_3(
-    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_failures_of_table_4_give_table_3(language: str, tmp_path: Path, capsys: Capture) -> None:
     path, replies = as_published(tmp_path, language)
     task = f"halluverse25_{language}"
     evaluation = build(task, Options(data=str(path)))
     assert len(evaluation.items) == evaluation.task.data.size == sum(SIZES[language])
     rows = [{"id": item.id, "output": replies[item.prompt.rsplit("Edited: ", 1)[1]]} for item in evaluation.items]
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    predictions = write_rows(tmp_path / "predictions.jsonl", rows)
     assert main(["score", task, str(predictions), "--data", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["metrics"]
     names = ("acc_entity", "acc_relation", "acc_sentence", "acc")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import read_rows, write_rows
 
 from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.core.errors import DataError, UsageError
@@ -29,7 +29,7 @@ ROW = {"ID": "1", "user_query": "Q?", "chatgpt_response": "One. Two.", "hallucin
 
 
 def write(path: Path, *rows: dict[str, Any]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return str(path)
 
 
@@ -184,6 +184,6 @@ def test_the_released_answers(shared_data: Path) -> None:
     oracle = figures(located, "oracle")
     assert oracle["acc"] == oracle["exact"] == oracle["iou"] == 764 / 765
     assert not any(oracle[name] for name in ("unplaced", "unparsed", "abstained", "empty"))
-    rows = [json.loads(line) for line in (shared_data / "halueval" / "general_data.json").read_text().splitlines()]
+    rows = read_rows(shared_data / "halueval" / "general_data.json")
     exact = sum(any(span in row["chatgpt_response"] for span in row["hallucination_spans"]) for row in rows)
     assert exact == 736

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture
 
 from halu_tasks.cli import main
 from halu_tasks.core.files import json_line
@@ -24,7 +25,7 @@ def test_a_value_is_one_line_for_readers_that_break_at_any_separator() -> None:
 
 @pytest.mark.parametrize("escaped", [True, False])
 def test_items_and_replies_with_line_separators_are_read_and_written(
-    escaped: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    escaped: bool, tmp_path: Path, capsys: Capture
 ) -> None:
     def write(name: str, rows: list[dict[str, Any]]) -> str:
         lines = [json_line(row) if escaped else json.dumps(row, ensure_ascii=False) for row in rows]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import Patch, read_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -107,7 +108,7 @@ def test_every_passage_is_found_by_the_rarest_of_its_tokens(texts: list[str]) ->
 
 # --- words --------------------------------------------------------------------------------------
 
-WRITTEN = [json.loads(line) for line in Path(__file__).with_name("words.jsonl").read_text("utf-8").splitlines()]
+WRITTEN = read_rows(Path(__file__).with_name("words.jsonl"))
 
 
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case["difference"])
@@ -202,9 +203,7 @@ def test_a_damaged_compressed_file_is_named(content: bytes, tmp_path: Path) -> N
 # --- files and folders --------------------------------------------------------------------------
 
 
-def test_a_folder_is_read_with_the_folders_in_it_in_the_order_of_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_read_with_the_folders_in_it_in_the_order_of_names(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     folder = tmp_path / ".notes"
     for name in ("b.txt", "a/z.md", "a/b/c.TXT", "c.jsonl", "empty.txt"):
@@ -303,7 +302,7 @@ def folders(cache: Path) -> list[Path]:
     return [path for path in (cache / "knowledge").iterdir() if path.suffix != ".lock"]
 
 
-def test_an_index_is_made_once(facts: Path, halu_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_is_made_once(facts: Path, halu_cache: Path, monkeypatch: Patch) -> None:
     first = open_knowledge(facts)
     before = kept(halu_cache)
     with monkeypatch.context() as patch:
@@ -336,7 +335,7 @@ def test_a_damaged_index_says_what_to_do(facts: Path, halu_cache: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_another(
-    facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    facts: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("HALU_TASKS_CACHE", str(write(tmp_path / "file", "")))
     with pytest.raises(

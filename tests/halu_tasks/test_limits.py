@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from common import Cli, Patch
 
 from halu_tasks.core.limits import LIMITS
 from halu_tasks.core.options import Options
@@ -21,7 +21,6 @@ from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
 from halu_tasks.tasks.yaml_files import task_configs
 
-Here = Callable[..., subprocess.CompletedProcess[str]]
 TASK = "refact_correction"
 PACKAGED = task_configs() / "refact" / f"{TASK}.yaml"
 SPACES = b" " * (1 << 24)
@@ -54,7 +53,7 @@ TEMPLATES = {
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_template_runs_nothing_loads_nothing_and_has_an_end(
-    template: str, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    template: str, here: Cli, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HALU_TASKS_MAX_PROMPT", "100000")
@@ -69,7 +68,7 @@ def test_a_template_runs_nothing_loads_nothing_and_has_an_end(
 
 
 @pytest.mark.parametrize("key", ["description", "doc_to_target", "baseline"])
-def test_a_fault_of_any_template_names_its_key(key: str, here: Here, tmp_path: Path) -> None:
+def test_a_fault_of_any_template_names_its_key(key: str, here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"include: {PACKAGED}\ntask: mine\n{key}: '{{{{ range(10**9) }}}}'\n")
     assert here("check", path).stdout.startswith(f"{path}:3: {key}: prompt: Range too big")
@@ -88,7 +87,7 @@ YAML = {
 
 @pytest.mark.parametrize("text", YAML)
 def test_yaml_that_would_end_the_interpreter_or_fill_memory_is_one_line(
-    text: str, cli: Here, here: Here, tmp_path: Path
+    text: str, cli: Cli, here: Cli, tmp_path: Path
 ) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(text)
@@ -102,7 +101,7 @@ def test_yaml_that_would_end_the_interpreter_or_fill_memory_is_one_line(
         assert one_line(here(*arguments)).startswith(f"{path}{YAML[text]}")
 
 
-def test_aliases_that_repeat_little_are_read(here: Here, tmp_path: Path) -> None:
+def test_aliases_that_repeat_little_are_read(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(f"{TASK}: &same {{user: &text 'Mine: {{question}}'}}\nrefact_localization_entity: *same\n")
     assert "\nMine: " in here("items", TASK, "--data", "sample", "--prompts", path, "--limit", "1").stdout
@@ -126,9 +125,7 @@ def test_a_line_without_end_takes_little_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "value"), [("LINE", "9999"), ("TEXT", "60"), ("LINE", "none")])
-def test_a_limit_can_be_set_and_is_named(
-    limit: str, value: str, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_can_be_set_and_is_named(limit: str, value: str, here: Cli, tmp_path: Path, monkeypatch: Patch) -> None:
     path = tmp_path / "replies.json"
     path.write_text(json.dumps([{"id": f"{n}", "output": "x" * 10_000} for n in range(9)], indent=1))
     monkeypatch.setenv(f"HALU_TASKS_MAX_{limit}", value)
@@ -152,7 +149,7 @@ def zipped(path: Path, parts: dict[str, bytes], stated: int | None = None) -> Pa
 @pytest.mark.parametrize("stated", [None, 99])
 @pytest.mark.parametrize("part", ["header.json", "summaries.json", "samples/1_epoch_1.json"])
 def test_a_log_that_unpacks_to_too_much_is_not_read(
-    part: str, stated: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    part: str, stated: int | None, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("HALU_TASKS_MAX_TEXT", str(1 << 20))
     parts: dict[str, bytes] = {"_journal/start.json": b"{}", "header.json": b"{}", "summaries.json": b"[]"}
@@ -179,7 +176,7 @@ def workbook(path: Path, *changes: tuple[bytes, bytes]) -> Path:
 
 
 def test_a_workbook_with_a_row_far_below_or_a_large_part_is_one_line(
-    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Cli, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("HALU_TASKS_MAX_CELLS", "10000")
     below = [(b'r="4"', b'r="1000000000"'), (b'"A4"', b'"A1000000000"'), (b'"B4"', b'"B1000000000"')]
@@ -192,7 +189,7 @@ def test_a_workbook_with_a_row_far_below_or_a_large_part_is_one_line(
     assert told.startswith(f"{path}: xl/worksheets/sheet1.xml: more than 1,048,576 bytes")
 
 
-def test_parquet_with_text_that_is_not_utf_8_is_one_line(here: Here, tmp_path: Path) -> None:
+def test_parquet_with_text_that_is_not_utf_8_is_one_line(here: Cli, tmp_path: Path) -> None:
     buffers = pa.array([b"\xff\xfe"], pa.binary()).buffers()
     text = pa.Array.from_buffers(pa.string(), 1, buffers)
     pq.write_table(pa.table({"id": text, "output": text}), tmp_path / "replies.parquet")
@@ -203,7 +200,7 @@ def test_parquet_with_text_that_is_not_utf_8_is_one_line(here: Here, tmp_path: P
 # --- names and pages ------------------------------------------------------------------------------
 
 
-def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Here, tmp_path: Path) -> None:
+def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "é"
     folder.mkdir()
     c_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cases import CASES
+from common import Cli, write_rows
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
@@ -20,7 +19,6 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.rows import json_lines
 from halu_tasks.tasks import Evaluation, build
 
-Here = Callable[..., subprocess.CompletedProcess[str]]
 SWAPS = build("refact_correction", Options(data="sample"))
 ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
 
@@ -96,7 +94,7 @@ def test_a_folder_of_several_configurations_names_them(tmp_path: Path) -> None:
         "---\nconfigs:\n- config_name: one\n  data_files: a.jsonl\n- config_name: two\n  data_files: b.jsonl\n---\n"
     )
     for name, rows in (("a.jsonl", ROWS[:1]), ("b.jsonl", ROWS)):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / name, rows)
     options = {"data": str(tmp_path), "data_split": "train"}
     with pytest.raises(DataError, match=r"cannot be loaded \(Config name is missing.*'one', 'two'"):
         build("refact_correction", Options(**options))
@@ -135,7 +133,7 @@ def test_columns_may_have_other_names(suffix: str, tmp_path: Path) -> None:
     if suffix == "parquet":
         parquet(path, rows)
     else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(path, rows)
     evaluation = build("refact_correction", Options(data=str(path), columns=("question:q", "sample_id:key")))
     assert same_items(evaluation, SWAPS)
     other = build("refact_correction", Options(data=str(path), columns=("question:question", "sample_id:key")))
@@ -179,11 +177,11 @@ def test_an_option_that_does_not_apply_to_the_data_is_an_error(data: str, option
 # --- statistics -----------------------------------------------------------------------------------
 
 
-def described(here: Here, name: str, data: str | Path) -> list[dict[str, Any]]:
+def described(here: Cli, name: str, data: str | Path) -> list[dict[str, Any]]:
     return list(json.loads(here("data", "describe", name, "--data", data, "--json").stdout))
 
 
-def test_statistics_count_items_spans_labels_and_tags(here: Here, tmp_path: Path) -> None:
+def test_statistics_count_items_spans_labels_and_tags(here: Cli, tmp_path: Path) -> None:
     rows = [row for row in ROWS if row["error_type"] == "swap"][:3]
     rows += [row for row in ROWS if row["error_type"] == "neg"][:2]
     path = parquet(tmp_path / "rows.parquet", rows)
@@ -199,19 +197,19 @@ def test_statistics_count_items_spans_labels_and_tags(here: Here, tmp_path: Path
     assert (entity["items"], entity["spans"], tasks["refact_correction"]["spans"]) == (3, spans, spans)
 
 
-def test_statistics_include_the_training_part_of_the_users_folder(here: Here, shared_data: Path) -> None:
+def test_statistics_include_the_training_part_of_the_users_folder(here: Cli, shared_data: Path) -> None:
     *tests, train = described(here, "factchd", shared_data)
     assert train["training"] and not any("training" in each for each in tests)
     assert sum(train["tags"]["pattern"].values()) == train["items"] == 50
 
 
-def test_published_statistics_of_refact(here: Here, shared_data: Path) -> None:
+def test_published_statistics_of_refact(here: Cli, shared_data: Path) -> None:
     tasks = {each["task"]: each for each in described(here, "refact", shared_data)}
     assert all(task["items"] == task["published"] for task in tasks.values())
     assert tasks["refact_judgment_comparative"]["tags"]["type"] == {"neg": 527, "swap": 474}  # section 3.3
 
 
-def test_what_cannot_be_described_is_named_beside_what_can(here: Here) -> None:
+def test_what_cannot_be_described_is_named_beside_what_can(here: Cli) -> None:
     missing = here("data", "describe", "refact", "fave", "--data", SAMPLE / "fave")
     assert (
         missing.returncode == 3

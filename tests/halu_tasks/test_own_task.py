@@ -5,14 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pytest
 import yaml
+from common import Cli, read_rows
 from openpyxl import Workbook
 from pyarrow import parquet
 
@@ -23,7 +22,6 @@ from halu_tasks.tasks.registry import task_of_file
 
 OWN = yaml.safe_load(Path(__file__).with_name("own_rows.yaml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
-Here = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def nested(folder: Path, *instead: str) -> Path:
@@ -51,7 +49,7 @@ def test_items_of_nested_files_by_a_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "instead", "said"), OWN["faults"])
-def test_a_fault_of_rows_is_one_line(given: str, instead: str, said: str, here: Here, tmp_path: Path) -> None:
+def test_a_fault_of_rows_is_one_line(given: str, instead: str, said: str, here: Cli, tmp_path: Path) -> None:
     path = nested(tmp_path, given, instead)
     told = here("check", path)
     (line,) = told.stdout.splitlines()
@@ -78,14 +76,14 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.json", "r.jsonl.gz", "r.csv", "r.tsv", "r.xlsx", "r.parquet"])
 def test_the_format_of_a_file_does_not_change_its_items(name: str, tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in (EXAMPLES / "plain.jsonl").read_text().splitlines()]
+    rows = read_rows(EXAMPLES / "plain.jsonl")
     _write(tmp_path / name, [{**row, "supported": str(row["supported"]).lower()} for row in rows])
     (tmp_path / "mine.yaml").write_text((EXAMPLES / "plain.yaml").read_text().replace("plain.jsonl", name))
     (of_name, as_given) = (build(str(at), Options()) for at in (tmp_path / "mine.yaml", EXAMPLES / "plain.yaml"))
     assert of_name.items == as_given.items and len(of_name.items) == 20
 
 
-def test_a_file_whose_name_says_no_format_needs_one(here: Here, tmp_path: Path) -> None:
+def test_a_file_whose_name_says_no_format_needs_one(here: Cli, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "plain.jsonl", tmp_path / "rows.txt")
     path, text = tmp_path / "mine.yaml", (EXAMPLES / "plain.yaml").read_text().replace("plain.jsonl", "rows.txt")
     path.write_text(text)
@@ -132,7 +130,7 @@ def test_a_log_has_neither_the_folder_nor_needs_the_file(tmp_path: Path) -> None
         build(restored, Options())
 
 
-def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_reported_without_the_file(here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = nested(tmp_path)
     rows = [json.loads(line) for line in here("items", path, "--json").stdout.splitlines()]
@@ -157,7 +155,7 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
         ("annotators.jsonl", "'marked_by.anna' has offsets", "gold: {annotators: marked_by}"),
     ],
 )
-def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Here, tmp_path: Path) -> None:
+def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Cli, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / rows, tmp_path)
     (tmp_path / "tasks").mkdir()
     for path in (tmp_path / "mine.yaml", tmp_path / "tasks" / "mine.yaml"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import write_rows
 from statsmodels.stats.power import TTestPower
 
 from halu_tasks.cli import main
@@ -40,8 +41,7 @@ def pilots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
             }
             for number, item in enumerate(evaluation.items)
         ]
-        predictions = tmp_path / f"{name}.jsonl"
-        predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        predictions = write_rows(tmp_path / f"{name}.jsonl", rows)
         capsys.readouterr()
         main(["score", TRUTH, str(predictions), "--data", "sample", "--json", "--model", name])
         paths.append(tmp_path / f"{name}.json")

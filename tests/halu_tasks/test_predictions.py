@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from common import write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,7 +135,7 @@ def test_a_table_of_drawn_verdicts_has_one_prediction_for_each_reply(suffix: str
     if suffix == ".csv":
         path.write_text(",".join(names) + "\n" + "".join(",".join(row) + "\n" for row in rows))
     else:
-        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+        write_rows(path, (dict(zip(names, row, strict=True)) for row in rows))
     assert [(id, each.reply.text) for id, each in read_predictions(path, output_field="reply").items()] == [
         ("1", "A. B."), ("2", "C."),
     ]  # fmt: skip

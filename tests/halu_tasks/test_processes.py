@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 import numpy as np
 import pytest
+from common import Patch
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_files, atomic_folder, atomic_path
@@ -168,9 +169,7 @@ def test_pickles_in_the_index_of_passages_are_not_read(tmp_path: Path, halu_cach
     assert arrays and not (tmp_path / "ran").exists()
 
 
-def test_a_job_that_was_changed_after_it_was_submitted_is_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_was_changed_after_it_was_submitted_is_not_run(tmp_path: Path, monkeypatch: Patch) -> None:
     job = tmp_path / "job.json"
     job.write_text(json.dumps({"job": "pathlib:Path.touch", "tasks": 1, "fields": [str(tmp_path / "ran")]}))
     monkeypatch.setattr("sys.argv", ["slurm", str(job), "0" * 64, "0"])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cases import CASES
+from common import Run, write_rows
 
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import reply_warnings
@@ -38,11 +37,11 @@ def test_what_was_done_is_not_advised(chat_template: bool | None, advised: set[s
 
 
 @pytest.mark.parametrize("scoring", ["strict", "paper"])
-def test_score_warns_on_standard_error(scoring: str, here: Callable[..., Any], tmp_path: Path) -> None:
+def test_score_warns_on_standard_error(scoring: str, here: Run, tmp_path: Path) -> None:
     ids = [item.id for item in build(TASK, Options(data="sample")).items]
     path = tmp_path / "replies.jsonl"
     outputs = [" \n", *["hm"] * 9, *["Final Verdict: True"] * 10]
-    path.write_text("".join(json.dumps({"id": ids[i], "output": text}) + "\n" for i, text in enumerate(outputs)))
+    write_rows(path, ({"id": ids[i], "output": text} for i, text in enumerate(outputs)))
     done = here("score", TASK, path, "--data", "sample", "--scoring", scoring, "--json")
     assert done.returncode == 3 and json.loads(done.stdout)["n"] == len(ids)
     # the other items have no reply at all, which is another matter
@@ -50,15 +49,13 @@ def test_score_warns_on_standard_error(scoring: str, here: Callable[..., Any], t
     assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) contain no readable answer" in done.stderr
 
 
-def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked_for(
-    here: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked_for(here: Run, tmp_path: Path) -> None:
     for folder, model in (("old", "first"), ("new", "second")):
         (tmp_path / folder).mkdir()
         for task in (TASK, "cfaith_choice"):
             path = tmp_path / folder / f"{task}.jsonl"
             ids = [item.id for item in build(task, Options(data="sample")).items]
-            path.write_text("".join(json.dumps({"id": name, "output": "hm"}) + "\n" for name in ids))
+            write_rows(path, ({"id": name, "output": "hm"} for name in ids))
             done = here("score", task, path, "--data", "sample", "--model", model, "--json")
             path.with_suffix(".json").write_text(done.stdout)
     done = here("report", tmp_path, "-o", tmp_path / "report")

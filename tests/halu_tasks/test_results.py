@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pyarrow.parquet as pq
 import pytest
 from cases import CASES
+from common import Capture, Patch, write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError
@@ -99,7 +100,7 @@ def assembled(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def score(capsys: pytest.CaptureFixture[str]) -> Score:
+def score(capsys: Capture) -> Score:
     """`score(folder, task, rows or "oracle", *arguments)` keeps what `halu-tasks score --json` prints as
     `folder/scored.json`, beside the predictions."""
 
@@ -108,7 +109,7 @@ def score(capsys: pytest.CaptureFixture[str]) -> Score:
         path = folder / "predictions.jsonl"
         if rows == "oracle":
             rows = {item.id: TASKS[task].prompts.oracle(item) for item in build(task, Options(data=data)).items}
-        path.write_text("".join(json.dumps({"id": id, "output": output}) + "\n" for id, output in rows.items()))
+        write_rows(path, ({"id": id, "output": output} for id, output in rows.items()))
         capsys.readouterr()
         given = ["score", task, str(path), "--data", data, "--json", *arguments]
         status = main(given)
@@ -308,7 +309,7 @@ def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked
 
 
 def test_predictions_that_moved_along_are_found_and_others_of_that_name_are_passed_over(
-    score: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    score: Score, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = score(Path("one"), CORRECTION, "oracle")
@@ -433,9 +434,7 @@ def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path) -> None:
     assert line.startswith("| a\\|b \\<c\\>\N{REPLACEMENT CHARACTER} | ")
 
 
-def test_a_report_that_cannot_be_written_says_so_in_a_line(
-    score: Score, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_that_cannot_be_written_says_so_in_a_line(score: Score, tmp_path: Path, capsys: Capture) -> None:
     path = score(tmp_path / "scored", CORRECTION, "oracle")
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder" / "report.md").mkdir(parents=True)
@@ -662,7 +661,11 @@ def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
     leads, *others = summary(report)
     assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks.")
     # listing everything is a floor, on which the lister stands
-    assert {floor["name"] for floor in report.floors if floor["headline"]} == {"baseline", "marking all", "marking nothing"}
+    assert {floor["name"] for floor in report.floors if floor["headline"]} == {
+        "baseline",
+        "marking all",
+        "marking nothing",
+    }
     assert any("(the floor): lister on refact_localization_negation; lister on" in sentence for sentence in others)
 
 

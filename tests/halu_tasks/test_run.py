@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from common import Patch
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
@@ -168,7 +169,7 @@ def test_models_of_a_file_have_arguments_and_options(tmp_path: Path) -> None:
     )
 
 
-def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_server_is_named_once_for_either_harness(monkeypatch: Patch, tmp_path: Path) -> None:
     """The same model as `halu-tasks run MODEL --base-url URL` takes it, with a key that the server does not need."""
     path = tmp_path / "models.yaml"
     server = f"model: openai-api/local/qwen, base_url: {URL}"
@@ -280,9 +281,7 @@ print("finished")
 """
 
 
-def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tasks_that_another_one_has_stopped_are_run_by_themselves(tmp_path: Path, monkeypatch: Patch) -> None:
     module = tmp_path / "scripted_harness.py"
     module.write_text(HARNESS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow
 import pytest
 from cases import CASES
+from common import Capture, Patch, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -132,7 +133,7 @@ def test_a_file_without_replies_is_named(suffix: str, workers: int, tmp_path: Pa
     assert str(raised.value) == f"{empty}: contains no predictions"
 
 
-def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: Capture) -> None:
     rows = replies(INDEPENDENT, epochs=2)
     kept = [row for row in rows if row["epoch"] == 1 or row["id"].endswith("original")]
     folder = write_shards(tmp_path / "r", kept, 5)
@@ -145,7 +146,7 @@ def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytes
     assert main(["score", INDEPENDENT, str(folder), "--data", "sample"]) == 3
     head = capsys.readouterr().out.splitlines()[0]
     assert head.endswith(f"  {len(rows) // 2} items, 2 epochs, {whole.missing} predictions missing")
-    lines = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
+    lines = read_rows(tmp_path / "d.jsonl")
     assert sum(line["reason"] == "no prediction" for line in lines) == whole.missing
     part = scored(INDEPENDENT, folder, partial=True)
     assert (part.number, part.scored_items, part.missing) == (len(kept), len(rows) // 2, 0)
@@ -156,7 +157,7 @@ def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytes
 )
 @pytest.mark.slow
 def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_again(
-    shard: int, row: ROWS, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shard: int, row: ROWS, message: str, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     rows = replies(INDEPENDENT)
     first = rows[0]["id"]
@@ -203,7 +204,7 @@ def test_a_killed_run_continues_with_the_parts_that_are_left(tmp_path: Path) -> 
     assert finished.items() <= {path.name: path.stat().st_mtime_ns for path in work.glob("parts/0*")}.items()
 
 
-def test_a_report_reads_shards_and_epochs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_reads_shards_and_epochs_again(tmp_path: Path, capsys: Capture) -> None:
     folder = write_shards(tmp_path / "r", replies(INDEPENDENT, epochs=2), 3)
     assert main(["score", INDEPENDENT, str(folder), "--data", "sample", "--model", "m", "--json"]) == 0
     path = tmp_path / "scored.json"

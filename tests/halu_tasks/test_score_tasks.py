@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from common import Cli, Patch, write_rows
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
-Here = Callable[..., subprocess.CompletedProcess[str]]
 GROUP = """
 group: ours
 task: [claim_support, edit_error]
@@ -21,7 +19,7 @@ metadata: {version: 1, about: two tasks}
 
 
 @pytest.fixture
-def own(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(here: Cli, tmp_path: Path, monkeypatch: Patch) -> Path:
     """A folder with two tasks and a group of them, and replies of which the first to each task is wrong."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tasks").mkdir()
@@ -34,11 +32,11 @@ def own(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         rows = [json.loads(line) for line in here("items", f"tasks/{task}.yaml", "--json").stdout.splitlines()]
         replies = [{"id": row["id"], "output": row["target"]} for row in rows]
         replies[0]["output"] = "I do not know."
-        (tmp_path / "replies" / target).write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+        write_rows(tmp_path / "replies" / target, replies)
     return tmp_path
 
 
-def test_a_group_file_has_the_means_of_its_members(own: Path, here: Here) -> None:
+def test_a_group_file_has_the_means_of_its_members(own: Path, here: Cli) -> None:
     told = here("score", "tasks/ours.yaml", "replies", "--model", "m", "--details", "details", "--json")
     scored = json.loads(told.stdout)
     acc = {task: figures["metrics"]["acc"] for task, figures in scored["tasks"].items()}
@@ -55,7 +53,7 @@ def test_a_group_file_has_the_means_of_its_members(own: Path, here: Here) -> Non
     assert sorted(result["metrics"]["acc"]["value"] for result in results) == sorted(acc.values())
 
 
-def test_a_folder_of_task_files_is_taken_for_its_tasks(own: Path, here: Here) -> None:
+def test_a_folder_of_task_files_is_taken_for_its_tasks(own: Path, here: Cli) -> None:
     assert here("check", "tasks").stdout == "no faults in 3 files\n"
     scored = json.loads(here("score", "tasks", "replies", "--json").stdout)
     assert scored.keys() == {"tasks"} and scored["tasks"].keys() == {"claim_support", "edit_error"}
@@ -63,7 +61,7 @@ def test_a_folder_of_task_files_is_taken_for_its_tasks(own: Path, here: Here) ->
     assert [row["task"] for row in rows] == ["edit_error", "claim_support"]
 
 
-def test_tasks_without_replies_are_named(own: Path, here: Here) -> None:
+def test_tasks_without_replies_are_named(own: Path, here: Cli) -> None:
     shutil.rmtree("replies/edit_error")
     refused = here("score", "tasks/ours.yaml", "replies")
     said = "halu-tasks: replies: no replies to edit_error; expected files such as edit_error.jsonl\n"
@@ -75,9 +73,7 @@ def test_tasks_without_replies_are_named(own: Path, here: Here) -> None:
     assert here("score", "tasks", "replies", "--gold").returncode == 2
 
 
-def test_a_packaged_group_has_the_means_of_a_report(
-    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packaged_group_has_the_means_of_a_report(here: Cli, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("replies").mkdir()
     for task in ("refact_judgment_independent", "refact_judgment_comparative"):

@@ -6,13 +6,12 @@ import inspect
 import json
 import re
 import shutil
-import subprocess
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
+from common import Cli, Patch, write_rows
 from programs import run as program
 
 from halu_tasks.core.errors import UsageError
@@ -26,7 +25,6 @@ from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
 
 TASKS, GROUPS = registry()
 ROOT = Path(__file__).resolve().parents[2]
-Here = Callable[..., subprocess.CompletedProcess[str]]
 
 INDEPENDENT = "refact/refact_judgment_independent.yaml"
 ENTITY = "refact/refact_localization_entity.yaml"
@@ -45,7 +43,7 @@ def derived(folder: Path, base: str, text: str, name: str = "mine") -> Path:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_one_line_with_file_line_and_key(fault: str, here: Here, tmp_path: Path) -> None:
+def test_a_fault_is_one_line_with_file_line_and_key(fault: str, here: Cli, tmp_path: Path) -> None:
     base, text, key, said = FAULTS[fault].values()
     path = derived(tmp_path, base, text)
     told = here("check", path)
@@ -61,7 +59,7 @@ GROUP = OTHER["group"]
 
 
 @pytest.mark.parametrize("text", OTHER["files"])
-def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, here: Here, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, here: Cli, tmp_path: Path) -> None:
     path, said = tmp_path / "mine.yaml", OTHER["files"][text].format(labels=LABELS)
     path.write_text(text.format(labels=LABELS))
     shown = here("check", path)
@@ -69,7 +67,7 @@ def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, here: Here, tm
     assert shown.returncode == 2 and line.startswith(said if said.startswith(str(LABELS)) else f"{path}{said}")
 
 
-def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) -> None:
+def test_a_task_that_lm_eval_would_not_take_for_one(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     keys = LABELS.read_text() + (LABELS.parent / "_refact").read_text().replace("include: ../_task", "")
     path.write_text(
@@ -80,7 +78,7 @@ def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("given", "instead", "said"), OTHER["group_faults"])
-def test_a_fault_of_a_group(given: str, instead: str, said: str, here: Here, tmp_path: Path) -> None:
+def test_a_fault_of_a_group(given: str, instead: str, said: str, here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(GROUP.replace(given, instead))
     shown = here("check", path)
@@ -88,7 +86,7 @@ def test_a_fault_of_a_group(given: str, instead: str, said: str, here: Here, tmp
     assert shown.returncode == 2 and line.startswith(f"{path}{said}")
 
 
-def test_files_without_a_fault(here: Here, tmp_path: Path) -> None:
+def test_files_without_a_fault(here: Cli, tmp_path: Path) -> None:
     task = derived(tmp_path, ENTITY, "doc_to_text: 'Which of {{answer}}?'\n", name="which")
     group = tmp_path / "group.yaml"
     group.write_text(GROUP.replace("refact_correction", "which"))
@@ -141,7 +139,7 @@ def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> 
 
 
 def test_a_function_that_a_result_names_is_not_imported_unless_its_folder_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     (tmp_path / "evil.py").write_text(f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\ntext = str\n")
     named = {"task": "own", "reference_task": "refact_correction"}
@@ -187,7 +185,7 @@ def test_a_fault_of_a_packaged_file_leaves_the_others(tmp_path: Path) -> None:
 # --- what the commands print ----------------------------------------------------------------------
 
 
-def test_a_listing_has_every_task_and_group(here: Here) -> None:
+def test_a_listing_has_every_task_and_group(here: Cli) -> None:
     lines = here("list").stdout.splitlines()
     for name, task in TASKS.items():
         (line,) = [line for line in lines if line.split()[:1] == [name]]
@@ -198,13 +196,13 @@ def test_a_listing_has_every_task_and_group(here: Here) -> None:
         assert any(line.split()[:1] == [name] and ", ".join(group.members) in line for line in lines)
 
 
-def test_path_of_a_task_and_of_a_group(here: Here) -> None:
+def test_path_of_a_task_and_of_a_group(here: Cli) -> None:
     for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
         assert Path(here("show", "--path", name).stdout.strip()) == task_configs() / path
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> None:
+def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Cli) -> None:
     shown, told = json.loads(here("show", task, "--json").stdout), here("show", task).stdout
     first = json.loads(here("items", task, "--data", "sample", "--limit", "1", "--json").stdout)
     assert shown["first_item"]["prompt"] == first["prompt"] and yaml.safe_load(told) == shown
@@ -217,14 +215,13 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     assert shown["answer"] and shown["scorer"].keys() == {"strict", "paper"}
 
 
-def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
+def test_commands_take_the_path_of_a_task_file(here: Cli, tmp_path: Path) -> None:
     path = derived(tmp_path, INDEPENDENT, "doc_to_text: 'Mine: {{answer}}'\nbaseline: 'True'\n")
     shown = yaml.safe_load(here("show", path).stdout)
     assert shown["reference_task"] == "refact_judgment_independent" and "baseline" in shown["changed"]
     items = [json.loads(line) for line in here("items", path, "--data", "sample", "--json").stdout.splitlines()]
     assert all(item["prompt"].startswith("Mine: ") for item in items)
-    replies = tmp_path / "replies.jsonl"
-    replies.write_text("".join(json.dumps({"id": i["id"], "output": i["target"]}) + "\n" for i in items))
+    replies = write_rows(tmp_path / "replies.jsonl", ({"id": i["id"], "output": i["target"]} for i in items))
     scored = json.loads(here("score", path, replies, "--data", "sample", "--json").stdout)
     assert scored["task"] == "mine" and scored["metrics"]["acc"] == 1.0
     assert re.fullmatch(r"1-sample-prompts_[0-9a-f]{8}-own_baseline", scored["version"])
@@ -287,7 +284,7 @@ def printed(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_printed_example_and_the_printed_fault(printed: Path, here: Here) -> None:
+def test_the_printed_example_and_the_printed_fault(printed: Path, here: Cli) -> None:
     assert here("check", printed).returncode == 0
     shown = here("items", printed, "--data", "sample", "--limit", "1").stdout
     assert "\nA student answered: " in shown and shown.rstrip().endswith("True or False:")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from common import write_rows
 from inspect_ai.solver import generate
 from inspect_ai.util import registry_info
 
@@ -18,7 +18,7 @@ def test_a_row_becomes_a_sample_with_what_a_method_looks_at(tmp_path: Path) -> N
         {"id": "b", "text": "A ship sank.", "source": "One.", "further": 3},
         {"text": "A ship sank.", "source": "Three."},
     ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     task = texts_task(str(file), generate())
     first, second, third = task.dataset
     subject = {"text": "A ship sank.", "source": "One.\n\nTwo.", "query": "What sank?"}

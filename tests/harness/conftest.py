@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Patch, Run, write_rows
 from filelock import FileLock
 
 from halu_tasks.judging.reaching import PROBE
@@ -152,7 +153,7 @@ def shared_runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtur
 
 
 @pytest.fixture
-def run_lm_eval() -> Callable[..., dict[str, Any]]:
+def run_lm_eval() -> Run:
     """Run tasks in lm-eval, in this process; returns what `simple_evaluate` returns."""
 
     def run(tasks: list[str], model: Any, metadata: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
@@ -174,7 +175,7 @@ def run_lm_eval() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def run_inspect(tmp_path: Path) -> Callable[..., Any]:
+def run_inspect(tmp_path: Path) -> Run:
     """Run a task by its registry name in Inspect, in this process; returns the log."""
 
     def run(task: str, model: Any, task_args: dict[str, Any] | None = None, **arguments: Any) -> Any:
@@ -196,7 +197,7 @@ def run_inspect(tmp_path: Path) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def openai(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
+def openai(monkeypatch: Patch, tmp_path: Path) -> Run:
     """`openai(server)` is an Inspect model at a scripted server; replies are cached for this test only."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
@@ -211,9 +212,7 @@ def openai(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any
 
 
 @pytest.fixture
-def run_method(
-    serve: Callable[..., ScriptedServer], openai: Callable[..., Any], run_inspect: Callable[..., Any]
-) -> Callable[..., Any]:
+def run_method(serve: Callable[..., ScriptedServer], openai: Run, run_inspect: Run) -> Run:
     """`run_method(task, method, answer, **arguments of the method)` runs a task on the sample with a solver of the
     package, against a server that answers by `answer`, the one before where `same_server`. `task_args`, `limit`,
     `temperature` and `model_roles` are the run's. Returns the log."""
@@ -234,10 +233,7 @@ def run_method(
 
 @pytest.fixture
 def run_build(
-    serve: Callable[..., ScriptedServer],
-    here: Callable[..., Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    serve: Callable[..., ScriptedServer], here: Run, tmp_path: Path, monkeypatch: Patch
 ) -> Callable[..., tuple[Any, Path]]:
     """`run_build(builder, documents, answer, *arguments)` runs `halu-tasks build` against a scripted server; documents
     are rows, or a path. Returns the JSON it prints (with `fails`, or without `told`, its errors) and its folder."""
@@ -256,7 +252,7 @@ def run_build(
     ) -> tuple[Any, Path]:
         source = documents if isinstance(documents, Path) else tmp_path / "documents.jsonl"
         if not isinstance(documents, Path):
-            source.write_text("".join(json.dumps(row) + "\n" for row in documents), encoding="utf-8")
+            write_rows(source, documents)
         done = here(
             "build", builder, source, "-o", tmp_path / out, "--model", "openai/gpt-4o",
             "--model-base-url", serve(answer).url, "-M", "responses_api=false", "--display", "none", "--json",
@@ -269,7 +265,7 @@ def run_build(
 
 
 @pytest.fixture
-def openai_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def openai_key(monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common import read_rows
 from docs_commands import ROOT, Command, as_run, shown_files
 from programs import LM_EVAL_OF_FEW
 from scripted_builders import HaluModel, document
@@ -314,7 +315,7 @@ def _annotated(reader: Reader, command: str) -> None:
 
 
 def _label(folder: Path, path: Path) -> None:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     for name in ("ana", "bo", "cy"):
         labelled = (json.dumps(row | {"label": ["valid"]}, ensure_ascii=False) for row in rows)
         (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in labelled), encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
+from common import Capture, read_rows, write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -59,8 +59,7 @@ def priced(request: dict[str, Any]) -> dict[str, Any]:
 def write_replies(path: Path, outputs: Sequence[str], **more: Any) -> Path:
     """Write replies to the first items, with further fields."""
     rows = [{"id": item.id, "output": output, **more} for item, output in zip(ITEMS, outputs, strict=False)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_rows(path, rows)
 
 
 def third_right() -> list[str]:
@@ -83,9 +82,7 @@ class Scored(NamedTuple):
     details: list[dict[str, Any]]
 
 
-def score(
-    capsys: pytest.CaptureFixture[str], replies: Path, server: Any, *arguments: str, task: str = "cfaith_gen"
-) -> Scored:
+def score(capsys: Capture, replies: Path, server: Any, *arguments: str, task: str = "cfaith_gen") -> Scored:
     """Score replies with a judge."""
     details = replies.with_name("details.jsonl")
     details.unlink(missing_ok=True)
@@ -94,5 +91,5 @@ def score(
     command = ["score", task, str(replies), "--data", "sample", "--partial", "--json", "--details", str(details)]
     status = main([*command, *judge, *arguments])
     out, err = capsys.readouterr()
-    rows = [json.loads(line) for line in details.read_text().splitlines()] if details.exists() else []
+    rows = read_rows(details) if details.exists() else []
     return Scored(status, json.loads(out)["metrics"] if out else {}, err, rows)

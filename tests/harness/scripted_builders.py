@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from common import write_rows
+
 _FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 NAME = re.compile(r"Site\d+")
 
@@ -34,9 +36,7 @@ def document(number: int, more: str = "") -> dict[str, Any]:
 
 
 def write_documents(folder: Path, number: int) -> Path:
-    path = folder / "documents.jsonl"
-    path.write_text("".join(json.dumps(document(n)) + "\n" for n in range(number)), encoding="utf-8")
-    return path
+    return write_rows(folder / "documents.jsonl", (document(n) for n in range(number)))
 
 
 def start_build(documents: Path, url: str, out: Path, *arguments: Any, **how: Any) -> subprocess.Popen[str]:

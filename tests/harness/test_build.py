@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import Cli, Run, read_rows
 from scripted_builders import HaluModel, document
-
-Serve = Callable[..., Any]
-Run = Callable[..., Any]
-Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 SITES: dict[str, str] = dict(CASES["pass_rates_reasons_and_files_are_as_scripted"])
 GOOD = 9
@@ -31,10 +26,6 @@ def build(run_build: Run) -> Run:
         return found
 
     return run
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -78,7 +69,7 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
     }
     assert told["dropped"] == {"duplicate": 1}
     kept = GOOD + 5
-    rows = {name: lines(folder / "dataset" / name) for name in told["files"]}
+    rows = {name: read_rows(folder / "dataset" / name) for name in told["files"]}
     assert {name: len(own) for name, own in rows.items()} == told["files"]
     assert len(rows["items.jsonl"]) == len(rows["generative_qa.jsonl"]) == kept
     assert len(rows["true_false_qa.jsonl"]) == 2 * kept
@@ -94,7 +85,7 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
         right = "ABCD".index(row["correct_option"])
         assert row["labels"][right] == "correct" and "Ada Rook built" in row["answers"][right]
     assert len(Counter(row["correct_option"] for row in rows["single_choice_qa.jsonl"])) > 1
-    rejects = lines(folder / "rejects.jsonl")
+    rejects = read_rows(folder / "rejects.jsonl")
     assert Counter(reject["document"] for reject in rejects if reject["check"] == "hallucination") == {
         "Site8": 1, "Site9": 3, "Site10": 1,
     }  # fmt: skip
@@ -217,10 +208,10 @@ def test_documents_that_nothing_can_be_made_of_have_their_reasons(build: Run) ->
         "longer than max_chars=20000": 1, "no sentence": 3, "not in language=en": 1, "invalid characters": 1,
     }  # fmt: skip
     assert told["rejected"] == {"format: question: no JSON array of objects": 1}
-    assert {row["document"] for row in lines(folder / "dataset" / "items.jsonl")} == {
+    assert {row["document"] for row in read_rows(folder / "dataset" / "items.jsonl")} == {
         "Site20", "a/b\n c", "ü" * 300,
     }  # fmt: skip
-    reasons = {row["document"]: row["detail"] for row in lines(folder / "rejects.jsonl")}
+    reasons = {row["document"]: row["detail"] for row in read_rows(folder / "rejects.jsonl")}
     assert "5120000 characters" in reasons["long"] and "'tr'" in reasons["turkish"]
     assert "PWNED" not in (folder / "dataset" / "items.jsonl").read_text(encoding="utf-8")
     # what is not worked on is not kept in the log either
@@ -239,8 +230,8 @@ def test_balance_keeps_as_many_of_each_kind(build: Run) -> None:
 
     told, folder = build([document(n) for n in range(12)], Kinds(), "--balance")
     assert told["items"] == {"RelErr": 8, "EntErr": 4} and told["dropped"] == {"balance": 4}
-    assert Counter(row["kind"] for row in lines(folder / "dataset" / "items.jsonl")) == {"RelErr": 4, "EntErr": 4}
-    rejects = [row for row in lines(folder / "rejects.jsonl") if row["check"] == "balance"]
+    assert Counter(row["kind"] for row in read_rows(folder / "dataset" / "items.jsonl")) == {"RelErr": 4, "EntErr": 4}
+    rejects = [row for row in read_rows(folder / "rejects.jsonl") if row["check"] == "balance"]
     assert len(rejects) == 4 and {row["detail"] for row in rejects} == {"RelErr"}
 
 
@@ -270,7 +261,7 @@ def test_a_build_that_keeps_nothing_says_so(build: Run) -> None:
     texts = [{"id": "a", "text": "Kalabalık bir ailenin çocuğu olarak küçük bir köyde dünyaya geldi. " * 6}]
     told, folder = build(texts, HaluModel(), fails=True)
     assert "no item was kept, most often for: refused: not in language=en;" in told
-    assert [row["reason"] for row in lines(folder / "rejects.jsonl")] == ["not in language=en"]
+    assert [row["reason"] for row in read_rows(folder / "rejects.jsonl")] == ["not in language=en"]
     told, _ = build([document(1)], HaluModel({"Site1": "answer_no"}), out="other", fails=True)
     assert "no item was kept, most often for: answer: not supported by the knowledge" in told
 
@@ -305,7 +296,7 @@ def test_a_folder_is_gone_on_with_at_another_place(build: Run, tmp_path: Path) -
     assert "contains a build with other model_args" in told
 
 
-def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Serve) -> None:
+def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Run) -> None:
     other = serve(HaluModel())
     role = f"{{model: openai/gpt-4o, base_url: '{other.url}', max_tokens: 99, model_args: {{api_key: s3cret}}}}"
     own = ("--model-role", f"verifier={role}", "-M", "api_key=s3cret")

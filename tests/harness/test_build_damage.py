@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Cli
 from scripted_builders import HaluModel, document, start_build, write_documents
 from test_build import files_of
 
-Cli = Callable[..., subprocess.CompletedProcess[str]]
 OWN = ("-T", "language=en", "-T", "types=EntErr", "--part-size", "4")
 NUMBER = 12
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Cli, Run, read_rows, write_rows
 
 from halu_tasks.scorers.benchmarks.explanations import LABELS
-
-Serve = Callable[..., Any]
-Run = Callable[..., Any]
-Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 TOWERS = [
@@ -70,9 +65,9 @@ def build(run_build: Run, tmp_path: Path) -> Run:
     source = tmp_path / "facts"
     source.mkdir()
     rows = [dict(zip(("head", "relation", "tail"), triple, strict=True)) for triple in TRIPLES]
-    (source / "triples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(source / "triples.jsonl", rows)
     texts = [{"id": id, "text": text} for id, text in FACTS.items()]
-    (source / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    write_rows(source / "texts.jsonl", texts)
 
     def run(*arguments: str, answer: Any = model, **how: Any) -> tuple[Any, Path]:
         own = ("-T", "walks=4", *(() if "--gate-share" in arguments else ("--gate-samples", "0")))
@@ -87,10 +82,6 @@ def fence(text: str) -> str:
     found = FENCED.search(text)
     assert found
     return found[2]
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.slow
@@ -108,7 +99,7 @@ def test_what_passes_is_read_by_both_harnesses_and_the_oracle_reaches_the_ceilin
         "query: states a label": 2,
     }
     kept = documents - 3
-    rows = lines(folder / "dataset" / "fact_test_noe.jsonl")
+    rows = read_rows(folder / "dataset" / "fact_test_noe.jsonl")
     assert len(rows) == told["files"]["fact_test_noe.jsonl"] == 2 * kept
     assert Counter(row["label"] for row in rows) == dict.fromkeys(LABELS, kept)
     assert Counter(row["category"] for row in rows) == {
@@ -208,8 +199,7 @@ def test_drafts_follow_the_users_demonstrations_and_are_compared_with_them(run_b
         {"query": "which mill is older", "response": "the red one, always", "label": "non-factual"},
         {"query": "who came first", "response": "Ada did", "label": "FACTUAL", "category": "Comparing"},
     ]
-    file = tmp_path / "demonstrations.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = write_rows(tmp_path / "demonstrations.jsonl", rows)
     asked: list[str] = []
 
     def record(request: dict[str, Any]) -> str:

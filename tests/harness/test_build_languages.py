@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
+from common import Run
 
 
 @pytest.mark.slow

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
+from common import Run
 
 
 def document(number: int, **more: Any) -> dict[str, Any]:

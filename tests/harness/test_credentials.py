@@ -14,6 +14,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from common import Patch, Run, write_rows
 from inspect_ai.log import read_eval_log  # with it, zipfile knows the compression of logs
 from programs import LM_EVAL_OF_FEW, run
 from scripted_builders import HaluModel, Learning, document
@@ -57,7 +58,7 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _keys(monkeypatch: Patch, tmp_path: Path) -> None:
     for name in ("LOCAL_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.setenv(name, SECRET)
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
@@ -73,14 +74,12 @@ def inspect(*arguments: str, cwd: Path, **environment: str) -> subprocess.Comple
 
 
 def replies_of(folder: Path) -> Path:
-    path = folder / "replies.jsonl"
-    path.write_text("".join(json.dumps({"id": item.id, "output": item.target}) + "\n" for item in ITEMS))
-    return path
+    return write_rows(folder / "replies.jsonl", ({"id": item.id, "output": item.target} for item in ITEMS))
 
 
 @pytest.mark.slow
 def test_lm_eval_and_what_is_made_of_its_results(
-    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+    serve: Run, here: Run, tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     """The judge's address as metadata; a token and a key in the address as arguments of the model."""
     server, judge = serve(lambda request: "A"), serve(verdict)
@@ -111,7 +110,7 @@ def test_lm_eval_and_what_is_made_of_its_results(
 
 @pytest.mark.slow
 def test_inspect_refuses_an_address_that_it_would_log_and_takes_it_from_the_environment(
-    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+    serve: Run, here: Run, tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     judge = serve(verdict)
     named = ("-T", "judge=openai-api/local/m")
@@ -131,11 +130,7 @@ def test_inspect_refuses_an_address_that_it_would_log_and_takes_it_from_the_envi
 
 @pytest.mark.parametrize("failure", [401, *(pytest.param(slow, marks=pytest.mark.slow) for slow in (None, 500))])
 def test_score_and_the_replies_that_it_keeps(
-    failure: int | None,
-    serve: Callable[..., Any],
-    here: Callable[..., Any],
-    tmp_path: Path,
-    clean: Callable[..., None],
+    failure: int | None, serve: Run, here: Run, tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     probed = []
 
@@ -159,7 +154,7 @@ def test_score_and_the_replies_that_it_keeps(
 
 @pytest.mark.slow
 def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
-    here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+    here: Run, tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     url = with_secret("http://127.0.0.1:9/v1")
     done = here("score", TASK, replies_of(tmp_path), "--judge-base-uri", url)
@@ -171,15 +166,8 @@ def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
 
 
 @pytest.mark.parametrize("command", ["build", pytest.param("optimize", marks=pytest.mark.slow)])
-def test_commands_that_build(
-    command: str,
-    serve: Callable[..., Any],
-    here: Callable[..., Any],
-    tmp_path: Path,
-    clean: Callable[..., None],
-) -> None:
-    source = tmp_path / "documents.jsonl"
-    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(4 if command == "build" else 20)))
+def test_commands_that_build(command: str, serve: Run, here: Run, tmp_path: Path, clean: Callable[..., None]) -> None:
+    source = write_rows(tmp_path / "documents.jsonl", (document(n) for n in range(4 if command == "build" else 20)))
     server = serve(HaluModel() if command == "build" else Learning(best=1, each=10))
     headers = f"default_headers: {{Authorization: Bearer {SECRET}, X-Api-Key: {SECRET}}}"
     role = f"verifier={{model: openai/gpt-4o, base_url: '{server.url}', "
@@ -202,9 +190,7 @@ def test_commands_that_build(
 
 
 @pytest.mark.slow
-def test_methods_and_compare(
-    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
-) -> None:
+def test_methods_and_compare(serve: Run, here: Run, tmp_path: Path, clean: Callable[..., None]) -> None:
     server, judge = serve(lambda request: "答案"), serve(verdict)
     (tmp_path / "wiki.txt").write_text("A passage of knowledge.\n")
     given = (
@@ -223,7 +209,7 @@ def test_methods_and_compare(
 
 @pytest.mark.slow
 def test_what_a_harness_says_is_passed_on_without_credentials(
-    here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+    here: Run, tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     """Its own message, its arguments in the files of the run, and a file with a name that a terminal would obey."""
     given = (f"--{with_secret('http://h')}/?key={SECRET}", "--metadata", f"token={SECRET}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import Patch
 
 DEAD = "http://127.0.0.1:9/v1"
 TASK = ("--tasks", "refact_judgment_independent", "--data", "sample")
@@ -16,7 +17,7 @@ Tried = Callable[..., str]
 
 
 @pytest.fixture
-def tried(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
+def tried(here: Any, tmp_path: Path, monkeypatch: Patch) -> Tried:
     """`tried(*arguments, status=0)` returns what is printed on the stream for commands or that for errors."""
     monkeypatch.setenv("LOCAL_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret-s3cret")
@@ -51,7 +52,7 @@ def test_a_server_is_asked_one_question(
 
 
 def test_models_that_answer_are_shown_beside_those_that_do_not(
-    serve: Any, here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Any, here: Any, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.delenv("LOCAL_API_KEY", raising=False)
     good = {"model": "openai-api/local/x", "base_url": serve(lambda request: 500).url}
@@ -87,7 +88,7 @@ def test_an_address_that_lacks_v1_is_named_with_it(serve: Any, tried: Tried, har
     assert told.strip().endswith(f"/v1: {server.url}")
 
 
-def test_a_model_without_files_is_one_error(tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_files_is_one_error(tried: Tried, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in (f"hf/{tmp_path}/tinyy", "hf/./tinyy", "hf/models/a/tinyy", "hf/no/such"):
         assert "there is no such folder, and its files cannot be read from the Hub" in tried(name, *TASK, status=2)
@@ -95,16 +96,14 @@ def test_a_model_without_files_is_one_error(tried: Tried, tmp_path: Path, monkey
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_a_model_that_would_be_loaded_is_not_asked(
-    tried: Tried, tmp_path: Path, installed: bool, monkeypatch: pytest.MonkeyPatch
+    tried: Tried, tmp_path: Path, installed: bool, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr("halu_tasks.core.errors.find_spec", lambda module: module if installed else None)
     told = tried(f"hf/{tmp_path}", *TASK, status=0 if installed else 2)
     assert ("lm_eval run --model hf " if installed else 'pip install "lm-eval[hf]"') in told
 
 
-def test_a_missing_key_and_a_judge_that_does_not_answer_are_one_error_each(
-    tried: Tried, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_key_and_a_judge_that_does_not_answer_are_one_error_each(tried: Tried, monkeypatch: Patch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     judge = ("--judge", "openai-api/local/JUDGE", "--judge-base-url", DEAD)
     assert "No OPENAI_API_KEY" in tried("openai/gpt-4o", "--tasks", "cfaith_tf", "--data", "sample", status=2)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import Capture, Patch
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
@@ -47,7 +48,7 @@ for path in pathlib.Path({folder!r}).glob("pid-*"):
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cluster(tmp_path: Path, monkeypatch: Patch) -> Path:
     """The folder of a stand-in for Slurm, which keeps the options of every `sbatch`."""
     folder = tmp_path / "cluster"
     folder.mkdir()
@@ -60,7 +61,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["local", "slurm", pytest.param("ray", marks=pytest.mark.slow)])
-def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Executor]:
+def executor(request: pytest.FixtureRequest, monkeypatch: Patch) -> Callable[[int], Executor]:
     """`executor(tasks)` is each executor in turn."""
     if request.param == "local":
         return lambda tasks: partial(run_here, tasks=tasks, attempts=3)
@@ -189,7 +190,7 @@ def test_a_setting_that_is_unknown_is_named_with_its_file(
     assert str(error.value).startswith(f"{file}: {message}")
 
 
-def test_what_is_not_installed_is_a_line(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_installed_is_a_line(here: Any, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = here("build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/x", "--executor", "slurm")
     assert done.returncode == 2 and "sbatch is not installed here" in done.stderr and done.stderr.count("\n") == 1
@@ -209,9 +210,7 @@ def test_a_cluster_keeps_no_credential(command: str, here: Any, cluster: Path, t
 
 
 @pytest.mark.slow
-def test_what_ray_prints_is_not_on_standard_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_ray_prints_is_not_on_standard_output(tmp_path: Path, monkeypatch: Patch, capfd: Capture) -> None:
     """The output of workers, and the news that one was killed; standard output may be a command's JSON."""
     pytest.importorskip("ray")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from common import Cli, Patch, Run, write_rows
 from huggingface_hub import parse_eval_result_entries
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
@@ -25,8 +26,6 @@ from halu_tasks.scorers.kinds import JudgedText, Label
 from halu_tasks.tasks import Evaluation, build, registry
 
 TASKS = registry()[0]
-Here = Callable[..., subprocess.CompletedProcess[str]]
-Serve = Callable[..., Any]
 MODEL = "acme/tiny"
 
 
@@ -117,10 +116,9 @@ KINDS: dict[str, tuple[Callable[[Evaluation, Item], str], Callable[[Evaluation, 
 }
 
 
-def score(here: Here, file: Path, task: str, rows: Sequence[dict[str, Any]], *arguments: str) -> dict[str, Any]:
+def score(here: Cli, file: Path, task: str, rows: Sequence[dict[str, Any]], *arguments: str) -> dict[str, Any]:
     """Score replies of a model named after a file; write what is printed to the file, and return it."""
-    predictions = file.with_suffix(".jsonl")
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    predictions = write_rows(file.with_suffix(".jsonl"), rows)
     about = ("--data", "sample", "--model", f"acme/{file.stem}", "--json")
     done = here("score", task, predictions, *about, *arguments)
     assert done.returncode == 0, done.stderr
@@ -136,12 +134,7 @@ BY_DEFAULT = ("cfaith_choice", "refact_localization_entity")
     "task", [task if task in BY_DEFAULT else pytest.param(task, marks=pytest.mark.slow) for task in TASKS]
 )
 def test_rows_say_of_every_reply_whether_it_is_right(
-    task: str,
-    here: Here,
-    serve: Serve,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    check_published: Callable[[Path], None],
+    task: str, here: Cli, serve: Run, tmp_path: Path, monkeypatch: Patch, check_published: Callable[[Path], None]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     evaluation = build(task, Options(data="sample"))
@@ -179,7 +172,7 @@ def test_rows_say_of_every_reply_whether_it_is_right(
 
 @pytest.mark.slow
 def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
-    here: Here, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check_published: Callable[[Path], None]
+    here: Cli, serve: Run, tmp_path: Path, monkeypatch: Patch, check_published: Callable[[Path], None]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     evaluation = build("cfaith_gen", Options(data="sample"))
@@ -273,7 +266,7 @@ def harness_figures(library: str, folder: Path) -> tuple[dict[str, Any], dict[st
 
 @pytest.mark.parametrize("library", ["lm_eval", "inspect_ai"])
 def test_a_harness_result_reads_back_equal(
-    library: str, results: dict[str, Path], here: Here, tmp_path: Path, check_published: Callable[[Path], None]
+    library: str, results: dict[str, Path], here: Cli, tmp_path: Path, check_published: Callable[[Path], None]
 ) -> None:
     done = here("export", "eee", results[library], "-o", tmp_path, "--model-id", f"halu-baseline={MODEL}")
     assert done.returncode == 0, done.stderr
@@ -311,7 +304,7 @@ def test_a_harness_result_reads_back_equal(
     assert all(row["input"]["raw"].endswith(prompts[row["sample_id"]]) for row in rows)
 
 
-def test_entries_of_the_hub_read_back_equal(results: dict[str, Path], here: Here, tmp_path: Path) -> None:
+def test_entries_of_the_hub_read_back_equal(results: dict[str, Path], here: Cli, tmp_path: Path) -> None:
     named = ["--model-id", f"halu-baseline={MODEL}", "--source", "https://example.org/logs"]
     datasets = ["--dataset", "cfaith=acme/cfaith", "--dataset", "refact=acme/refact"]
     done = here("export", "hub", *results.values(), "-o", tmp_path, *named, *datasets)
@@ -366,7 +359,7 @@ def entries_of(out: Path) -> list[tuple[float, dict[str, str]]]:
 
 
 @pytest.mark.slow
-def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Here, tmp_path: Path) -> None:
+def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Cli, tmp_path: Path) -> None:
     rows = judgments("Final Verdict: True")
     score(here, tmp_path / "sample.json", JUDGMENT, rows)
     score(here, tmp_path / "part.json", JUDGMENT, rows[:10], *OWN_DATA, "--partial")
@@ -396,7 +389,7 @@ def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Here, tmp_
         assert (source["data"], source["items"]) == (data, "64")
 
 
-def test_unparsed_replies_are_exported_with_a_warning_and_their_share(here: Here, tmp_path: Path) -> None:
+def test_unparsed_replies_are_exported_with_a_warning_and_their_share(here: Cli, tmp_path: Path) -> None:
     """Of runs that later ones replace, the last is exported, as in the report."""
     for number, reply in enumerate(("False", "nothing", "True")):
         rows = [*judgments("Hm.")[:32], *judgments(f"Final Verdict: {reply}")[32:]]
@@ -419,7 +412,7 @@ def test_unparsed_replies_are_exported_with_a_warning_and_their_share(here: Here
 
 
 def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
-    results: dict[str, Path], here: Here, tmp_path: Path
+    results: dict[str, Path], here: Cli, tmp_path: Path
 ) -> None:
     evaluation = build("cfaith_choice", Options(data="sample"))
     rows = [{"id": item.id, "output": "A"} for item in evaluation.items]
@@ -450,7 +443,7 @@ def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
 
 
 @pytest.mark.slow
-def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_path: Path) -> None:
+def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Cli, tmp_path: Path) -> None:
     """As Inspect and lm-eval name the same model of the same server, and a folder on this machine."""
     names = {"a": "openai-api/local/tiny", "b": "tiny", "c": "/data/tiny"}
     for file, name in names.items():
@@ -466,7 +459,7 @@ def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_pa
     assert {path.parts[-3:-1] for path in (tmp_path / "named").rglob("*.json")} == {tuple(MODEL.split("/"))}
 
 
-def test_a_reply_can_have_any_characters(here: Here, tmp_path: Path, check_published: Callable[[Path], None]) -> None:
+def test_a_reply_can_have_any_characters(here: Cli, tmp_path: Path, check_published: Callable[[Path], None]) -> None:
     evaluation = build("cfaith_choice", Options(data="sample"))
     odd = "A\u2028\x85\x00“;\ud800”"
     rows = [{"id": item.id, "output": odd} for item in evaluation.items]

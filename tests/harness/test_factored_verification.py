@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Caplog, Run, write_rows
 from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
-Run = Callable[..., Any]
 TASK = "halueval_summarization"
 SOURCE = build(TASK, Options(data="sample")).items
 FEW = 16
@@ -88,9 +88,7 @@ def test_probabilities_of_claims_multiply(run_method: Run) -> None:
 
 
 @pytest.mark.slow
-def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(
-    run_method: Run, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(run_method: Run, caplog: Caplog) -> None:
     log = run_method(TASK, "factored_verification", Verifier(logprobs=False), limit=FEW)
     assert {sample.output.metadata["halu_steps"]["how"] for sample in log.samples} == {"reasoned"}
     assert {sample.output.metadata["halu_probability"] for sample in log.samples} == {0.0, 1.0}
@@ -224,8 +222,7 @@ def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -
 @pytest.mark.slow
 def test_knowledge_takes_the_place_of_a_source(run_method: Run, tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": claim} for n, claim in enumerate(sorted(TRUE))]
-    file = tmp_path / "wiki.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = write_rows(tmp_path / "wiki.jsonl", rows)
     seen: list[str] = []
     base = Verifier(logprobs=False)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture, Patch, Run, write_rows
 from item_values import check_items
 from judges import figures
 
@@ -18,8 +18,6 @@ from halu_tasks.replies import scoring
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, score_summary, summary_of, summary_questions
 from halu_tasks.tasks import build
 
-Run = Callable[..., Any]
-Capture = pytest.CaptureFixture[str]
 BUILT = build("fave", Options(data="sample"))
 ITEMS = {item.fields["query"]: item for item in BUILT.items}
 FALSE = "cured every patient on Mars"
@@ -162,7 +160,7 @@ def test_the_solver_is_for_fave(run_method: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: Patch) -> None:
     warnings: list[str] = []
     # Inspect takes over the handlers of loggers
     monkeypatch.setattr(scoring.logger, "warning", warnings.append)
@@ -182,7 +180,7 @@ def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: pyt
 
 
 def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_would_be(
-    serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     from halu_tasks.lm_eval_adapter import task as lm_eval_task
     from halu_tasks.lm_eval_adapter.models import ReplayLM
@@ -192,7 +190,7 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
     server = serve(lambda request: "Perhaps." if failing in str(request) else lab(request))
     file = tmp_path / "replies.jsonl"
     rows = [{"id": item.id, "output": lab.draft(query)} for query, item in ITEMS.items()]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     given = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-max-failures", "0.5"]
     given += ["--details", str(tmp_path / "details.jsonl")]
     assert main(["score", "fave", str(file), "--data", "sample", "--model", "m", "--json", *given]) == 0
@@ -262,7 +260,7 @@ def test_all_of_fave_is_read(shared_data: Path) -> None:
     assert sum(not paper["abstract"] for item in evaluation.items for paper in item.gold["papers"]) == 1
 
 
-def test_bad_files_are_told_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_files_are_told_by_line(tmp_path: Path, capsys: Capture) -> None:
     good = {"query": "q", "papers": [{"title": "t", "summary": "s", "authors": ["A B"], "metadata": {"year": 2000}}]}
     for text, reason in (
         ("[\n" + json.dumps(good) + ",\n" + json.dumps({**good, "papers": []}) + "\n]", ":2: field 'papers' is empty"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import Capture, Patch, Run, write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -82,9 +82,7 @@ def own(tmp_path: Path) -> Path:
         {"id": "s", "text": text, "source": f"{source} {BREAKING}", "label": "Yes"},
         {"id": "t", "text": f"{text} {BREAKING}", "source": source, "label": "Yes"},
     ]
-    file = tmp_path / "own.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
+    return write_rows(tmp_path / "own.jsonl", rows)
 
 
 @pytest.fixture
@@ -102,9 +100,7 @@ def completions(log: Any) -> str:
 
 
 @pytest.mark.parametrize(("method", "arguments"), CASES["methods_that_look_at_one_text"])
-def test_methods_that_look_at_one_text(
-    method: str, arguments: dict[str, Any], run_method: Callable[..., Any], own: Path
-) -> None:
+def test_methods_that_look_at_one_text(method: str, arguments: dict[str, Any], run_method: Run, own: Path) -> None:
     server = Obedient()
     log = run_method("factored_verification", method, server, task_args={"input": str(own), "data": None}, **arguments)
     assert "OBEYED" not in completions(log) and not server.obeyed
@@ -112,9 +108,7 @@ def test_methods_that_look_at_one_text(
 
 
 @pytest.mark.parametrize("method", ["factored_revision", "self_correction"])
-def test_methods_that_revise(
-    method: str, serve: Any, openai: Any, run_inspect: Callable[..., Any], papers: Path
-) -> None:
+def test_methods_that_revise(method: str, serve: Any, openai: Any, run_inspect: Run, papers: Path) -> None:
     from inspect_ai.util import registry_create
 
     server = Obedient(*(item.prompt for item in build("fave", Options(data=str(papers))).items))
@@ -128,7 +122,7 @@ def test_methods_that_revise(
 
 @pytest.mark.parametrize("method", ["truth_triangulator", "with_knowledge"])
 @pytest.mark.slow
-def test_methods_that_look_things_up(method: str, run_method: Callable[..., Any], tmp_path: Path) -> None:
+def test_methods_that_look_things_up(method: str, run_method: Run, tmp_path: Path) -> None:
     items = build("factchd", Options(data="sample")).items
     words = " ".join(item.fields["query"] for item in items)
     file = tmp_path / "knowledge.jsonl"
@@ -140,10 +134,7 @@ def test_methods_that_look_things_up(method: str, run_method: Callable[..., Any]
 
 
 @pytest.mark.parametrize("task", ["cfaith_gen", "fave"])
-def test_judges(
-    task: str, serve: Any, papers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_judges(task: str, serve: Any, papers: Path, tmp_path: Path, monkeypatch: Patch, capsys: Capture) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     data = "sample"
     reply = f"The mill is old (Lee, 2001). {ORDER} It is new {ORDER} (Lee, 2001)."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from common import Run
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -21,7 +21,7 @@ def in_lm_eval(results: dict[str, Any]) -> dict[str, float]:
     return {name: value for name, value in found.items() if not name.endswith("_stderr")}
 
 
-def test_in_a_group_each_language_has_its_area(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_in_a_group_each_language_has_its_area(run_lm_eval: Run) -> None:
     results = run_lm_eval(["halluverse25_binary"], OracleLM(), {"halu_probability": True})["results"]
     for language in LANGUAGES:
         assert results[f"halluverse25_binary_{language}"]["roc_auc,none"] == 1.0
@@ -31,7 +31,7 @@ def test_in_a_group_each_language_has_its_area(run_lm_eval: Callable[..., dict[s
 @pytest.mark.parametrize("options", [{"part": "summarization"}, {"with_zero": True}])
 @pytest.mark.slow
 def test_the_parts_and_rows_labelled_0_give_the_same_figures_in_both_harnesses(
-    options: dict[str, Any], run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
+    options: dict[str, Any], run_lm_eval: Run, run_inspect: Run
 ) -> None:
     metadata = {f"halu_{name}": value for name, value in options.items()}
     results = run_lm_eval(["halluverse_m3_hi"], BaselineLM(), metadata)
@@ -47,7 +47,7 @@ def test_the_parts_and_rows_labelled_0_give_the_same_figures_in_both_harnesses(
 
 
 @pytest.mark.slow
-def test_the_tasks_of_table_3_show_three_examples_of_each_type(run_inspect: Callable[..., Any]) -> None:
+def test_the_tasks_of_table_3_show_three_examples_of_each_type(run_inspect: Run) -> None:
     log = run_inspect("halluverse25_9shot", "halu/oracle")
     assert figures(log)["acc"] == 1.0 and len(log.samples) == 69 and log.eval.task_version == "1-A-sample"
     for sample in log.samples:
@@ -55,5 +55,5 @@ def test_the_tasks_of_table_3_show_three_examples_of_each_type(run_inspect: Call
         assert sorted(replies) == ["entity"] * 3 + ["relation"] * 3 + ["sentence"] * 3 and len(sample.input) == 19
 
 
-def test_the_name_of_the_file_is_a_name_of_the_group(run_inspect: Callable[..., Any]) -> None:
+def test_the_name_of_the_file_is_a_name_of_the_group(run_inspect: Run) -> None:
     assert len(run_inspect("halluverse", "halu/oracle").samples) == 69

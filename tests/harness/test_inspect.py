@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import Caplog, Patch, Run
 from inspect_ai import eval as inspect_eval
 from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     "task", [pytest.param(task, marks=() if task == "factchd" else pytest.mark.slow) for task in TASKS]
 )
-def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., Any]) -> None:
+def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Run) -> None:
     log = run_inspect(task, "halu/oracle")
     higher_is_better = {metric.name: metric.higher_is_better for metric in TASKS[task].scoring["strict"].metrics}
     for name, value in figures(log).items():
@@ -46,9 +46,7 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., An
 @pytest.mark.parametrize(
     "group", ["cfaith", *(pytest.param(name, marks=pytest.mark.slow) for name in GROUPS if name != "cfaith")]
 )
-def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
-    group: str, run_inspect: Callable[..., Any]
-) -> None:
+def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(group: str, run_inspect: Run) -> None:
     log = run_inspect(group, "halu/baseline")
     found = figures(log)
     for metric in GROUPS[group].means:
@@ -83,16 +81,14 @@ def test_the_literal_command_runs_halluverse_in_all_languages(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Callable[..., Any]) -> None:
+def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Run) -> None:
     once = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32))
     thrice = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32, epochs=3))
     # three identical replies to an item are no more evidence than one: items of a source are one cluster
     assert thrice == pytest.approx(once)
 
 
-def test_a_log_can_be_scored_again_without_the_data(
-    run_inspect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_can_be_scored_again_without_the_data(run_inspect: Run, monkeypatch: Patch) -> None:
     log = run_inspect("refact_judgment_comparative", "halu/baseline")
     monkeypatch.setenv("HALU_TASKS_DATA", "/nowhere")
     again = inspect_score(log, halu_score(scoring="strict"), action="overwrite")
@@ -100,7 +96,7 @@ def test_a_log_can_be_scored_again_without_the_data(
 
 
 def test_probabilities_come_from_the_log_probabilities_of_a_server(
-    serve: Callable[..., Any], run_inspect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    serve: Run, run_inspect: Run, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     hallucinated = {
@@ -130,7 +126,7 @@ def test_probabilities_come_from_the_log_probabilities_of_a_server(
     assert sorted(told) == pytest.approx([0.2, 0.4])
 
 
-def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -> None:
+def test_options_show_in_version_and_metadata(run_inspect: Run) -> None:
     options = {"scoring": "paper", "fewshot": 2, "cot": True, "seed": 7}
     log = run_inspect("refact_judgment_comparative", "halu/oracle", options)
     assert log.eval.task_version == "1-A-sample-paper-seed7-cot-2shot"
@@ -163,13 +159,13 @@ def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_pat
 
 
 @pytest.mark.slow
-def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..., Any]) -> None:
+def test_the_command_line_overrides_the_papers_decoding(run_inspect: Run) -> None:
     assert run_inspect("cfaith_tf", "halu/oracle").plan.config.max_tokens == 16
     config = run_inspect("cfaith_tf", "halu/oracle", max_tokens=512).plan.config
     assert (config.max_tokens, config.temperature, config.top_p) == (512, 1.0, 0.7)
 
 
-def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Callable[..., Any]) -> None:
+def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Run) -> None:
     log = run_inspect("halueval_summarization", "halu/oracle", {"probability": True, "split": "test20"})
     assert log.eval.task_version == "1-A-sample-test20-probability" and len(log.samples) == 10
     assert log.eval.model_generate_config.logprobs or log.plan.config.logprobs
@@ -178,15 +174,13 @@ def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Callable[.
 
 
 @pytest.mark.parametrize(("task", "option", "message"), CASES["a_misspelt_option_is_an_error"])
-def test_a_misspelt_option_is_an_error(task: str, option: str, message: str, run_inspect: Callable[..., Any]) -> None:
+def test_a_misspelt_option_is_an_error(task: str, option: str, message: str, run_inspect: Run) -> None:
     with pytest.raises(UsageError) as raised:
         run_inspect(task, "halu/oracle", {option: "x"})
     assert str(raised.value).startswith(message)
 
 
-def test_an_option_of_other_tasks_is_warned_of(
-    run_inspect: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_option_of_other_tasks_is_warned_of(run_inspect: Run, caplog: Caplog) -> None:
     """So that a file of tasks can be run whole with an option of one of them."""
     log = run_inspect("refact_correction", "halu/oracle", {"both_orders": True})
     assert log.eval.task_version == "2-A-sample"

@@ -9,12 +9,12 @@ import re
 import shlex
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from common import Capture, Patch, Run, write_rows
 from inspect_ai.model import GenerateConfig, get_model
 from item_values import check_items
 from judges import (
@@ -40,8 +40,6 @@ from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import build, registry
 
-Serve = Callable[..., Any]
-Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("openai_key")
 
 
@@ -53,11 +51,7 @@ def judged(server: Any, prefix: str = "halu_") -> dict[str, Any]:
 
 
 def test_the_same_judge_gives_the_same_rates_and_reasons_everywhere(
-    serve: Serve,
-    judged_replies: Path,
-    capsys: Capture,
-    run_lm_eval: Callable[..., dict[str, Any]],
-    run_inspect: Callable[..., Any],
+    serve: Run, judged_replies: Path, capsys: Capture, run_lm_eval: Run, run_inspect: Run
 ) -> None:
     server = serve(by_rule)
     scored = score(capsys, judged_replies, server)
@@ -87,14 +81,14 @@ def test_a_grader_that_is_asked_in_batches_may_wait_for_them() -> None:
 
 
 @pytest.mark.slow
-def test_with_a_judge_the_group_has_its_mean(serve: Serve, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_with_a_judge_the_group_has_its_mean(serve: Run, run_lm_eval: Run) -> None:
     results = run_lm_eval(["cfaith"], BaselineLM(), judged(serve(by_rule)))["results"]
     rates = [results[task]["hallucination_rate,none"] for task in ("cfaith_gen", "cfaith_choice", "cfaith_tf")]
     assert rates == [1.0, 0.75, 0.5]
     assert results["cfaith"]["hallucination_rate,none"] == 0.75
 
 
-def test_each_verdict_of_a_summary_names_its_sentence(serve: Serve, openai: Any, run_inspect: Any) -> None:
+def test_each_verdict_of_a_summary_names_its_sentence(serve: Run, openai: Any, run_inspect: Any) -> None:
     grader = openai(serve(lambda request: '{"critique": "It is there.", "supported": "yes"}'))
     (sample,) = run_inspect("fave", "halu/oracle", model_roles={"grader": grader}, limit=1).samples
     verdicts = sample.scores["halu_score"].metadata["halu_tasks"]["score"]["verdicts"]
@@ -116,9 +110,8 @@ def test_a_run_records_its_judge_but_neither_its_address_nor_its_price() -> None
 @pytest.mark.parametrize("status", [500, 401])
 @pytest.mark.slow
 def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
-    status: int, serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    status: int, serve: Run, run_lm_eval: Run, run_inspect: Run, monkeypatch: Patch
+) -> None:
     # Inspect tries again, and nobody need wait seconds for that here
     monkeypatch.setattr("tenacity.wait_exponential_jitter.__call__", lambda *_: 0.0)
 
@@ -136,17 +129,14 @@ def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
         run_inspect("cfaith_gen", "halu/oracle", model_roles={"grader": grader})
 
 
-def test_an_unknown_judge_is_named(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_an_unknown_judge_is_named(run_lm_eval: Run) -> None:
     with pytest.raises(JudgeError, match="judge 'nobody/nothing'"):
         run_lm_eval(["cfaith_gen"], OracleLM(), {"halu_judge": "nobody/nothing"})
 
 
 @pytest.mark.slow
 def test_failures_are_counted_never_scored_and_never_kept(
-    serve: Serve,
-    run_lm_eval: Callable[..., dict[str, Any]],
-    run_inspect: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
+    serve: Run, run_lm_eval: Run, run_inspect: Run, monkeypatch: Patch
 ) -> None:
     warnings: list[str] = []
     monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
@@ -172,9 +162,7 @@ def test_failures_are_counted_never_scored_and_never_kept(
     assert len(server.asked) - before == 2  # is it there, and the one that failed
 
 
-def test_too_many_failures_are_an_error_and_no_reply_is_lost(
-    serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], capsys: Capture
-) -> None:
+def test_too_many_failures_are_an_error_and_no_reply_is_lost(serve: Run, run_lm_eval: Run, capsys: Capture) -> None:
     working = False
     server = serve(lambda request: by_rule(request) if working or not is_question(request) else "perhaps")
     with pytest.raises(JudgeError, match=r"gave no verdict on \d+ of \d+ questions \(allowed: 5%") as caught:
@@ -195,7 +183,7 @@ def test_too_many_failures_are_an_error_and_no_reply_is_lost(
     "odd", ['{"reason": "y", "verdict": ' + "9" * 5_000 + "}", "{" * 100_000, "\ud800", '{"verdict": "']
 )
 def test_one_odd_reply_is_a_failed_verdict_and_ends_nothing(
-    odd: str, serve: Serve, tmp_path: Path, capsys: Capture
+    odd: str, serve: Run, tmp_path: Path, capsys: Capture
 ) -> None:
     first = ITEMS[0].gold["correct_answer"]
     server = serve(lambda request: odd if first in asked_text(request) else verdict("conflict"))
@@ -206,7 +194,7 @@ def test_one_odd_reply_is_a_failed_verdict_and_ends_nothing(
 
 
 def test_whatever_a_reader_raises_is_a_failed_verdict(
-    serve: Serve, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    serve: Run, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr("halu_tasks.scorers.reading.verdicts.VerdictReader.__call__", lambda *_: 1 / 0)
     replies = write_replies(tmp_path / "r.jsonl", ["回答"])
@@ -217,7 +205,7 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
 
 @pytest.mark.slow
 def test_a_judge_is_asked_for_an_object_and_one_that_refuses_that_is_still_used(
-    serve: Serve, judged_replies: Path, capsys: Capture
+    serve: Run, judged_replies: Path, capsys: Capture
 ) -> None:
     server = serve(by_rule)
     assert score(capsys, judged_replies, server).metrics["judge_failed"] == 0.0
@@ -235,7 +223,7 @@ def test_a_judge_is_asked_for_an_object_and_one_that_refuses_that_is_still_used(
 # --- replies that talk, and questions that come again -------------------------------------------
 
 
-def test_a_slow_judge_is_asked_side_by_side(serve: Serve, judged_replies: Path, capsys: Capture) -> None:
+def test_a_slow_judge_is_asked_side_by_side(serve: Run, judged_replies: Path, capsys: Capture) -> None:
     together = threading.Barrier(4, timeout=60)
     numbers = itertools.count()
 
@@ -249,7 +237,7 @@ def test_a_slow_judge_is_asked_side_by_side(serve: Serve, judged_replies: Path, 
     assert not together.broken
 
 
-def test_empty_and_endless_replies_are_wrong_without_asking(serve: Serve, tmp_path: Path, capsys: Capture) -> None:
+def test_empty_and_endless_replies_are_wrong_without_asking(serve: Run, tmp_path: Path, capsys: Capture) -> None:
     server = serve(by_rule)
     replies = write_replies(tmp_path / "r.jsonl", ["", "<think>" + ITEMS[1].target])
     assert [(row["reason"], row["scores"]["hallucinated"]) for row in score(capsys, replies, server).details] == [
@@ -262,14 +250,13 @@ def test_empty_and_endless_replies_are_wrong_without_asking(serve: Serve, tmp_pa
 @pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_once(
-    fails: bool, serve: Serve, tmp_path: Path, capsys: Capture, run_inspect: Callable[..., Any]
+    fails: bool, serve: Run, tmp_path: Path, capsys: Capture, run_inspect: Run
 ) -> None:
     server = serve(
         lambda request: "perhaps" if fails and ITEMS[0].target in asked_text(request) else priced(request), delay=0.05
     )
     rows = [{"id": item.id, "output": item.target, "epoch": n} for item in ITEMS for n in (1, 2, 3)]
-    path = tmp_path / "thrice.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_rows(tmp_path / "thrice.jsonl", rows)
     # a failing question is asked twice, whether or not others wait for it
     assert score(capsys, path, server).metrics["judge_failed"] == pytest.approx(fails / 36)
     assert questions(server) == 36 + fails
@@ -280,7 +267,7 @@ def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_onc
     assert questions(server) == 36 + fails + 35
 
 
-def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve) -> None:
+def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Run) -> None:
     model = get_model("openai/gpt-4o", base_url=serve(priced, delay=0.05).url, memoize=False)
     options = Options(judge_max_cost=5.0, judge_price="2.5/10")
     asked = Judge(model, OPEN_ANSWER, options)

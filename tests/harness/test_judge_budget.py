@@ -8,13 +8,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from cases import CASES
+from common import Capture, Patch, Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai.log import read_eval_log
@@ -41,8 +41,6 @@ from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.judge import Verdict
 
-Serve = Callable[..., Any]
-Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("openai_key")
 PRICE = (2.5, 10.0)
 BUDGET = ["--judge-price", "2.50/10", "--judge-max-cost"]
@@ -53,7 +51,7 @@ BUDGET = ["--judge-price", "2.50/10", "--judge-max-cost"]
 
 @pytest.mark.parametrize("folder", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_stops_before_the_budget_is_passed_and_the_next_asks_only_the_rest(
-    folder: bool, serve: Serve, judged_replies: Path, tmp_path: Path, capsys: Capture
+    folder: bool, serve: Run, judged_replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     server = serve(priced)
     budget = [*(["--work-folder", str(tmp_path / "work")] if folder else []), *BUDGET]
@@ -74,7 +72,7 @@ def test_a_run_stops_before_the_budget_is_passed_and_the_next_asks_only_the_rest
 
 @pytest.mark.slow
 def test_both_harnesses_end_with_an_error_and_keep_what_was_paid(
-    serve: Serve, judged_replies: Path, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
+    serve: Run, judged_replies: Path, run_lm_eval: Run, run_inspect: Run
 ) -> None:
     def options(prefix: str, server: Any, limit: float) -> dict[str, Any]:
         named = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_price": "2.5/10"}
@@ -96,7 +94,7 @@ def test_both_harnesses_end_with_an_error_and_keep_what_was_paid(
 
 @pytest.mark.parametrize("reported", [{"prompt_tokens": -400}, {"completion_tokens": -100}])
 def test_a_usage_below_zero_is_not_free(
-    reported: dict[str, int], serve: Serve, judged_replies: Path, capsys: Capture
+    reported: dict[str, int], serve: Run, judged_replies: Path, capsys: Capture
 ) -> None:
     server = serve(lambda request: {**priced(request), "usage": USAGE | reported})
     stopped = score(capsys, judged_replies, server, *BUDGET, "0.1")
@@ -104,7 +102,7 @@ def test_a_usage_below_zero_is_not_free(
     assert stopped.status == 2 and 0 < questions(server) < 12 and "spent $0.0" in stopped.err
 
 
-def test_calls_that_may_have_been_charged_count(serve: Serve, judged_replies: Path, capsys: Capture) -> None:
+def test_calls_that_may_have_been_charged_count(serve: Run, judged_replies: Path, capsys: Capture) -> None:
     # a reply without a usage is taken to have cost as much as it could
     server = serve(lambda request: {"object": "nonsense"} if "=====" in asked_text(request) else priced(request))
     scored = score(capsys, judged_replies, server, *BUDGET, "0.2", "--judge-max-failures", "1")
@@ -112,7 +110,7 @@ def test_calls_that_may_have_been_charged_count(serve: Serve, judged_replies: Pa
 
 
 def test_an_unknown_price_is_an_error_before_anything_is_asked(
-    serve: Serve, judged_replies: Path, capsys: Capture
+    serve: Run, judged_replies: Path, capsys: Capture
 ) -> None:
     server = serve(priced)
     error = score(capsys, judged_replies, server, "--judge-max-cost", "1").err
@@ -121,7 +119,7 @@ def test_an_unknown_price_is_an_error_before_anything_is_asked(
 
 
 @pytest.mark.slow
-def test_a_grader_in_inspect_has_the_budget(serve: Serve, judged_replies: Path, run_inspect: Any, openai: Any) -> None:
+def test_a_grader_in_inspect_has_the_budget(serve: Run, judged_replies: Path, run_inspect: Any, openai: Any) -> None:
     log = run_inspect(
         "cfaith_gen", "halu/replay", {"judge_max_cost": 0.08, "judge_price": "2.5/10"},
         model_args={"predictions": str(judged_replies)}, model_roles={"grader": openai(serve(priced))},
@@ -186,7 +184,7 @@ sys.stdin.read()
 
 @pytest.mark.slow
 def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr("halu_tasks.judging.stores._PATIENCE", 1.0)
     path = tmp_path / "costs.sqlite3"
@@ -238,7 +236,7 @@ def test_a_file_of_costs_that_cannot_be_written_stops_the_run(tmp_path: Path) ->
         Budget(1.0, PRICE, tmp_path / "costs.sqlite3")
 
 
-def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_says_what_judges_may_cost(monkeypatch: Patch, tmp_path: Path) -> None:
     model = "mockllm/model"
     assert open_budget(Options(), model, None) is None
     variables = budget_variables({"judge_max_cost": 0.5, "judge_price": "2.5/10", "data": "sample"}, tmp_path)
@@ -266,7 +264,7 @@ def test_the_most_that_a_call_can_cost_covers_what_it_costs() -> None:
 
 
 def test_a_stored_word_that_is_no_label_is_asked_again(
-    serve: Serve, tmp_path: Path, capsys: Capture, halu_cache: Path
+    serve: Run, tmp_path: Path, capsys: Capture, halu_cache: Path
 ) -> None:
     replies, server = write_replies(tmp_path / "r.jsonl", ["回答"] * 4), serve(lambda request: verdict("conflict"))
     for stored in ("banana", "conflict"):
@@ -308,7 +306,7 @@ def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_with_an_empty_store_ask_each_question_once(serve: Serve, halu_cache: Path, tmp_path: Path) -> None:
+def test_processes_with_an_empty_store_ask_each_question_once(serve: Run, halu_cache: Path, tmp_path: Path) -> None:
     """None is answered before all processes ask."""
     number, asking = 3, threading.Event()
 
@@ -340,7 +338,7 @@ def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_pat
 
 
 def test_replies_are_never_overwritten_and_go_elsewhere_if_the_disk_is_full(
-    halu_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    halu_cache: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     replies = [(item, Reply(item.target)) for item in ITEMS[:3]]
     first, second = keep_replies(BUILT, replies), keep_replies(BUILT, replies[:1])

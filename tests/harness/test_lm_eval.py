@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Caplog, Capture, Patch, Run, read_rows, write_rows
 from programs import LM_EVAL_OF_FEW
 from programs import run as program
 
@@ -57,7 +57,7 @@ def test_results_hold_figures_errors_provenance_and_samples(literal_run: Any) ->
     assert math.isnan(results["results"]["cfaith_gen"]["hallucination_rate,none"])
     # a logged sample shows item, reply and what was read from it
     (path,) = output.rglob("samples_refact_judgment_comparative_*.jsonl")
-    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    samples = read_rows(path)
     assert len(samples) == 32
     for sample in samples:
         read = json.loads(sample["filtered_resps"][0])
@@ -79,7 +79,7 @@ def test_ls_lists_every_task_and_group_and_validate_passes() -> None:
 @pytest.mark.parametrize(
     "group", [pytest.param(name, marks=[] if name in ("refact", "cfaith") else [pytest.mark.slow]) for name in GROUPS]
 )
-def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: Run) -> None:
     results = run_lm_eval([group], BaselineLM())["results"]
     for metric in GROUPS[group].means:
         members = [results[member][f"{metric},none"] for member in GROUPS[group].members]
@@ -90,7 +90,7 @@ def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: 
         assert mean == pytest.approx(sum(members) / len(members)) or (group == "cfaith" and math.isnan(mean))
 
 
-def test_versions_name_what_sets_a_run_apart(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_versions_name_what_sets_a_run_apart(run_lm_eval: Run) -> None:
     metadata = {"halu_scoring": "paper", "halu_subset": "single_error", "halu_both_orders": True}
     results = run_lm_eval(["refact_judgment_comparative"], OracleLM(), metadata)
     assert results["versions"]["refact_judgment_comparative"] == "1.0-sample-paper-single_error-both_orders"
@@ -101,14 +101,11 @@ def test_versions_name_what_sets_a_run_apart(run_lm_eval: Callable[..., dict[str
 
 @pytest.mark.slow
 def test_a_version_knows_examples_that_the_command_line_asks_for(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    run_lm_eval: Run, tmp_path: Path, caplog: Caplog
 ) -> None:
-    path = tmp_path / "test.jsonl"
     row = {"query": "Q?", "response": "R.", "label": "FACTUAL", "reason": "FACTUAL.One.", "category": "Reasoning"}
-    path.write_text(
-        "".join(json.dumps({**row, "id": str(number), "query": f"Q{number}?"}) + "\n" for number in range(3))
-    )
-    data = {"halu_data": str(path)}
+    rows = ({**row, "id": str(number), "query": f"Q{number}?"} for number in range(3))
+    data = {"halu_data": str(write_rows(tmp_path / "test.jsonl", rows))}
     assert run_lm_eval(["factchd"], BaselineLM(), data)["versions"]["factchd"] == "1.0-local"
     shown = run_lm_eval(["factchd"], BaselineLM(), data, num_fewshot=2)
     assert shown["versions"]["factchd"] == "1.0-local-own_examples"
@@ -118,7 +115,7 @@ def test_a_version_knows_examples_that_the_command_line_asks_for(
     assert "factchd has no use for halu_part" in caplog.text
 
 
-def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Run) -> None:
     results = run_lm_eval(["refact_correction"], OracleLM(), predict_only=True)
     assert results["results"]["refact_correction"]["bypass,none"] == 999
     evaluation = build("refact_correction", Options(data="sample"))
@@ -139,14 +136,14 @@ class Watch(OracleLM):
 
 
 @pytest.mark.slow
-def test_a_cached_run_gives_the_same_figures(run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_a_cached_run_gives_the_same_figures(run_lm_eval: Run, tmp_path: Path) -> None:
     model, cache = Watch(), str(tmp_path / "cache")
     first, second = (run_lm_eval(["refact_localization_entity"], model, use_cache=cache) for _ in range(2))
     assert first["results"] == second["results"] and len(model.seen) == 16
 
 
 @pytest.mark.slow
-def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Run) -> None:
     model = Watch()
     run_lm_eval(["cfaith_tf"], model)
     assert model.seen[-1][1] == {"until": [], "max_gen_toks": 16, "do_sample": True, "temperature": 1.0, "top_p": 0.7}
@@ -155,16 +152,14 @@ def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Callable[..., dict
 
 
 @pytest.mark.slow
-def test_cached_requests_do_not_hide_other_options(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_cached_requests_do_not_hide_other_options(run_lm_eval: Run) -> None:
     plain, reasoning = Watch(), Watch()
     for model, metadata in ((plain, {}), (reasoning, {"halu_cot": True})):
         run_lm_eval(["refact_judgment_comparative"], model, metadata, cache_requests=True)
     assert "step by step" not in plain.seen[0][0] and "step by step" in reasoning.seen[0][0]
 
 
-def test_mistakes_are_one_clear_line_before_anything_runs(
-    run_lm_eval: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_are_one_clear_line_before_anything_runs(run_lm_eval: Run, monkeypatch: Patch) -> None:
     with pytest.raises(UsageError, match=r"unknown metadata key 'halu_scorings' \(did you mean 'halu_scoring'\?\); "):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
     with pytest.raises(UsageError, match="expected strict or paper, got"):
@@ -175,9 +170,7 @@ def test_mistakes_are_one_clear_line_before_anything_runs(
         ReplayLM()
 
 
-def test_replay_gives_an_empty_reply_where_the_file_has_none(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_replay_gives_an_empty_reply_where_the_file_has_none(run_lm_eval: Run, tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     path.write_text(json.dumps({"id": next(_ids("refact_judgment_independent")), "output": "hm"}) + "\n")
     found = run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))["results"]["refact_judgment_independent"]
@@ -187,16 +180,14 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(
         run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
 
 
-def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Run) -> None:
     from halu_tasks.replies.embedded import Embedded
 
     with pytest.raises(UsageError, match="was asked something else"):
         Embedded("oracle").reply("refact_correction", "nobody")
 
 
-def test_replay_holds_a_file_to_what_score_holds_it_to(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_replay_holds_a_file_to_what_score_holds_it_to(run_lm_eval: Run, tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     path.write_text(json.dumps({"id": "nobody", "output": "A"}) + "\n")
     with pytest.raises(DataError, match="unknown id 'nobody'"):
@@ -213,22 +204,18 @@ def _ids(task: str) -> Any:
     return (item.id for item in build(task, Options(data="sample")).items)
 
 
-def test_a_forgotten_prefix_is_pointed_out(
-    run_lm_eval: Callable[..., dict[str, Any]], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_forgotten_prefix_is_pointed_out(run_lm_eval: Run, caplog: Caplog) -> None:
     run_lm_eval(["refact_correction"], OracleLM(), {"scoring": "paper"})
     assert "did you mean halu_scoring?" in caplog.text
 
 
 def test_a_replayed_reply_and_a_missing_probability_give_what_score_gives(
-    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any], tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture
+) -> None:
     items = build("halluverse25_binary_en", Options(data="sample")).items
     rows = [{"id": item.id, "output": "Yes"} for item in items[:5]]
     rows += [{"id": item.id, "output": "hm", "probability": 0.1 * (i % 9)} for i, item in enumerate(items[5:])]
-    path = tmp_path / "predictions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_rows(tmp_path / "predictions.jsonl", rows)
     assert main(["score", "halluverse25_binary_en", str(path), "--data", "sample", "--json"]) == 0
     scored = json.loads(capsys.readouterr().out)["metrics"]
     assert scored["no_probability"] == pytest.approx(5 / 46) and scored["unparsed"] == pytest.approx(41 / 46)
@@ -239,16 +226,13 @@ def test_a_replayed_reply_and_a_missing_probability_give_what_score_gives(
     assert {name: log.results.scores[0].metrics[name].value for name in scored} == scored
 
 
-def test_probabilities_come_from_the_likelihoods_of_the_two_choices(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_probabilities_come_from_the_likelihoods_of_the_two_choices(run_lm_eval: Run, tmp_path: Path) -> None:
     first, *others = build("halueval_summarization", Options(data="sample")).items
     sure = {"Yes": 0.9, "No": 0.4}
     rows = [{"id": item.id, "output": item.target, "probability": sure[item.target]} for item in others]
     # a right summary that is called hallucinated with more certainty than any other
     rows.append({"id": first.id, "output": "Yes", "probability": 0.95})
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    predictions = write_rows(tmp_path / "predictions.jsonl", rows)
     run = run_lm_eval(["halueval_summarization"], ReplayLM(str(predictions)), {"halu_probability": True})
     found = run["results"]["halueval_summarization"]
     assert run["versions"]["halueval_summarization"] == "1.0-sample-probability"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture, Patch
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -35,9 +36,7 @@ def reply(request: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def methods(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[..., tuple[int, str, str]]:
+def methods(capsys: Capture, monkeypatch: Patch, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
     """`halu-tasks run` with methods against a server; its exit status and what it wrote on both streams."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
@@ -61,7 +60,7 @@ def both(*methods: str) -> list[str]:
 
 
 def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(
-    methods: Call, serve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    methods: Call, serve: Any, tmp_path: Path, capsys: Capture
 ) -> None:
     server = serve(reply)
     status, _, err = methods(server, *both(REASONED))

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Patch, Run
 from inspect_ai.model import get_model
 from shared_runs import asked_lm_eval
 
@@ -81,7 +82,7 @@ LM_EVAL = {
 
 
 @pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _keys(monkeypatch: Patch) -> Iterator[None]:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("LOCAL_API_KEY", "none")
     yield
@@ -106,7 +107,7 @@ def expected(body: Callable[[str | None], dict[str, Any]]) -> dict[str, tuple[st
     ],
 )
 @pytest.mark.slow
-def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Run, tmp_path: Path) -> None:
     path, arguments, more = LM_EVAL[model]
     args = f"model=m,base_url={serve(answering(body)).url}{path},num_concurrent=4{more}"
     file = asked_lm_eval(tmp_path, [TASK], model, model_args=args, **arguments)
@@ -118,9 +119,7 @@ def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Call
 
 @pytest.mark.parametrize("body", [plain, vllm])
 @pytest.mark.slow
-def test_what_inspects_openai_api_models_log_is_read(
-    body: Any, serve: Callable[..., Any], run_inspect: Callable[..., Any]
-) -> None:
+def test_what_inspects_openai_api_models_log_is_read(body: Any, serve: Run, run_inspect: Run) -> None:
     # memoized, a second model of this name would ask the server of the first
     model = get_model("openai-api/local/m", base_url=serve(answering(body)).url, memoize=False)
     runs, skipped = read_results([run_inspect(TASK, model).location])

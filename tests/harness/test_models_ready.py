@@ -6,17 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Cli, write_rows
 from scripted_builders import HaluModel, document
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
-Cli = Callable[..., subprocess.CompletedProcess[str]]
 DEAD = "http://127.0.0.1:9/v1"
 
 
@@ -28,9 +27,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
-    path = tmp_path / "documents.jsonl"
-    path.write_text("".join(json.dumps(document(n)) + "\n" for n in range(9)), encoding="utf-8")
-    return path
+    return write_rows(tmp_path / "documents.jsonl", (document(n) for n in range(9)))
 
 
 def model(url: str) -> list[str]:
@@ -108,8 +105,7 @@ def test_a_judge_is_asked_only_when_every_id_is_known(serve: Any, here: Cli, tmp
     judge = serve(lambda request: '{"reason": "so", "verdict": "consistent"}')
     items = build("cfaith_gen", Options(data="sample")).items
     rows = [*({"id": item.id, "output": item.target} for item in items), {"id": "nobody", "output": "x"}]
-    path = tmp_path / "replies.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_rows(tmp_path / "replies.jsonl", rows)
     given = ("--data", "sample", "--judge", "openai/m", "--judge-base-url", judge.url)
     done = here("score", "cfaith_gen", path, *given)
     assert done.returncode == 2 and "unknown id 'nobody'" in done.stderr and len(judge.asked) == 1

@@ -7,12 +7,13 @@ import logging
 import os
 import pickle
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import Caplog, Patch, Run, write_rows
 from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
 from inspect_ai.log import write_eval_log
@@ -38,7 +39,7 @@ def replies_with(replies: dict[str, str]) -> Solver:
 
 
 @pytest.fixture
-def scored(tmp_path: Path) -> Callable[..., Any]:
+def scored(tmp_path: Path) -> Run:
     """`scored(scorer, samples, replies, **arguments)` scores samples by a registered scorer; returns the log."""
 
     def run(name: str, samples: Sequence[Sample], replies: Sequence[str], epochs: int = 1, **arguments: Any) -> Any:
@@ -72,7 +73,7 @@ def target(*strings: str, **metadata: Any) -> Sample:
 # --- Inspect ----------------------------------------------------------------------------------------
 
 
-def test_iou_with_its_error_by_cluster(scored: Callable[..., Any]) -> None:
+def test_iou_with_its_error_by_cluster(scored: Run) -> None:
     samples = [spans((19, 26), cluster="a"), spans((19, 26), cluster="a"), spans((19, 26), cluster="b")]
     log = scored("iou", samples, ["red mat", "sat on the red mat", "I cannot tell which words are wrong."])
     assert values(log) == pytest.approx([1, 7 / 18, 0])
@@ -87,7 +88,7 @@ def test_iou_with_its_error_by_cluster(scored: Callable[..., Any]) -> None:
     assert details.metadata["facts"]["shared_chars"] == 7 and details.metadata["outcome"] == "answered"
 
 
-def test_without_a_cluster_each_sample_is_one_and_its_epochs_belong_to_it(scored: Callable[..., Any]) -> None:
+def test_without_a_cluster_each_sample_is_one_and_its_epochs_belong_to_it(scored: Run) -> None:
     samples = [spans((19, 26)), spans((19, 26))]
     once = figures(scored("iou", samples, ["red mat", "cat"]))
     assert (once["iou"], once["iou_stderr"]) == pytest.approx((0.5, 0.5))
@@ -95,7 +96,7 @@ def test_without_a_cluster_each_sample_is_one_and_its_epochs_belong_to_it(scored
     assert again["iou_stderr"] == pytest.approx(once["iou_stderr"])
 
 
-def test_iou_of_fields_under_other_names_and_a_sentence(scored: Callable[..., Any]) -> None:
+def test_iou_of_fields_under_other_names_and_a_sentence(scored: Run) -> None:
     sample = Sample(input="?", metadata={"passage": "A is. B was.", "errors": [[6, 12]], "article": 7})
     names = {"text": "passage", "spans": "errors", "cluster": "article"}
     log = scored("iou", [sample], ["Wrong sentence: B was."], returns="sentence", **names)
@@ -103,7 +104,7 @@ def test_iou_of_fields_under_other_names_and_a_sentence(scored: Callable[..., An
     assert log.samples[0].scores["iou"].metadata["cluster"] == "7"
 
 
-def test_exact_match_wants_every_string_in_order(scored: Callable[..., Any]) -> None:
+def test_exact_match_wants_every_string_in_order(scored: Run) -> None:
     samples = [target("red", "mat") for _ in range(5)] + [target("Paris")]
     log = scored("exact_match", samples, ["1. Red\n2. mat.", "mat\nred", "red\nhat", "red", "", "paris"])
     assert values(log) == ["C", "I", "I", "I", "I", "C"]
@@ -113,7 +114,7 @@ def test_exact_match_wants_every_string_in_order(scored: Callable[..., Any]) -> 
     assert (found["empty"], found["unparsed"]) == pytest.approx((1 / 6, 0))
 
 
-def test_expmatch_weighs_head_body_and_tail(scored: Callable[..., Any]) -> None:
+def test_expmatch_weighs_head_body_and_tail(scored: Run) -> None:
     reference = "A is B. It was C. Therefore D."
     replies = [reference, "A is B. It was X. Therefore D.", "I cannot answer this.", "<think>A is B."]
     log = scored("expmatch", [target(reference) for _ in replies], replies)
@@ -127,7 +128,7 @@ def test_expmatch_weighs_head_body_and_tail(scored: Callable[..., Any]) -> None:
     assert figures(log)["expmatch"] == pytest.approx((1.2 + 0.8 * 2 / 3) / 2)
 
 
-def test_error_type_in_several_languages(scored: Callable[..., Any]) -> None:
+def test_error_type_in_several_languages(scored: Run) -> None:
     samples = [target("relation"), target("Entity"), target("relation"), target("sentence")]
     replies = [
         "Relation error: the verb was changed.",
@@ -144,7 +145,7 @@ def test_error_type_in_several_languages(scored: Callable[..., Any]) -> None:
     assert found["f1_macro"] == pytest.approx(7 / 9)
 
 
-def test_error_type_none_is_an_answer_only_where_it_is_allowed(scored: Callable[..., Any]) -> None:
+def test_error_type_none_is_an_answer_only_where_it_is_allowed(scored: Run) -> None:
     log = scored("error_type", [target("none"), target("entity")], ["There is no error.", "None"], none_allowed=True)
     assert values(log) == ["C", "I"]
     log = scored("error_type", [target("entity")], ["There is no error."])
@@ -153,7 +154,7 @@ def test_error_type_none_is_an_answer_only_where_it_is_allowed(scored: Callable[
     assert "target is 'none', expected entity, relation or sentence; with none_allowed=true" in log.error.message
 
 
-def test_verdict_by_labels_and_reading(scored: Callable[..., Any]) -> None:
+def test_verdict_by_labels_and_reading(scored: Run) -> None:
     samples = [target("Yes"), target("Yes"), target("No"), target("No")]
     replies = ["Verdict: Yes", "It contains no errors.", "Yes", "I cannot determine whether it hallucinates."]
     log = scored("verdict", samples, replies, labels={"Yes": "wrong", "No": "right"}, reading="hallucinates")
@@ -180,14 +181,14 @@ def test_verdict_by_labels_and_reading(scored: Callable[..., Any]) -> None:
     ],
 )
 def test_a_sample_that_lacks_something_is_named(
-    scored: Callable[..., Any], scorer: str, sample: Sample, arguments: dict[str, Any], message: str
+    scored: Run, scorer: str, sample: Sample, arguments: dict[str, Any], message: str
 ) -> None:
     log = scored(scorer, [sample], ["reply"], **arguments)
     assert log.status == "error" and message in log.error.message
 
 
 @pytest.mark.slow
-def test_a_log_is_scored_by_name(scored: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_log_is_scored_by_name(scored: Run, tmp_path: Path) -> None:
     """With the command line, which prints an error as one line."""
     log = scored("exact_match", [target("x", text=TEXT, spans=[[19, 26]])], ["red mat"])
     write_eval_log(log, path := str(tmp_path / "made.json"))
@@ -237,9 +238,7 @@ def run_folder(folder: Path, server: Any, task: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def run_yaml(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., Any]
-) -> Callable[..., dict[str, Any]]:
+def run_yaml(tmp_path: Path, monkeypatch: Patch, serve: Run) -> Run:
     """`run_yaml(metrics, rows, replies)` runs a user's own task in lm-eval; returns its results."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
@@ -247,7 +246,7 @@ def run_yaml(
     def run(metrics: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[str]) -> dict[str, Any]:
         (tmp_path / "mine.yaml").write_text(YAML + metrics, encoding="utf-8")
         asked = [{"ask": f"question {number}", "target": "", **row} for number, row in enumerate(rows)]
-        (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked), encoding="utf-8")
+        write_rows(tmp_path / "mine.jsonl", asked)
         said = dict(zip((row["ask"] for row in asked), replies, strict=True))
         server = serve(lambda request: said[request["messages"][-1]["content"]])
         return run_folder(tmp_path, server, "mine")
@@ -255,7 +254,7 @@ def run_yaml(
     return run
 
 
-def test_the_metrics_of_lm_eval_are_those_of_inspect(run_yaml: Callable[..., dict[str, Any]]) -> None:
+def test_the_metrics_of_lm_eval_are_those_of_inspect(run_yaml: Run) -> None:
     rows = [{"passage": TEXT, "spans": [[19, 26]], "article": article} for article in "aab"]
     replies = ["red mat", "sat on the red mat", "I cannot tell which words are wrong."]
     metric = "metric_list: [{metric: halu_iou, text: passage, cluster: article, figures: [char_f1, abstained]}]\n"
@@ -269,9 +268,7 @@ def test_the_metrics_of_lm_eval_are_those_of_inspect(run_yaml: Callable[..., dic
     assert [sample["halu_iou"] for sample in ran["samples"]["mine"]] == pytest.approx([1, 7 / 18, 0])
 
 
-def test_metrics_of_the_target_need_no_filter(
-    run_yaml: Callable[..., dict[str, Any]], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_metrics_of_the_target_need_no_filter(run_yaml: Run, caplog: Caplog) -> None:
     metrics = """
 metric_list:
   - metric: halu_verdict
@@ -291,14 +288,14 @@ metric_list:
 
 
 @pytest.mark.slow
-def test_one_reply_has_no_standard_error(run_yaml: Callable[..., dict[str, Any]]) -> None:
+def test_one_reply_has_no_standard_error(run_yaml: Run) -> None:
     rows = [{"target": "A is B. It was C. Therefore D."}]
     found = run_yaml("metric_list: [{metric: halu_expmatch}]\n", rows, ["A is B. It was X. Therefore D."])
     assert found["results"]["mine"]["halu_expmatch,none"] == pytest.approx(0.3 + 0.7 * 2 / 3)
     assert found["results"]["mine"]["halu_expmatch_stderr,none"] == "N/A"
 
 
-def test_filters_reduce_a_reply_for_any_metric(run_yaml: Callable[..., dict[str, Any]]) -> None:
+def test_filters_reduce_a_reply_for_any_metric(run_yaml: Run) -> None:
     """The metrics of this package tell a reply that declined from an unparsed one behind the filters too."""
     metrics = """
 filter_list:
@@ -316,7 +313,7 @@ metric_list:
     assert found["halu_error_type_abstained,label"] == pytest.approx(1 / 3)
 
 
-def test_strings_are_reduced_to_one_on_each_line(run_yaml: Callable[..., dict[str, Any]]) -> None:
+def test_strings_are_reduced_to_one_on_each_line(run_yaml: Run) -> None:
     metrics = """
 filter_list:
   - {name: strings, filter: [{function: halu_strings}, {function: take_first}]}
@@ -329,13 +326,13 @@ metric_list:
     assert ran["results"]["mine"]["halu_exact_match,strings"] == pytest.approx(1 / 3)
 
 
-def test_another_aggregation_has_no_error_rather_than_a_wrong_one(run_yaml: Callable[..., dict[str, Any]]) -> None:
+def test_another_aggregation_has_no_error_rather_than_a_wrong_one(run_yaml: Run) -> None:
     metrics = "metric_list: [{metric: halu_verdict, aggregation: mean, higher_is_better: true}]\n"
     found = run_yaml(metrics, [{"target": "True"}] * 2, ["True", "False"])["results"]["mine"]
     assert found["halu_verdict,none"] == 0.5 and found["halu_verdict_stderr,none"] != found["halu_verdict_stderr,none"]
 
 
-def test_a_list_as_target_is_told_of(run_yaml: Callable[..., dict[str, Any]], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_list_as_target_is_told_of(run_yaml: Run, caplog: Caplog) -> None:
     metrics = "metric_list: [{metric: halu_exact_match}]\n"
     found = run_yaml(metrics, [{"target": ["red", "mat"]}], ["red"])["results"]["mine"]
     assert found["halu_exact_match,none"] != found["halu_exact_match,none"]
@@ -359,7 +356,7 @@ def test_a_list_as_target_is_told_of(run_yaml: Callable[..., dict[str, Any]], ca
         ("metric_list: [{metric: halu_verdict}]\n", "halu_verdict: target is 'x', expected True or False"),
     ],
 )
-def test_what_a_metric_lacks_is_named(run_yaml: Callable[..., dict[str, Any]], metrics: str, message: str) -> None:
+def test_what_a_metric_lacks_is_named(run_yaml: Run, metrics: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         run_yaml(metrics, [{"target": "x"}], ["True"])
 
@@ -388,7 +385,7 @@ def test_a_log_of_this_package_is_scored_by_name(
         assert found[name] == own[name]
 
 
-def test_a_sample_of_another_package_is_refused_by_the_scorer_of_our_tasks(scored: Callable[..., Any]) -> None:
+def test_a_sample_of_another_package_is_refused_by_the_scorer_of_our_tasks(scored: Run) -> None:
     log = scored("halu_score", [target("red")], ["red"])
     assert log.status == "error"
     assert "sample 's0' is not of a halu_tasks task; for samples of your own use a named scorer" in log.error.message
@@ -401,9 +398,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_pages_examples_run(
-    serve: Callable[..., Any], openai: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_pages_examples_run(serve: Run, openai: Run, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
     server = serve(lambda request: "sat on the red mat")

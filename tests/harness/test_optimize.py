@@ -10,18 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Cli, Patch, Run, read_rows, write_rows
 from scripted_builders import Learning, document
 
 Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 
 
 @pytest.fixture
-def optimize(
-    serve: Callable[..., Any],
-    here: Callable[..., subprocess.CompletedProcess[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Optimize:
+def optimize(serve: Run, here: Cli, tmp_path: Path, monkeypatch: Patch) -> Optimize:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
     source = tmp_path / "documents.jsonl"
@@ -30,7 +26,7 @@ def optimize(
         model: Any, *arguments: str, builder: str = "haluagent", documents: Any = None
     ) -> tuple[subprocess.CompletedProcess[str], Path]:
         rows = documents or [document(n) for n in range(20)]
-        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(source, rows)
         own = () if documents else ("-T", "types=EntErr", "--train", "6", "--validation", "10")
         done = here(
             "build", "optimize", builder, source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
@@ -65,7 +61,7 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     assert done.stderr.count("no hallucinate prompt: leaves out {knowledge}") == 3
     # an optimizer sees what the verifier had against drafts
     assert "hallucination: same as the answer" in model.shown[0]
-    rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
+    rejects = read_rows(folder / "rounds" / "1-rejects.jsonl")
     assert len(rejects) == told["rounds"][1]["rejects"] == 6 * 3
     assert {reject["check"] for reject in rejects} == {"hallucination"}
     names = {path.stem for path in (folder / "prompts").iterdir()}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture, Run
 from judges import asked_text, figures, is_question, priced, verdict
 
 from halu_tasks.cli import main
@@ -18,8 +18,6 @@ from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.tasks import build
 
-Serve = Callable[..., Any]
-Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("openai_key")
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "own_task"
 LABELS = ("belegt", "teilweise belegt", "widerlegt")
@@ -83,7 +81,7 @@ def in_score(capsys: Capture, task: Path, replies: Path, server: Any, *arguments
 
 
 def test_both_harnesses_and_score_say_the_same(
-    task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any
+    task: Path, replies: Path, serve: Run, capsys: Capture, run_inspect: Any
 ) -> None:
     server = serve(by_its_beginning)
     scored = in_score(capsys, task, replies, server)
@@ -102,7 +100,7 @@ def test_both_harnesses_and_score_say_the_same(
 
 @pytest.mark.parametrize("failing", [1, 2])
 def test_a_run_ends_in_either_harness_if_more_than_the_allowed_share_has_no_verdict(
-    failing: int, task: Path, replies: Path, serve: Serve, run_inspect: Any
+    failing: int, task: Path, replies: Path, serve: Run, run_inspect: Any
 ) -> None:
     """Of 29 questions, 5% are one."""
     hard = [json.loads(line)["output"] for line in replies.read_text().splitlines()][3 : 3 + failing]
@@ -125,7 +123,7 @@ def test_a_run_ends_in_either_harness_if_more_than_the_allowed_share_has_no_verd
 
 
 def test_labels_of_people_are_those_of_the_task(
-    task: Path, replies: Path, serve: Serve, capsys: Capture, tmp_path: Path
+    task: Path, replies: Path, serve: Run, capsys: Capture, tmp_path: Path
 ) -> None:
     server, given = serve(by_its_beginning), tmp_path / "labels.csv"
     # of the answers that begin with "Halb", which the judge calls bad, people call a third good
@@ -147,7 +145,7 @@ def test_labels_of_people_are_those_of_the_task(
 
 
 def test_a_report_and_labels_need_no_task_file(
-    task: Path, replies: Path, serve: Serve, capsys: Capture, run_inspect: Any, tmp_path: Path
+    task: Path, replies: Path, serve: Run, capsys: Capture, run_inspect: Any, tmp_path: Path
 ) -> None:
     server, drawn, results = serve(by_its_beginning), tmp_path / "drawn.jsonl", tmp_path / "results.json"
     results.write_text(
@@ -167,7 +165,7 @@ def test_a_report_and_labels_need_no_task_file(
     assert first["shown"].startswith("frage: ") and "quelle: " in first["shown"] and first["reply"]
 
 
-def test_a_small_budget_is_used(task: Path, replies: Path, serve: Serve, capsys: Capture) -> None:
+def test_a_small_budget_is_used(task: Path, replies: Path, serve: Run, capsys: Capture) -> None:
     def paid(request: dict[str, Any]) -> dict[str, Any]:
         (choice,) = priced(request)["choices"]
         message = {**choice["message"], "content": by_its_beginning(request)}

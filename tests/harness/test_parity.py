@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture, Run, write_rows
 from item_values import check_items
 from judges import figures
 from shared_runs import ChatReplayLM, mixed_replies
@@ -53,16 +53,11 @@ def turns_in(log: Any) -> dict[str, list[dict[str, str]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
-    task: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    run_lm_eval: Callable[..., dict[str, Any]],
-    run_inspect: Callable[..., Any],
+    task: str, tmp_path: Path, capsys: Capture, run_lm_eval: Run, run_inspect: Run
 ) -> None:
     """A run of each harness serves both: runs are what takes the time here."""
     rows = mixed_replies(task)
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    predictions = write_rows(tmp_path / "predictions.jsonl", rows)
 
     assert main(["score", task, str(predictions), "--data", "sample", "--scoring", "paper", "--json"]) in (0, 3)
     scored = json.loads(capsys.readouterr().out)
@@ -85,11 +80,8 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     assert all(len(own) >= 1 + 2 * fewshot for own in turns.values())
 
 
-def test_no_examples_can_be_asked_for_where_a_task_has_four(
-    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any], tmp_path: Path
-) -> None:
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in mixed_replies("factchd_4shot")))
+def test_no_examples_can_be_asked_for_where_a_task_has_four(run_lm_eval: Run, run_inspect: Run, tmp_path: Path) -> None:
+    predictions = write_rows(tmp_path / "predictions.jsonl", mixed_replies("factchd_4shot"))
     keeper = Keeper(predictions)
     run_lm_eval(["factchd_4shot"], keeper, num_fewshot=0, apply_chat_template=True, limit=2)
     log = run_inspect("factchd_4shot", "halu/oracle", {"fewshot": 0}, limit=2)
@@ -98,9 +90,7 @@ def test_no_examples_can_be_asked_for_where_a_task_has_four(
     assert [[message.role for message in sample.input] for sample in log.samples] == [["system", "user"]] * 2
 
 
-def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
-    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_without_a_chat_template_the_system_text_stands_above_the_prompt(run_lm_eval: Run, tmp_path: Path) -> None:
     evaluation = build("refact_correction", Options(data="sample", fewshot=1))
     one = tmp_path / "predictions.jsonl"
     one.write_text(json.dumps({"id": evaluation.items[0].id, "output": "hm"}) + "\n")
@@ -114,7 +104,7 @@ def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
 
 @pytest.mark.parametrize("task", TASKS)
 def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
-    task: str, shared_runs: Any, here: Callable[..., Any]
+    task: str, shared_runs: Any, here: Run
 ) -> None:
     predictions = shared_runs.predictions / f"{task}.jsonl"
     scored = json.loads(here("score", task, predictions, "--data", "sample", "--json").stdout)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from common import Patch, Run, write_rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "solvers.md"
 QUESTION = {"question": "Q?", "answer": "One. Two.", "answer_a": "One.", "answer_b": "Two."}
@@ -29,9 +30,7 @@ def turns_of(messages: list[Any]) -> Turns:
 
 
 @pytest.fixture
-def ask(
-    serve: Callable[..., Any], openai: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Any]:
+def ask(serve: Run, openai: Run, tmp_path: Path, monkeypatch: Patch) -> Run:
     """`ask(task, solver, **arguments)` runs a task (a task, its name, or a file) with a solver of this package or of a
     file; returns what the model was asked in each call, or the error that the run ended in."""
     monkeypatch.setenv("HALU_TASKS_DATA", "sample")
@@ -89,7 +88,7 @@ def _shown() -> list[Shown]:
 
 
 @pytest.fixture
-def documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def documented(tmp_path: Path, monkeypatch: Patch) -> Path:
     """The working directory, with the files that the documentation shows."""
     for kind, text in _blocks():
         if kind == "python":
@@ -108,7 +107,7 @@ def _matches(asked: Turns, shown: str) -> bool:
 
 
 @pytest.mark.parametrize("shown", _shown(), ids=lambda shown: " ".join(shown.command[2:5]))
-def test_the_documented_commands_ask_what_is_shown(shown: Shown, documented: Path, ask: Callable[..., Any]) -> None:
+def test_the_documented_commands_ask_what_is_shown(shown: Shown, documented: Path, ask: Run) -> None:
     words = shown.command
     values = dict(words[n + 1].split("=", 1) for n, word in enumerate(words) if word == "-S")
     arguments = {name: yaml.safe_load(value) for name, value in values.items()}
@@ -126,7 +125,7 @@ def test_every_solver_is_documented_with_a_command() -> None:
 
 
 @pytest.fixture
-def asked_in_lm_eval(serve: Callable[..., Any], run_lm_eval: Callable[..., Any]) -> Callable[..., list[Turns]]:
+def asked_in_lm_eval(serve: Run, run_lm_eval: Run) -> Callable[..., list[Turns]]:
     """`asked_in_lm_eval(task, metadata, **arguments)` is what lm-eval sends to a chat server."""
 
     def run(task: str, metadata: dict[str, Any] | None = None, **arguments: Any) -> list[Turns]:
@@ -151,7 +150,7 @@ def _sorted(asked: list[Turns]) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "task"), FORMATS.items())
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
-    name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
+    name: str, task: str, ask: Run, asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
     from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
@@ -170,7 +169,7 @@ def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
         pytest.param("localization", "refact_localization_negation", marks=pytest.mark.slow),
     ],
 )
-def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: str, ask: Callable[..., Any]) -> None:
+def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: str, ask: Run) -> None:
     from inspect_ai.solver import generate
 
     plain = ask(f"halu_tasks/{task}", generate(), task_args={"fewshot": 1})
@@ -179,7 +178,7 @@ def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: 
 
 @pytest.mark.slow
 def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
-    ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
+    ask: Run, asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
     task = "refact_correction"
     wanted = _sorted(asked_in_lm_eval(task, {"halu_cot": True}))
@@ -187,7 +186,7 @@ def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
 
 
 @pytest.mark.slow
-def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., Any], tmp_path: Path) -> None:
+def test_items_with_the_same_question_are_told_apart(run_inspect: Run, tmp_path: Path) -> None:
     """Rows that share an original answer ask the same; each still gets its own replayed reply."""
     from inspect_ai.solver import SolverSpec
 
@@ -197,8 +196,9 @@ def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., 
     task = "refact_judgment_independent"
     items = build(task, Options(data="sample")).items
     assert len({item.prompt for item in items}) < len(items)
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_text("".join(json.dumps({"id": item.id, "output": f"True {item.id}"}) + "\n" for item in items))
+    predictions = write_rows(
+        tmp_path / "predictions.jsonl", ({"id": item.id, "output": f"True {item.id}"} for item in items)
+    )
     log = run_inspect(
         task,
         "halu/replay",
@@ -226,7 +226,7 @@ def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -
 # --- arguments ------------------------------------------------------------------------------------
 
 
-def test_names_of_fields_are_arguments_and_the_input_is_a_field(ask: Callable[..., Any]) -> None:
+def test_names_of_fields_are_arguments_and_the_input_is_a_field(ask: Run) -> None:
     foreign = task_with({"response": "One.", "year": 1999})
     (asked,) = ask(
         foreign, "halu_tasks/independent", question="input", answer="response", template="{question} {answer} {year}"
@@ -234,7 +234,7 @@ def test_names_of_fields_are_arguments_and_the_input_is_a_field(ask: Callable[..
     assert asked[1]["content"] == "INPUT One. 1999"
 
 
-def test_braces_in_fields_and_templates_are_text(ask: Callable[..., Any]) -> None:
+def test_braces_in_fields_and_templates_are_text(ask: Run) -> None:
     template = '{"verdict": "{answer}"} {}'
     (asked,) = ask(
         task_with({"answer": '{question} {{x}} {"a": 1}'}), "halu_tasks/independent", template=template, system=""
@@ -242,13 +242,13 @@ def test_braces_in_fields_and_templates_are_text(ask: Callable[..., Any]) -> Non
     assert asked == [{"role": "user", "content": '{"verdict": "{question} {{x}} {"a": 1}"} {}'}]
 
 
-def test_masks_of_another_form_are_counted_and_shown_as_ours(ask: Callable[..., Any]) -> None:
+def test_masks_of_another_form_are_counted_and_shown_as_ours(ask: Run) -> None:
     fields = {"question": "Q?", "answer": "[MASK] and [MASK] or [MASK]."}
     (asked,) = ask(task_with(fields), "halu_tasks/correction", mask="[MASK]")
     assert "Answer: <mask> and <mask> or <mask>.\n3 Replacements expected" in asked[1]["content"]
 
 
-def test_examples_may_be_a_file_or_a_list_and_count_their_masks(ask: Callable[..., Any], tmp_path: Path) -> None:
+def test_examples_may_be_a_file_or_a_list_and_count_their_masks(ask: Run, tmp_path: Path) -> None:
     row = {"question": "Q1?", "answer": "<mask> is it.", "output": "This"}
     file = tmp_path / "examples.jsonl"
     file.write_text(json.dumps(row))
@@ -260,9 +260,7 @@ def test_examples_may_be_a_file_or_a_list_and_count_their_masks(ask: Callable[..
         assert reply == {"role": "assistant", "content": "This"} and "\n2 Replacements" in last["content"]
 
 
-def test_examples_of_any_fields_are_worded_by_a_template_and_stand_before_the_last_question(
-    ask: Callable[..., Any],
-) -> None:
+def test_examples_of_any_fields_are_worded_by_a_template_and_stand_before_the_last_question(ask: Run) -> None:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     before = [ChatMessageSystem(content="S"), ChatMessageUser(content="1"), ChatMessageAssistant(content="2")]
@@ -273,7 +271,7 @@ def test_examples_of_any_fields_are_worded_by_a_template_and_stand_before_the_la
     assert [turn["content"] for turn in asked] == ["S", "1", "2", "A: x", "y", "3"]
 
 
-def test_without_generate_nothing_is_asked(ask: Callable[..., Any]) -> None:
+def test_without_generate_nothing_is_asked(ask: Run) -> None:
     for name in (*FORMATS, "few_shot", "chain_of_thought"):
         fields = {**QUESTION, "answer": "<mask>"}
         arguments = {"examples": [{"input": "i", "output": "o"}]} if name == "few_shot" else {}
@@ -301,7 +299,7 @@ def test_without_generate_nothing_is_asked(ask: Callable[..., Any]) -> None:
     ],
 )
 def test_a_sample_without_what_is_needed_is_named_in_one_line(
-    name: str, fields: dict[str, Any], message: str, ask: Callable[..., Any]
+    name: str, fields: dict[str, Any], message: str, ask: Run
 ) -> None:
     error = ask(task_with(fields), f"halu_tasks/{name}")
     assert message in error and len(error.splitlines()) == 1

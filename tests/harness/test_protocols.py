@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from common import Patch, Run
 
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import OracleLM
@@ -47,7 +47,7 @@ def judge(request: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def judged_here(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+def judged_here(serve: Run, monkeypatch: Patch) -> Any:
     """A server on loopback in place of the judge's."""
     server = serve(judge)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -121,7 +121,7 @@ def test_both_harnesses_parse_every_file() -> None:
 
 @pytest.mark.parametrize("path", runs(LM_EVAL))
 def test_lm_eval_runs_a_file_under_its_values(
-    path: Path, judged_here: Any, run_lm_eval: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    path: Path, judged_here: Any, run_lm_eval: Run, monkeypatch: Patch
 ) -> None:
     from lm_eval.config.evaluate_config import EvaluatorConfig
 
@@ -160,7 +160,7 @@ def test_lm_eval_runs_a_file_under_its_values(
 
 @pytest.mark.parametrize("path", runs(INSPECT))
 def test_inspect_runs_a_file_under_its_values(
-    path: Path, judged_here: Any, openai: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, judged_here: Any, openai: Run, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     from inspect_ai import eval as inspect_eval
     from inspect_ai._cli.eval import parse_run_config

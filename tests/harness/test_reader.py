@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import write_rows
 from judges import figures
 from shared_runs import asked_lm_eval
 
@@ -42,12 +43,9 @@ def reads(request: dict[str, Any]) -> str:
 
 @pytest.fixture
 def predictions(tmp_path: Path) -> Path:
-    path = tmp_path / f"{TASK}.jsonl"
-    path.write_text(
-        "".join(json.dumps({"id": item.id, "output": outputs(n)}) + "\n" for n, item in enumerate(ITEMS)),
-        encoding="utf-8",
+    return write_rows(
+        tmp_path / f"{TASK}.jsonl", ({"id": item.id, "output": outputs(n)} for n, item in enumerate(ITEMS))
     )
-    return path
 
 
 def share(of_number: Callable[[int, str], bool]) -> float:

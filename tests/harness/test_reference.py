@@ -6,12 +6,12 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Capture, Patch, Run, write_rows
 from judges import ITEMS, asked_text, by_rule, figures, verdict, write_replies
 
 from halu_tasks.cli import main
@@ -19,13 +19,11 @@ from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.tasks import build
 
-Serve = Callable[..., Any]
-Capture = pytest.CaptureFixture[str]
 CORRECTED = ("hallucination_rate_ppi", "judge_sensitivity", "judge_specificity", "judge_kappa")
 
 
 @pytest.fixture
-def judge(serve: Serve, openai_key: None) -> list[str]:
+def judge(serve: Run, openai_key: None) -> list[str]:
     return ["--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", serve(by_rule).url]
 
 
@@ -40,9 +38,7 @@ def labels(folder: Path, number: int, **columns: str) -> Path:
         {"id": item.id, "label": "yes" if n % 3 == 1 or n % 6 == 5 else "no", **columns}
         for n, item in enumerate(ITEMS[:number])
     ]
-    path = folder / f"labels{number}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_rows(folder / f"labels{number}.jsonl", rows)
 
 
 def score(capsys: Capture, *arguments: str, code: int = 0) -> dict[str, Any]:
@@ -52,12 +48,7 @@ def score(capsys: Capture, *arguments: str, code: int = 0) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_all_harnesses_and_the_report_correct_alike(
-    judge: list[str],
-    replies: Path,
-    tmp_path: Path,
-    capsys: Capture,
-    run_lm_eval: Callable[..., dict[str, Any]],
-    run_inspect: Callable[..., Any],
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture, run_lm_eval: Run, run_inspect: Run
 ) -> None:
     reference = labels(tmp_path, 30)
     plain = score(capsys, str(replies), *judge)
@@ -106,7 +97,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
         for n, item in enumerate(ITEMS[:32])
         for reply, right in ((item.target, True), (f"不知道{n}", False))
     ]
-    reference.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(reference, rows)
     strange, right = tmp_path / "strange.jsonl", tmp_path / "right.jsonl"
     write_replies(strange, [f"不知道{n}" for n in range(len(ITEMS))])
     write_replies(right, [item.target for item in ITEMS])
@@ -154,7 +145,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     for task, model in product(("cfaith_tf", "cfaith_choice"), ("one", "two")):
         replies, scored = tmp_path / f"{model}-{task}.jsonl", tmp_path / f"{model}-{task}.json"
         rows = [{"id": item.id, "output": item.target} for item in build(task, Options(data="sample")).items]
-        replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(replies, rows)
         assert main(["score", task, str(replies), "--data", "sample", "--model", model, "--json"]) == 0
         scored.write_text(capsys.readouterr().out)
         others.append(str(scored))
@@ -166,7 +157,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
 
 
 def test_the_documented_commands_draw_labels_and_use_them(
-    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
@@ -236,8 +227,7 @@ def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
 def test_faults_of_labels_are_one_line_before_anything_is_judged(
     rows: list[dict[str, str]], message: str, replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    path = tmp_path / "labels.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_rows(tmp_path / "labels.jsonl", rows)
     assert main(["score", "cfaith_gen", str(replies), "--data", "sample", "--reference", str(path)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
@@ -251,7 +241,7 @@ def test_assumed_errors_give_a_band(judge: list[str], replies: Path, capsys: Cap
 
 
 def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
-    judge: list[str], replies: Path, serve: Serve, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    judge: list[str], replies: Path, serve: Run, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     def lenient(request: dict[str, Any]) -> str:
         return verdict("consistent") if "1\n=====" in asked_text(request) else by_rule(request)
@@ -282,5 +272,5 @@ def test_several_annotators_count_as_their_mean(
         for item in ITEMS
         for by, label in (("a", "conflict"), ("b", "consistent"), ("c", 0.5))
     ]
-    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(table, rows)
     assert score(capsys, str(replies), *judge, "--reference", str(table))["metrics"]["hallucination_rate_ppi"] == 0.5

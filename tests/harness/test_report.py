@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from common import Capture, Patch, Run, write_rows
 from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 from shared_runs import asked, asked_lm_eval, mixed_replies
@@ -62,7 +62,7 @@ def predictions(folder: Path) -> Path:
     made = folder / "predictions"
     made.mkdir()
     for task in MEMBERS:
-        (made / f"{task}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in mixed_replies(task)))
+        write_rows(made / f"{task}.jsonl", mixed_replies(task))
     return made
 
 
@@ -200,7 +200,7 @@ def test_other_prompts_stand_apart_and_say_why(small: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_broken_files_are_named_and_the_rest_is_read(
-    lm_eval_file: Path, inspect_log: Path, small: Path, both: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lm_eval_file: Path, inspect_log: Path, small: Path, both: Any, tmp_path: Path, capsys: Capture
 ) -> None:
     mixed = tmp_path / "mixed"
     shutil.copytree(lm_eval_file.parent, mixed / "whole")
@@ -298,7 +298,7 @@ def test_copies_of_a_run_stand_once(small: Path, inspect_log: Path, tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
-    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Run, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     refused = set()
@@ -325,13 +325,13 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
 
 @pytest.mark.slow
 def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their_details(
-    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    serve: Run, tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     server = serve(lambda request: json.dumps({"reason": "", "verdict": "conflict"}))
     items = build("cfaith_gen", Options(data="sample")).items
     file, details, printed = (tmp_path / name for name in ("mine.jsonl", "details.jsonl", "scored.json"))
-    file.write_text("".join(json.dumps({"id": item.id, "output": item.target}) + "\n" for item in items))
+    write_rows(file, ({"id": item.id, "output": item.target} for item in items))
     command = ["score", "cfaith_gen", str(file), "--data", "sample", "--json"]
     command += ["--judge", "openai/some", "--judge-base-url", server.url]
     for more, told in (([], "score it again with --details"), (["--details", str(details)], "")):
@@ -355,7 +355,7 @@ def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their
 
 
 def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
-    lm_eval_file: Path, inspect_log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lm_eval_file: Path, inspect_log: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     shutil.copytree(lm_eval_file.parent, tmp_path / "lm_eval")
     shutil.copy(inspect_log, tmp_path)

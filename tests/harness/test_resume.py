@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import write_rows
 from judges import figures
 
 pytestmark = pytest.mark.slow
@@ -38,8 +38,7 @@ def inspect(*arguments: str, env: dict[str, str]) -> list[str]:
 def test_a_killed_run_goes_on_where_it_was(killed_after: int, serve: Callable[..., Any], tmp_path: Path) -> None:
     server = serve(rule, delay=0.02)
     rows = [{"id": f"t{n}", "text": f"text {n}", "source": f"Source {n}.", "label": "Yes"} for n in range(15)]
-    file = tmp_path / "my.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = write_rows(tmp_path / "my.jsonl", rows)
     logs = tmp_path / "logs"
     env = {**os.environ, "OPENAI_API_KEY": "none", "INSPECT_CACHE_DIR": str(tmp_path / "replies")}
     args = ["-T", f"input={file}", "--model", "openai/gpt-4o", "-M", "responses_api=false"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Run
 
 from halu_tasks.core.processes import guard
 
@@ -44,7 +45,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_harness_ends_with_its_command_and_meets_no_second_one(
-    harness: str, ending: int, serve: Callable[..., Any], tmp_path: Path, environment: dict[str, str]
+    harness: str, ending: int, serve: Run, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     go_on = threading.Event()
 
@@ -74,9 +75,7 @@ def test_a_harness_ends_with_its_command_and_meets_no_second_one(
 
 
 @pytest.mark.slow
-def test_pickles_in_the_cache_of_replies_are_not_read(
-    serve: Callable[..., Any], tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_pickles_in_the_cache_of_replies_are_not_read(serve: Run, tmp_path: Path, environment: dict[str, str]) -> None:
     server = serve(lambda request: "Final Verdict: True")
     command = run_of(server, "lm_eval", "--limit", "2")
     assert subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=600).returncode == 0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import write_rows
 from judges import COST, ITEMS, priced, questions
 
 from halu_tasks.core.options import Options
@@ -137,7 +138,7 @@ def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path, e
     server = serve(priced)
     for name in "ab":
         rows = [{"id": item.id, "output": f"不知道{name}{n}"} for n, item in enumerate(ITEMS)]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / f"{name}.jsonl", rows)
     models_file(
         tmp_path,
         a={"model": "halu/replay", "arguments": {"predictions": "a.jsonl"}},

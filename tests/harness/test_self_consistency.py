@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from common import Run
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -16,7 +16,6 @@ from halu_tasks.tasks import build, registry, task_named
 
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., Any]
 READINGS = list({id(task.rules.read): name for name, task in registry()[0].items() if task.rules.read}.values())
 """One task for each way to read a reply."""
 TASK = "halueval_summarization"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import Run, write_rows
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -21,7 +21,6 @@ from halu_tasks.text.sentences import sentences
 
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., Any]
 TASK = "refact_judgment_independent"
 FEW = 12
 ANSWER, SUMMARY = (
@@ -102,8 +101,7 @@ def general(tmp_path: Path, *texts: str) -> dict[str, Any]:
         {"user_query": f"Question {number}?", "chatgpt_response": text, "ID": str(number), "hallucination": "no"}
         for number, text in enumerate(texts)
     ]
-    file = tmp_path / "general_data.json"
-    file.write_text("".join(json.dumps(row | {"hallucination_spans": []}) + "\n" for row in rows))
+    file = write_rows(tmp_path / "general_data.json", (row | {"hallucination_spans": []} for row in rows))
     return {"data": str(file)}
 
 

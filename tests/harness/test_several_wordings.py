@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cases import CASES
+from common import Capture, Run, write_rows
 from judges import figures
 
 from halu_tasks.cli import main
@@ -30,11 +29,7 @@ def files(tmp_path: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_both_harnesses_and_score_ask_every_item_in_each_wording(
-    files: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    run_lm_eval: Callable[..., dict[str, Any]],
-    run_inspect: Callable[..., Any],
+    files: list[str], tmp_path: Path, capsys: Capture, run_lm_eval: Run, run_inspect: Run
 ) -> None:
     """`short` is answered wrong, so that accuracies of 1 and 0 have the standard deviation 0.707."""
     evaluation = build(TASK, Options(data="sample", prompts=tuple(files)))
@@ -48,7 +43,7 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
         {"id": item.id, "output": wrong[item.target] if item.tags["wording"] == "short" else item.target}
         for item in evaluation.items
     ]
-    replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(replies, rows)
     expected = {"acc": 0.5, "acc_pair": 0.5, "wording_sd": 0.5**0.5}
     expected |= {"acc_wording_packaged": 1.0, "acc_wording_short": 0.0}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Caplog, Patch, Run
 from judges import by_rule, figures
 
 from halu_tasks.lm_eval_adapter.models import OracleLM
@@ -15,7 +15,6 @@ from halu_tasks.runs.models import named_model, require_model
 from halu_tasks.runs.run import HARNESSES
 from halu_tasks.tasks.yaml_files import task_configs
 
-Serve = Callable[..., Any]
 KEY = "sk-of-the-user-42"
 BASE = task_configs() / "cfaith" / "cfaith_gen.yaml"
 METADATA = "metadata: {{halu_judge: openai/gpt-4o, halu_judge_base_url: '{url}'}}\n"
@@ -23,12 +22,12 @@ SUGGESTION = "suggests judge openai/gpt-4o, judge_base_url {url}; pass --judge o
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key(monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 @pytest.fixture
-def server(serve: Serve) -> Any:
+def server(serve: Run) -> Any:
     return serve(by_rule)
 
 
@@ -49,9 +48,7 @@ def file(tmp_path: Path, server: Any) -> Path:
 
 
 @pytest.mark.parametrize(("task", "within"), [("mine", "."), ("theirs", "."), ("{file}", "."), ("cfaith_gen", "again")])
-def test_lm_eval_asks_only_whom_the_user_names(
-    task: str, within: str, file: Path, server: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lm_eval_asks_only_whom_the_user_names(task: str, within: str, file: Path, server: Any, caplog: Caplog) -> None:
     import lm_eval
     from lm_eval.tasks import TaskManager
 
@@ -74,9 +71,7 @@ def test_lm_eval_asks_only_whom_the_user_names(
     assert "suggests" not in caplog.text
 
 
-def test_inspect_asks_only_whom_the_user_names(
-    file: Path, server: Any, run_inspect: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_inspect_asks_only_whom_the_user_names(file: Path, server: Any, run_inspect: Run, caplog: Caplog) -> None:
     with caplog.at_level(logging.WARNING):
         assert "hallucination_rate" not in figures(run_inspect("task", "halu/oracle", {"config": str(file)}, limit=2))
     assert not server.asked and SUGGESTION.format(url=server.url) in caplog.text
@@ -86,7 +81,7 @@ def test_inspect_asks_only_whom_the_user_names(
 
 
 def test_commands_ask_only_whom_the_user_names(
-    file: Path, server: Any, here: Callable[..., Any], judged_replies: Path, caplog: pytest.LogCaptureFixture
+    file: Path, server: Any, here: Run, judged_replies: Path, caplog: Caplog
 ) -> None:
     told = SUGGESTION.format(url=server.url)
     given = ("score", file, judged_replies, "--data", "sample")
@@ -98,9 +93,7 @@ def test_commands_ask_only_whom_the_user_names(
     assert server.asked
 
 
-def test_a_key_goes_only_to_its_provider(
-    serve: Serve, here: Callable[..., Any], judged_replies: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_goes_only_to_its_provider(serve: Run, here: Run, judged_replies: Path, monkeypatch: Patch) -> None:
     """As judge and as model in either harness; a server that needs no key gets a placeholder."""
     server = serve(by_rule)
     reached = ("--data", "sample", "--judge", "openai-api/local-two/m", "--judge-base-url", server.url)
@@ -116,7 +109,7 @@ def test_a_key_goes_only_to_its_provider(
 
 @pytest.mark.slow
 def test_lm_eval_asks_a_model_with_its_key_and_a_judge_with_its_own(
-    serve: Serve, here: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Run, here: Run, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("LOCAL_API_KEY", "sk-of-the-server")
     model, judge = serve(by_rule), serve(by_rule)

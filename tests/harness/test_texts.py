@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import programs
 import pytest
 from cases import CASES
+from common import Run, write_rows
 from judges import figures
-
-Run = Callable[..., Any]
 
 _FENCED = re.compile(r"^(=====\w+)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
@@ -36,8 +33,7 @@ def check(serve: Run, openai: Run, tmp_path: Path) -> Run:
     def run(*rows: Any) -> Any:
         from inspect_ai import eval
 
-        file = tmp_path / "my.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        file = write_rows(tmp_path / "my.jsonl", rows)
         (log,) = eval(
             "halu_tasks/factored_verification",
             model=openai(serve(rule)),
@@ -120,7 +116,7 @@ def test_a_method_that_looks_things_up_needs_neither_source_nor_label(
     method: str, calls: int, serve: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "wiki.txt").write_text(PASSAGE)
-    (tmp_path / "my.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LOOKED_UP))
+    write_rows(tmp_path / "my.jsonl", LOOKED_UP)
     server = serve(triangle)
     words = f"inspect_ai eval halu_tasks/factored_verification -T input=my.jsonl --solver halu_tasks/{method}"
     words += " -S knowledge=wiki.txt --log-dir logs --model openai-api/local/m --model-role guardian=openai-api/local/g"

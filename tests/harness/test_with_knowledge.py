@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from common import Run
 from judges import figures
 
 from halu_tasks.cli import main
@@ -18,7 +18,6 @@ from halu_tasks.tasks import build, registry
 
 pytestmark = pytest.mark.slow
 
-Run = Callable[..., Any]
 TASK = "factchd"
 ITEMS = build(TASK, Options(data="sample")).items
 METHOD = "with_knowledge"

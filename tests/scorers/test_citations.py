@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +48,7 @@ REFERENCES = references(
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()]
+    return read_rows(Path(__file__).parent / name)
 
 
 SENTENCES, NAMED = _rows("citations.jsonl"), _rows("names_of_papers.jsonl")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import read_rows
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.scorers.answer import Answer
@@ -32,13 +32,9 @@ DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().p
 Row = dict[str, Any]
 
 
-def rows(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @cache
 def gold() -> dict[str, Row]:
-    return {row["sample_id"]: row for row in rows(DATA / "refact" / "refact_multi_error.jsonl")}
+    return {row["sample_id"]: row for row in read_rows(DATA / "refact" / "refact_multi_error.jsonl")}
 
 
 def quoted(row: Row, unit: Unit) -> list[str]:
@@ -84,7 +80,7 @@ def test_replies_are_read_as_careful_readers_read_them(folder: str, task: str) -
     path = DATA / folder / f"{task}.jsonl"
     if not path.is_file():
         pytest.skip("test data is not here")
-    sure = [{"reply": row.get("output"), "label": row.get("strings")} | row for row in rows(path) if row["sure"]]
+    sure = [{"reply": row.get("output"), "label": row.get("strings")} | row for row in read_rows(path) if row["sure"]]
     is_listed = "localization" in task or "correction" in task
     misread = [row for row in sure if plain(READERS[task](row), is_listed) != plain(row["label"], is_listed)]
     # all of the first set's strings are read as by people

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from common import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.text.sentences import sentences, spans
 
-CASES = [json.loads(line) for line in Path(__file__).with_name("sentences.jsonl").read_text("utf-8").splitlines()]
+CASES = read_rows(Path(__file__).with_name("sentences.jsonl"))
 MARK = re.compile(r"(?:\s|#{1,6}|[-*+·–—>•◦▪‣●○=_|:]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))*")
 
 

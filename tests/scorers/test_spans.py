@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import read_rows
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ TEXT = st.text(st.sampled_from(SCRIPTS), max_size=80) | st.text(st.characters(),
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(lambda pair: (min(pair), max(pair))), max_size=8)
 
 
-PLACES = [json.loads(line) for line in Path(__file__).with_name("places.jsonl").read_text("utf-8").splitlines()]
+PLACES = read_rows(Path(__file__).with_name("places.jsonl"))
 
 
 def place(text: str, string: str) -> list[Span]:

@@ -6,14 +6,14 @@ import asyncio
 import importlib.util
 import json
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from cases import CASES
+from common import Cli, Patch
 
 from halu_tasks.builders import pipeline as wording
 from halu_tasks.builders.collect import paper_named, write_dataset
@@ -32,7 +32,7 @@ def printed(language: str) -> str:
 
 
 @pytest.fixture
-def one_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def one_edit(tmp_path: Path, monkeypatch: Patch) -> Iterator[ModuleType]:
     (tmp_path / "one_edit.yaml").write_text(printed("yaml"), encoding="utf-8")
     (tmp_path / "one_edit.py").write_text(printed("python"), encoding="utf-8")
     monkeypatch.setattr(wording, "PROMPTS", tmp_path)
@@ -54,9 +54,7 @@ def drafted(module: ModuleType, edit: str, verdict: str) -> list[Draft]:
     return found
 
 
-def test_what_it_makes_is_read_by_its_tasks(
-    one_edit: ModuleType, tmp_path: Path, here: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_what_it_makes_is_read_by_its_tasks(one_edit: ModuleType, tmp_path: Path, here: Cli) -> None:
     pipeline = one_edit.OneEdit()
     assert pipeline.benchmark in SOURCES and paper_named(pipeline.paper)["bibtex"]
     (draft,) = drafted(one_edit, json.dumps(EDIT), '{"verdict": "yes"}')

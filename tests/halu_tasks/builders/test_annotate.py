@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import Cli, Patch, read_rows, write_rows
 
 from halu_tasks.builders.annotation import (
     GUIDELINES,
@@ -29,19 +29,13 @@ from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipeli
 from halu_tasks.core.errors import DataError, UsageError
 
 Toys = Callable[..., Draft]
-Here = Callable[..., subprocess.CompletedProcess[str]]
 Built = Callable[..., Path]
 VALID = ("valid", "invalid")
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def written(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_rows(path, rows)
 
 
 def answered(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -56,7 +50,7 @@ def answered(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> l
 # --- out ------------------------------------------------------------------------------------------
 
 
-def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
+def test_a_pipeline_without_guidelines_is_not_exported(here: Cli, built: Built, toys: Toys, tmp_path: Path) -> None:
     result = here("label", "items", built([toys(0)]), "-o", tmp_path / "tasks.jsonl")
     assert result.returncode == 2 and "there are no guidelines for annotators of toy" in result.stderr
     assert "builders/guidelines/toy.md" in result.stderr
@@ -64,7 +58,7 @@ def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built,
 
 
 def test_export_and_import_keep_what_annotators_keep(
-    here: Here, built: Built, toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Cli, built: Built, toys: Toys, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr("halu_tasks.builders.annotation.GUIDELINES", tmp_path)
     (tmp_path / "toy.md").write_text("Choose.")
@@ -72,7 +66,7 @@ def test_export_and_import_keep_what_annotators_keep(
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"
     (folder / "collected.json").write_text(json.dumps(to_json(Collection())))
     assert here("label", "items", folder, "-o", out).returncode == 0
-    rows = rows_of(out)
+    rows = read_rows(out)
     assert {row["item"] for row in rows} == {item.id for item in items}
     assert all(set(row) == {"text", "label", "item"} and row["label"] == [] for row in rows)
     assert [row["item"] for row in rows] != [item.id for item in items]
@@ -95,7 +89,7 @@ def test_export_and_import_keep_what_annotators_keep(
     result = here("label", "import", folder, *files, "--rule", "two", "-o", kept)
     assert result.returncode == 0, result.stderr
     assert [item.id for item in read_items(kept / "dataset")] == [item.id for item in items[:20]]
-    assert len(rows_of(kept / "dataset" / "generative_qa.jsonl")) == 20
+    assert len(read_rows(kept / "dataset" / "generative_qa.jsonl")) == 20
     assert (kept / "build.json").read_text() == (folder / "build.json").read_text()
     report = json.loads((kept / "dataset" / "annotation.json").read_text())
     assert report["dropped"] == {"voted invalid": {"other": 20}} and report["kept"] == 20
@@ -162,7 +156,7 @@ def test_files_that_cannot_be_read_are_errors_of_one_line(tmp_path: Path) -> Non
 
 
 def test_files_that_give_few_or_no_labels_are_told(
-    here: Here, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
+    here: Cli, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
 ) -> None:
     folder = built([toys(0), toys(1)])
     rows = item_rows(toy, read_items(folder / "dataset"), None)

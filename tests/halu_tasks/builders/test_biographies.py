@@ -8,18 +8,18 @@ import re
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from common import Cli, read_rows
 
 from halu_tasks.builders.biographies import query
 from halu_tasks.builders.documents import read_documents
 
-Here = Callable[..., subprocess.CompletedProcess[str]]
 RIGHTS = {"url": "https://creativecommons.org/licenses/by-sa/4.0/", "text": "Creative Commons BY-SA 4.0"}
 CONTACT = "ada@example.org"
 
@@ -136,7 +136,7 @@ def services() -> Iterator[Services]:
 
 
 @pytest.fixture
-def fetch(services: Services, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
+def fetch(services: Services, here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     monkeypatch.setattr("halu_tasks.builders.biographies.WIKIDATA", f"{services.url}/sparql")
     monkeypatch.setattr("halu_tasks.builders.biographies.WIKIPEDIA", f"{services.url}/{{language}}/api.php")
 
@@ -147,7 +147,7 @@ def fetch(services: Services, here: Here, tmp_path: Path, monkeypatch: pytest.Mo
     return run
 
 
-def test_people_are_sampled_and_their_pages_are_documents(fetch: Here, services: Services, tmp_path: Path) -> None:
+def test_people_are_sampled_and_their_pages_are_documents(fetch: Cli, services: Services, tmp_path: Path) -> None:
     group = ("--profession", "Q100", "--country", "Q10", "--born", "1850..1880")
     done = fetch("--number", "9", "--language", "en", "--language", "tr", *group, "--seed", "3", "--json")
     assert done.returncode == 0, done.stderr
@@ -169,7 +169,7 @@ def test_people_are_sampled_and_their_pages_are_documents(fetch: Here, services:
     assert first.licence == RIGHTS["text"] and first.fields["licence_url"] == RIGHTS["url"]
     assert first.fields["revision"] == 9000 + number
     assert first.fields["source"] == f"https://en.wikipedia.org/wiki/Person_{number}?oldid={9000 + number}"
-    left_out = [json.loads(line) for line in (tmp_path / "out" / "left_out.jsonl").read_text().splitlines()]
+    left_out = read_rows(tmp_path / "out" / "left_out.jsonl")
     assert {row["reason"] for row in left_out} <= {"no such page", "empty page"}
     # the same seed draws the same people, another one does not
     fetch("--number", "9", "--language", "en", "--language", "tr", *group, "--seed", "3", out="again")
@@ -179,7 +179,7 @@ def test_people_are_sampled_and_their_pages_are_documents(fetch: Here, services:
 
 
 def test_an_interrupted_run_is_continued_and_nothing_is_asked_twice(
-    fetch: Here, services: Services, tmp_path: Path
+    fetch: Cli, services: Services, tmp_path: Path
 ) -> None:
     services.most_pages = 7
     done = fetch("--number", "20", "--language", "en")
@@ -212,13 +212,13 @@ def test_an_interrupted_run_is_continued_and_nothing_is_asked_twice(
     assert done.returncode == 2 and (tmp_path / "mine" / "en.jsonl").read_text() == "mine\n"
 
 
-def test_too_few_people_are_told(fetch: Here) -> None:
+def test_too_few_people_are_told(fetch: Cli) -> None:
     done = fetch("--number", "12", "--language", "en", "--born", "1851..1854", "--json")
     assert done.returncode == 3 and "8 fewer people than requested" in done.stderr
     assert json.loads(done.stdout)["people"] == 4
 
 
-def test_what_cannot_be_fetched_is_one_line(fetch: Here, services: Services) -> None:
+def test_what_cannot_be_fetched_is_one_line(fetch: Cli, services: Services) -> None:
     for arguments, reason in (
         (("--profession", "writer"), "--profession: expected an item of Wikidata such as Q82955, got 'writer'"),
         (("--born", "1900-1910"), "expected years such as 1900..1949, got '1900-1910'"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import write_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
@@ -90,8 +91,7 @@ def faults(found: list[Draft]) -> dict[str, list[list[str]]]:
 
 def jsonl(path: Path, rows: list[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_rows(path, rows)
 
 
 def as_rows(triples: list[tuple[str, str, str]]) -> list[dict[str, str]]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
+from common import Cli, Patch
 
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import distribution, measure_quality
 
 Toys = Callable[..., Draft]
-Here = Callable[..., subprocess.CompletedProcess[str]]
 NOUNS = ["river", "tower", "garden", "letter", "bridge", "school", "engine", "island", "market", "temple"]
 CLASSIFIER = "wording alone, to a classifier"
 VERBS = ["crossed", "built", "left", "sold", "burned", "found", "painted"]
@@ -101,9 +100,7 @@ def test_a_classifier_is_not_tested_on_documents_that_it_has_seen(toy: Pipeline)
     assert 0.35 < quality(toy, items)["leaks"][CLASSIFIER]["area"]["value"] < 0.65
 
 
-def test_figures_do_not_depend_on_the_order_of_items(
-    toy: Pipeline, toys: Toys, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_do_not_depend_on_the_order_of_items(toy: Pipeline, toys: Toys, monkeypatch: Patch) -> None:
     items = dataset(toys, 200)
     mixed = random.Random(1).sample(items, len(items))
     monkeypatch.setattr("halu_tasks.builders.quality.PAIRS", 50)
@@ -140,7 +137,7 @@ def test_evenness_is_relative_entropy(
 # --- the command ----------------------------------------------------------------------------------
 
 
-def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Callable[..., Path], toys: Toys) -> None:
+def test_the_command_tells_what_is_bad_and_strict_fails(here: Cli, built: Callable[..., Path], toys: Toys) -> None:
     items = dataset(toys, 40, true=lambda text: text + "\n")
     items[5] = dataclasses.replace(items[5], row={**items[5].row, "question": items[4].row["question"].upper()})
     folder = built(items)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
+from common import Patch, read_rows, write_rows
 from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
 
 from halu_tasks.benchmarks.refact import originals_of
@@ -161,7 +162,7 @@ def test_built_files_load_in_the_tasks_and_the_oracle_reaches_the_ceiling(subset
 def test_the_single_error_file_has_a_row_for_each_span(tmp_path: Path) -> None:
     drafts, _ = draft()
     files(drafts.values(), tmp_path)
-    single = [json.loads(line) for line in (tmp_path / "refact_single_error.jsonl").read_text().splitlines()]
+    single = read_rows(tmp_path / "refact_single_error.jsonl")
     swap = row_of(drafts, "swap")
     assert [row["sample_id"].partition("_")[2] for row in single] == [
         "neg", "swap_split1", "swap_split2", "swap_split3"
@@ -325,8 +326,7 @@ LONG = (ANSWER + " ") * 2 + ANSWER[:100]
 
 def refusals(folder: Path, rows: Iterable[Mapping[str, Any]], **options: Any) -> dict[str, str | None]:
     """Why each document of a file is refused, by id."""
-    path = folder / "answers.jsonl"
-    path.write_text("".join(json.dumps({"question": QUESTION, "text": LONG, **row}) + "\n" for row in rows))
+    path = write_rows(folder / "answers.jsonl", ({"question": QUESTION, "text": LONG, **row} for row in rows))
     pipeline = RefactPipeline(nli_model="judge", **options)
     failures = {document.id: pipeline.refuse(document) for document in pipeline.documents(path)}
     return {id: failure and failure.reason for id, failure in failures.items()}
@@ -369,7 +369,7 @@ def test_the_best_answer_is_known_in_every_part(tmp_path: Path) -> None:
     """Documents are read again from the files of the parts, where an answer may be the only one to its question."""
     path = tmp_path / "answers.jsonl"
     rows = [{"id": f"{n}", "question": QUESTION, "text": LONG, "score": n} for n in range(4, 9)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     pipeline = RefactPipeline(nli_model="judge")
     for document in pipeline.documents(path):
         path.write_text(json.dumps({"id": document.id, "text": document.text, **document.fields}) + "\n")
@@ -400,9 +400,7 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
         pipeline_named("refact_pipeline", {"nli_model": "judge", **options})
 
 
-def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_settings_say_who_judges_equivalence_and_by_which_stop_words(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setattr("halu_tasks.core.errors.find_spec", lambda name: None)
     judged = RefactPipeline().settings
     assert judged["nli_model"] == "judge" and judged["kinds"] == ["neg", "swap"]
