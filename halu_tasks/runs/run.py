@@ -363,7 +363,7 @@ def _last_line(path: Path) -> str:
 DEMO_TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
 """One task of each of four benchmarks; none needs a judge."""
 DEMO_MODELS = ("oracle", "baseline")
-_HARNESSES: tuple[Harness, ...] = ("inspect", "lm_eval")
+HARNESSES: tuple[Harness, ...] = ("inspect", "lm_eval")
 
 Figures = dict[tuple[str, str], Mapping[str, float]]
 """Metrics by name, by task and model."""
@@ -392,11 +392,11 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
             options={"data": "sample"},
             environment=offline,
         )
-        for harness in _HARNESSES
+        for harness in HARNESSES
         for name in DEMO_MODELS
     ]
     run_here(Runs(folder, tuple(runs)), lambda line: None, tasks=2)
-    figures: dict[Harness, Figures] = {harness: {} for harness in _HARNESSES}
+    figures: dict[Harness, Figures] = {harness: {} for harness in HARNESSES}
     for run in runs:
         if missing := run.missing():
             raise RuntimeError(f"{', '.join(missing)}: {run.why_missing()}; see {run.output}")

@@ -114,6 +114,13 @@ def _log_display() -> None:
     display()
 
 
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: Patch, tmp_path: Path) -> None:
+    """A key that a server on loopback takes, and an empty cache of replies."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+
+
 @pytest.fixture
 def serve() -> Iterator[Callable[..., ScriptedServer]]:
     """`serve(answer, delay=0, ready="ready", paths=())` starts a scripted server that ends with the test."""
@@ -197,10 +204,8 @@ def run_inspect(tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def openai(monkeypatch: Patch, tmp_path: Path) -> Run:
+def openai() -> Run:
     """`openai(server)` is an Inspect model at a scripted server; replies are cached for this test only."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
 
     def model(server: ScriptedServer, **arguments: Any) -> Any:
         from inspect_ai.model import get_model
@@ -232,13 +237,9 @@ def run_method(serve: Callable[..., ScriptedServer], openai: Run, run_inspect: R
 
 
 @pytest.fixture
-def run_build(
-    serve: Callable[..., ScriptedServer], here: Run, tmp_path: Path, monkeypatch: Patch
-) -> Callable[..., tuple[Any, Path]]:
+def run_build(serve: Callable[..., ScriptedServer], here: Run, tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
     """`run_build(builder, documents, answer, *arguments)` runs `halu-tasks build` against a scripted server; documents
     are rows, or a path. Returns the JSON it prints (with `fails`, or without `told`, its errors) and its folder."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
 
     def run(
         builder: str,
@@ -262,11 +263,6 @@ def run_build(
         return (json.loads(done.stdout) if told and not fails else done.stderr), tmp_path / out
 
     return run
-
-
-@pytest.fixture
-def openai_key(monkeypatch: Patch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
 
 
 @pytest.fixture

@@ -267,7 +267,7 @@ def test_a_build_that_keeps_nothing_says_so(build: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(openai_key: None, here: Cli, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(here: Cli, tmp_path: Path) -> None:
     source = tmp_path / "documents.jsonl"
     source.write_text(json.dumps(document(1)) + "\n", encoding="utf-8")
     own = ["build", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-T", "language=en"]

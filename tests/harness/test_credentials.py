@@ -58,10 +58,9 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.fixture(autouse=True)
-def _keys(monkeypatch: Patch, tmp_path: Path) -> None:
+def _secrets(monkeypatch: Patch) -> None:
     for name in ("LOCAL_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.setenv(name, SECRET)
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
 
 
 def verdict(request: dict[str, Any]) -> str:

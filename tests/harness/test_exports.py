@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from common import Cli, Patch, Run, write_rows
+from common import Cli, Run, write_rows
 from huggingface_hub import parse_eval_result_entries
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
@@ -134,9 +134,8 @@ BY_DEFAULT = ("cfaith_choice", "refact_localization_entity")
     "task", [task if task in BY_DEFAULT else pytest.param(task, marks=pytest.mark.slow) for task in TASKS]
 )
 def test_rows_say_of_every_reply_whether_it_is_right(
-    task: str, here: Cli, serve: Run, tmp_path: Path, monkeypatch: Patch, check_published: Callable[[Path], None]
+    task: str, here: Cli, serve: Run, tmp_path: Path, check_published: Callable[[Path], None]
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
     evaluation = build(task, Options(data="sample"))
     results = tmp_path / "results"
     results.mkdir()
@@ -172,9 +171,8 @@ def test_rows_say_of_every_reply_whether_it_is_right(
 
 @pytest.mark.slow
 def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
-    here: Cli, serve: Run, tmp_path: Path, monkeypatch: Patch, check_published: Callable[[Path], None]
+    here: Cli, serve: Run, tmp_path: Path, check_published: Callable[[Path], None]
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
     evaluation = build("cfaith_gen", Options(data="sample"))
     rows = [{"id": item.id, "output": evaluation.task.prompts.oracle(item)} for item in evaluation.items]
     rows[0]["output"] = "unreadable"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Capture, Patch, Run, write_rows
+from common import Capture, Run, write_rows
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -134,8 +134,7 @@ def test_methods_that_look_things_up(method: str, run_method: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize("task", ["cfaith_gen", "fave"])
-def test_judges(task: str, serve: Any, papers: Path, tmp_path: Path, monkeypatch: Patch, capsys: Capture) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def test_judges(task: str, serve: Any, papers: Path, tmp_path: Path, capsys: Capture) -> None:
     data = "sample"
     reply = f"The mill is old (Lee, 2001). {ORDER} It is new {ORDER} (Lee, 2001)."
     if task == "fave":

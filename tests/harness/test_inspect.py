@@ -95,10 +95,7 @@ def test_a_log_can_be_scored_again_without_the_data(run_inspect: Run, monkeypatc
     assert figures(again) == figures(log)
 
 
-def test_probabilities_come_from_the_log_probabilities_of_a_server(
-    serve: Run, run_inspect: Run, monkeypatch: Patch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def test_probabilities_come_from_the_log_probabilities_of_a_server(serve: Run, run_inspect: Run) -> None:
     hallucinated = {
         item.prompt for item in build("halueval_summarization", Options(data="sample")).items if item.target == "Yes"
     }

@@ -40,8 +40,6 @@ from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import build, registry
 
-pytestmark = pytest.mark.usefixtures("openai_key")
-
 
 def judged(server: Any, prefix: str = "halu_") -> dict[str, Any]:
     return {f"{prefix}judge": "openai/gpt-4o", f"{prefix}judge_base_url": server.url}

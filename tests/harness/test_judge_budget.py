@@ -41,7 +41,6 @@ from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.judge import Verdict
 
-pytestmark = pytest.mark.usefixtures("openai_key")
 PRICE = (2.5, 10.0)
 BUDGET = ["--judge-price", "2.50/10", "--judge-max-cost"]
 

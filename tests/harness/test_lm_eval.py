@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Caplog, Capture, Patch, Run, read_rows, write_rows
+from common import Caplog, Capture, Run, read_rows, write_rows
 from programs import LM_EVAL_OF_FEW
 from programs import run as program
 
@@ -159,7 +159,7 @@ def test_cached_requests_do_not_hide_other_options(run_lm_eval: Run) -> None:
     assert "step by step" not in plain.seen[0][0] and "step by step" in reasoning.seen[0][0]
 
 
-def test_mistakes_are_one_clear_line_before_anything_runs(run_lm_eval: Run, monkeypatch: Patch) -> None:
+def test_mistakes_are_one_clear_line_before_anything_runs(run_lm_eval: Run) -> None:
     with pytest.raises(UsageError, match=r"unknown metadata key 'halu_scorings' \(did you mean 'halu_scoring'\?\); "):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
     with pytest.raises(UsageError, match="expected strict or paper, got"):

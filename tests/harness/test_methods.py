@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Capture, Patch
+from common import Capture
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -36,10 +36,8 @@ def reply(request: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def methods(capsys: Capture, monkeypatch: Patch, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+def methods(capsys: Capture, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
     """`halu-tasks run` with methods against a server; its exit status and what it wrote on both streams."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
 
     def call(server: Any, *arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()

@@ -18,7 +18,7 @@ import copy
 import json
 import pickle
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,8 @@ LM_EVAL = {
 
 
 @pytest.fixture(autouse=True)
-def _keys(monkeypatch: Patch) -> Iterator[None]:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def _local(monkeypatch: Patch) -> None:
     monkeypatch.setenv("LOCAL_API_KEY", "none")
-    yield
 
 
 def expected(body: Callable[[str | None], dict[str, Any]]) -> dict[str, tuple[str, str]]:

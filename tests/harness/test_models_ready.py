@@ -20,9 +20,8 @@ DEAD = "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
 
 
 @pytest.fixture

@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Cli, Patch, Run, read_rows, write_rows
+from common import Cli, Run, read_rows, write_rows
 from scripted_builders import Learning, document
 
 Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 
 
 @pytest.fixture
-def optimize(serve: Run, here: Cli, tmp_path: Path, monkeypatch: Patch) -> Optimize:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+def optimize(serve: Run, here: Cli, tmp_path: Path) -> Optimize:
     source = tmp_path / "documents.jsonl"
 
     def run(

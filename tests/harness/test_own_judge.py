@@ -18,7 +18,6 @@ from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.tasks import build
 
-pytestmark = pytest.mark.usefixtures("openai_key")
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "own_task"
 LABELS = ("belegt", "teilweise belegt", "widerlegt")
 

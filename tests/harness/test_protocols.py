@@ -50,7 +50,6 @@ def judge(request: dict[str, Any]) -> str:
 def judged_here(serve: Run, monkeypatch: Patch) -> Any:
     """A server on loopback in place of the judge's."""
     server = serve(judge)
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("HALU_TASKS_DATA", "sample")
     return server
 

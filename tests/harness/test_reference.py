@@ -23,7 +23,7 @@ CORRECTED = ("hallucination_rate_ppi", "judge_sensitivity", "judge_specificity",
 
 
 @pytest.fixture
-def judge(serve: Run, openai_key: None) -> list[str]:
+def judge(serve: Run) -> list[str]:
     return ["--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", serve(by_rule).url]
 
 
@@ -241,7 +241,7 @@ def test_assumed_errors_give_a_band(judge: list[str], replies: Path, capsys: Cap
 
 
 def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
-    judge: list[str], replies: Path, serve: Run, tmp_path: Path, capsys: Capture, monkeypatch: Patch
+    judge: list[str], replies: Path, serve: Run, tmp_path: Path, capsys: Capture
 ) -> None:
     def lenient(request: dict[str, Any]) -> str:
         return verdict("consistent") if "1\n=====" in asked_text(request) else by_rule(request)

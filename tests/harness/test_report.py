@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from common import Capture, Patch, Run, write_rows
+from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 from shared_runs import asked, asked_lm_eval, mixed_replies
@@ -297,10 +297,7 @@ def test_copies_of_a_run_stand_once(small: Path, inspect_log: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
-    serve: Run, tmp_path: Path, monkeypatch: Patch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(serve: Run, tmp_path: Path) -> None:
     refused = set()
 
     def judge(request: dict[str, Any]) -> str:
@@ -325,9 +322,8 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
 
 @pytest.mark.slow
 def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their_details(
-    serve: Run, tmp_path: Path, monkeypatch: Patch, capsys: Capture
+    serve: Run, tmp_path: Path, capsys: Capture
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
     server = serve(lambda request: json.dumps({"reason": "", "verdict": "conflict"}))
     items = build("cfaith_gen", Options(data="sample")).items
     file, details, printed = (tmp_path / name for name in ("mine.jsonl", "details.jsonl", "scored.json"))

@@ -4,7 +4,6 @@ judges cost no more than is allowed."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -38,21 +37,18 @@ def models_file(folder: Path, **models: dict[str, Any]) -> Path:
     return path
 
 
-def environment_for(folder: Path) -> dict[str, str]:
-    """An environment without a key, and with a cache of replies of its own."""
-    keyless = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return keyless | {"INSPECT_CACHE_DIR": str(folder / "replies")}
-
-
 @pytest.mark.slow
-def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: Path) -> None:
-    """A dead address stops neither the others nor, once it is corrected, its model."""
+def test_a_server_of_ones_own_is_corrected_and_continued(
+    serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dead address stops neither the others nor, once it is corrected, its model. No key is needed."""
+    monkeypatch.delenv("OPENAI_API_KEY")
     server = serve(lambda request: "No")
     local = {"model": "openai-api/local/x"}
     good = {**local, "harness": "lm_eval", "base_url": server.url}
     models_file(tmp_path, wrong={**local, "base_url": DEAD}, good=good)
-    command, environment = several(tmp_path / "out"), environment_for(tmp_path)
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    command = several(tmp_path / "out")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 3, done.stderr
     models = json.loads(done.stdout)["models"]
     assert len(models["good"]["done"]) == 2 and models["wrong"]["done"] == []
@@ -62,7 +58,7 @@ def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: P
 
     models_file(tmp_path, wrong={**local, "base_url": server.url}, good=good)
     probed = server.probed
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     # only the model that is not finished is asked
     assert server.probed == probed + 1
@@ -70,25 +66,16 @@ def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: P
     assert written.startswith("LOCAL_API_KEY=none inspect eval-set ") and f"--model-base-url {server.url}" in written
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """A key, and caches of its own."""
-    caches = {"INSPECT_CACHE_DIR": str(tmp_path / "replies"), "HALU_TASKS_CACHE": str(tmp_path / "cache")}
-    return os.environ | {"OPENAI_API_KEY": "none"} | caches
-
-
-def printed_by(command: list[str], folder: Path, environment: dict[str, str], status: int) -> dict[str, Any]:
+def printed_by(command: list[str], folder: Path, status: int) -> dict[str, Any]:
     """Run a command in a folder; return the models that it prints."""
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1200)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200)
     assert done.returncode == status, done.stderr
     return dict(json.loads(done.stdout)["models"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
-def test_a_killed_run_continues_and_ends_in_one_report(
-    harness: str, serve: Any, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_killed_run_continues_and_ends_in_one_report(harness: str, serve: Any, tmp_path: Path) -> None:
     """The API model is killed in its second task: its first is not asked again. `broken` has no server."""
     killed = threading.Event()
 
@@ -112,7 +99,7 @@ def test_a_killed_run_continues_and_ends_in_one_report(
         broken={"model": "openai/x", "base_url": DEAD, "options": {"max-retries": 0}},
     )
     command = several(tmp_path / "out")
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as begun:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as begun:
         while len(server.asked) < len(FIRST) + 11 and begun.poll() is None:
             time.sleep(0.05)
         begun.send_signal(signal.SIGKILL)
@@ -120,7 +107,7 @@ def test_a_killed_run_continues_and_ends_in_one_report(
     killed.set()
     assert begun.returncode == -signal.SIGKILL
 
-    models = printed_by(command, tmp_path, environment, 3)
+    models = printed_by(command, tmp_path, 3)
     asked = [request["messages"][-1]["content"] for request in server.asked]
     twice = {prompt for prompt in asked if asked.count(prompt) > 1}
     assert set(asked) == {*FIRST, *SECOND}
@@ -133,7 +120,7 @@ def test_a_killed_run_continues_and_ends_in_one_report(
 
 
 @pytest.mark.slow
-def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path, environment: dict[str, str]) -> None:
+def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path) -> None:
     """Three models, of which two run at the same time, have different replies, so that no verdict is of two of them."""
     server = serve(priced)
     for name in "ab":
@@ -149,9 +136,9 @@ def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path, e
     judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.50/10"]
     command = several(tmp_path / "out", "cfaith_gen", *judge, "--executor-tasks", "2", "--judge-max-cost")
     for _ in range(2):
-        models = printed_by([*command, "0.14"], tmp_path, environment, 3)
+        models = printed_by([*command, "0.14"], tmp_path, 3)
         assert len(ITEMS) < questions(server) and questions(server) * COST <= 0.14
     assert any("judging stopped before it could cost more" in one["message"] for one in models.values())
-    models = printed_by([*command, "1"], tmp_path, environment, 0)
+    models = printed_by([*command, "1"], tmp_path, 0)
     assert questions(server) == 3 * len(ITEMS)
     assert all(one["done"] == ["cfaith_gen"] for one in models.values())

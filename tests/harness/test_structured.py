@@ -84,8 +84,7 @@ def test_a_server_without_schemas_is_asked_without(serve: Any, openai: Any, run_
     assert log.results.scores[0].metrics["acc"].value == 1.0
 
 
-def test_lm_eval_asks_a_chat_server_by_a_schema(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def test_lm_eval_asks_a_chat_server_by_a_schema(serve: Any, tmp_path: Path) -> None:
     server = serve(answering(TASK, ASKED))
     arguments = {
         "model_args": f"model=m,base_url={server.url}{CHAT}", "apply_chat_template": True,
