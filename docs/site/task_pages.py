@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from page import ROOT, Page, Section, listing, literal, mentions, printed, sections, shown_tasks, table
+from page import Page, Section, listing, literal, mentions, printed, sections, shown_tasks, table
 
+from halu_tasks.builders.collect import paper_named
 from halu_tasks.tasks.prompts import PARTS
 
 Summary = Mapping[str, Any]
@@ -63,7 +63,7 @@ def _page(about: Summary) -> Page:
         _metrics(about),
         _options(about),
         _published(about),
-        _citation(about["source"]["title"]),
+        _citation(about["source"]["name"]),
         mentions(about["task"], 2),
     )
     return Page(f"{FOLDER}{about['task']}.md", about["task"], about["about"], text)
@@ -191,14 +191,6 @@ def _all_published() -> list[dict[str, Any]]:
     return list(json.loads(printed("show", "--published", "--json"))["published"])
 
 
-@cache
-def _citations() -> dict[str, str]:
-    """Return the BibTeX entries of docs/tasks.md by the heading of their section."""
-    parts = re.split(r"(?m)^## ", (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8"))
-    found = ((part.partition("\n")[0], re.search(r"```bibtex\n.*?```", part, re.DOTALL)) for part in parts)
-    return {title: entry[0] for title, entry in found if entry}
-
-
-def _citation(benchmark: str) -> str:
-    entry = next((text for title, text in _citations().items() if title.startswith(benchmark)), "")
-    return sections("## Citation", entry) if entry else ""
+def _citation(source: str) -> str:
+    entry = paper_named(source)["bibtex"]
+    return sections("## Citation", f"```bibtex\n{entry}\n```") if entry else ""

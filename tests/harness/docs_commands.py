@@ -9,14 +9,14 @@ A page's commands run in order in one new folder. What a reader would have is re
 - Documents are in English, six of them, and a cluster has two tasks instead of 32.
 - Files that a page presupposes are those that it shows, or are made as `docs_files` says.
 
-`NOT_RUN` lists the commands that cannot run here, with the reason; they are parsed.
+`docs_rules.yaml` lists the commands that cannot run here, with the reason; they are parsed.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,14 +31,11 @@ _BLOCK = re.compile(r"^( *)```(console|sh|bash)\n(.*?)^\1```", re.DOTALL | re.MU
 
 
 class Command(NamedTuple):
-    """A command as a page shows it; `exports` are those before it in its block, which is the one at line `block`."""
+    """A command as a page shows it; `exports` are those before it in its block."""
 
     page: str
     line: int
     text: str
-    shown: str
-    """The output below it."""
-    block: int
     exports: tuple[str, ...]
 
     @property
@@ -60,31 +57,18 @@ def commands_of(page: str) -> list[Command]:
     ]
 
 
-def _commands_of_block(page: str, line: int, block: re.Match[str]) -> list[Command]:
+def _commands_of_block(page: str, line: int, block: re.Match[str]) -> Iterator[Command]:
     indent, language, body = block.groups()
-    lines = [own.removeprefix(indent) for own in body.splitlines()]
+    text = "\n".join(own.removeprefix(indent) for own in body.splitlines())
     if language != "console":
-        return [Command(page, line + 1, "\n".join(lines), "", line, ())]
-    found: list[Command] = []
+        yield Command(page, line + 1, text, ())
+        return
     exports: tuple[str, ...] = ()
-    prompts = any(own.startswith("$ ") for own in lines)
-    place = 0
-    while place < len(lines):
-        start, first = place, lines[place]
-        place += 1
-        if not (first.startswith("$ ") if prompts else first.strip() and not first.startswith("#")):
-            continue
-        while lines[place - 1].endswith("\\"):
-            place += 1
-        output = place
-        while prompts and output < len(lines) and not lines[output].startswith("$ "):
-            output += 1
-        whole = "\n".join(lines[start:place]).removeprefix("$ ")
-        shown = "\n".join(lines[place:output])
-        for part in whole.split(" && "):
-            found.append(Command(page, line + 1 + start, part, shown, line, exports))
+    begin = r"\$ " if re.search(r"^\$ ", text, re.MULTILINE) else r"(?!#|\s*$)"
+    for found in re.finditer(rf"^{begin}((?:.*\\\n)*.*)", text, re.MULTILINE):
+        for part in found[1].split(" && "):
+            yield Command(page, line + 1 + text.count("\n", 0, found.start()), part, exports)
             exports += (part,) if part.startswith("export ") else ()
-    return found
 
 
 def words_of(text: str) -> list[str]:
@@ -103,34 +87,8 @@ class NotRun(NamedTuple):
     reason: str
 
 
-INSTALLS = "changes the installation"
-DOWNLOADS = "asks services that are not here"
-ENDLESS = "does not end"
-RELEASED = "needs the released replies of the paper"
-BUILDER = "the printed builder is run by tests/halu_tasks/builders/test_add_a_builder.py"
-CHECKOUT = "run by tests/halu_tasks/test_add_a_benchmark.py in a checkout with the files that the page shows"
-
-NOT_RUN = (
-    NotRun(None, r"pip install ", INSTALLS),
-    NotRun("CONTRIBUTING.md", r"git clone |cd |python3 -m venv |\. |pre-commit ", INSTALLS),
-    NotRun("docs/getting-started.md", r"python -m venv |\. ", INSTALLS),
-    NotRun("README.md", r"pytest ", "runs the tests"),
-    NotRun("README.md", r"halu-tasks demo$", "is the same on docs/getting-started.md"),
-    NotRun("CONTRIBUTING.md", r"python tests/frozen/compare\.py", "takes minutes"),
-    NotRun("docs/add-a-benchmark.md", r"halu-tasks |lm_eval |inspect ", CHECKOUT),
-    NotRun("docs/add-a-benchmark.md", r"pytest ", "runs the tests"),
-    NotRun("docs/builders.md", r"halu-tasks build .* --executor ray", "starts Ray; see test_executors.py"),
-    NotRun("docs/builders.md", r"inspect view ", ENDLESS),
-    NotRun("docs/builders.md", r"halu-tasks build one_edit |inspect eval halu_tasks/halluverse25_en ", BUILDER),
-    NotRun("docs/scanners.md", r"scout view$", ENDLESS),
-    NotRun("docs/findings.md", r"git |python |halu-tasks score ", RELEASED),
-    NotRun("docs/report-example.md", r"for model in |halu-tasks report ", RELEASED),
-    NotRun("docs/leaderboards.md", r"inspect-evals-lint ", "is another project's program"),
-    NotRun("docs/local-data.md", r"halu-tasks data fetch ", DOWNLOADS),
-    NotRun("docs/pipelines.md", r"halu-tasks build biographies ", DOWNLOADS),
-    NotRun("docs/methods.md", r"inspect eval .* -S tool=", "searches the web"),
-    NotRun("docs/train-a-detector.md", r"python docs/train_detector\.py ", "needs weights and a GPU"),
-)
+_READ = yaml.safe_load(Path(__file__).with_name("docs_rules.yaml").read_text(encoding="utf-8"))
+NOT_RUN = [NotRun(*row) for row in _READ["not_run"]]
 
 
 def parsed(words: Sequence[str]) -> click.Context:
@@ -162,20 +120,12 @@ class Ending(NamedTuple):
     prints: str
 
 
-ENDINGS: tuple[Ending, ...] = (
-    Ending("docs/builders.md", r"halu-tasks build quality out/ --strict", 1, "flagged"),
-    Ending("docs/judges.md", r"halu-tasks score .* --judge gpt-4o$", 2, ""),
-    Ending("docs/judges.md", r".* http://localhost:9/v1$", 2, ""),
-    Ending("docs/protocols.md", r"halu-tasks show --published", 0, "halluverse25_9shot_en"),
-    Ending("docs/task-files.md", r"lm_eval ", 0, r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|"),
-)
-
-RULES = yaml.safe_load(Path(__file__).with_name("docs_rules.yaml").read_text(encoding="utf-8"))
+ENDINGS = [Ending(*row) for row in _READ["endings"]]
 
 
 def as_run(text: str, *, server: str, log: str) -> str:
     """A command with what stands for a reader's models, data and logs."""
-    for pattern, replacement in RULES:
+    for pattern, replacement in _READ["replaced"]:
         text = re.sub(pattern, replacement.replace("{server}", server).replace("{log}", log), text)
     return text
 

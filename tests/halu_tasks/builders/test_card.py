@@ -13,7 +13,7 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
 from halu_tasks.builders.annotation import Annotator, annotated
-from halu_tasks.builders.collect import Collection, card_text, paper_named, tasks_on
+from halu_tasks.builders.collect import Collection, card_text, tasks_on
 from halu_tasks.builders.drafting import Rate
 from halu_tasks.builders.folder import BuildPlan, Folder, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
@@ -135,12 +135,6 @@ def test_a_card_without_figures_says_so(info: Info) -> None:
     assert "There were no drafts." in told["Pass rates"]
     assert "| **not finished when this was collected** | 4 |" in told["Documents"]
     assert "No task of halu-tasks reads files with these names" in told["Use"]
-
-
-def test_the_paper_is_cited_as_the_documentation_does() -> None:
-    docs = (Path(__file__).parents[3] / "docs" / "tasks.md").read_text(encoding="utf-8")
-    for name in ("cfaith", "refact", "halluverse25", "factchd"):
-        assert paper_named(name)["bibtex"] in docs
 
 
 def test_tasks_are_those_whose_file_is_there() -> None:
