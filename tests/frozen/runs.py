@@ -146,15 +146,9 @@ class _Judge(BaseHTTPRequestHandler):
         verdict = (*labels, *labels, "no verdict")[draw(question) % 5]
         message = {"role": "assistant", "content": json.dumps({"reason": "-", "verdict": verdict})}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-        answer = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": choices,
-            "usage": usage,
-        }
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        known = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+        answer = known | {"choices": [choice], "usage": usage}
         data = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -255,19 +249,8 @@ def prompts(task: str, *options: str) -> Facts:
 # reports
 
 IDENTITY = (
-    "column",
-    "group",
-    "entry",
-    "first",
-    "second",
-    "label",
-    "title",
-    "task",
-    "model",
-    "method",
-    "name",
-    "metric",
-)
+    "column", "group", "entry", "first", "second", "label", "title", "task", "model", "method", "name", "metric",
+)  # fmt: skip
 """Fields that name a record of a report."""
 
 LEFT_OUT = {"id", "source", "created", "package", "table", "items", "judge", "cost", "harness", "data_file"}

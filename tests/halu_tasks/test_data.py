@@ -101,13 +101,7 @@ def test_missing_data_never_become_the_sample(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [
-        ("sample", r"Toy: the packaged sample has no rows\.jsonl"),
-        ("{}/other.jsonl", "{}/other.jsonl: this task reads rows.jsonl, not other.jsonl; name the folder"),
-        ("{}/nowhere", "Toy: data '{}/nowhere': No such file or directory; name a local copy with halu_data="),
-        ("{}", "Toy: {} contains neither rows.jsonl nor toy/rows.jsonl"),
-        ("x" * 5000, "File name too long; name a local copy"),
-    ],
+    [*CASES["data_that_are_not_found_are_named"], ("x" * 5000, "File name too long; name a local copy")],
 )
 def test_data_that_are_not_found_are_named(data: str, message: str, tmp_path: Path) -> None:
     put(tmp_path / OTHER)

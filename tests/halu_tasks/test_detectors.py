@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from cases import CASES
 from common import write_rows
 
 from halu_tasks.core.errors import DataError
@@ -97,37 +98,14 @@ def test_a_probability_is_the_answer_from_a_half(tmp_path: Path) -> None:
     assert metrics["roc_auc"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ({"spans": [{"start": 5, "end": 2}]}, "1: expected 0 <= start <= end, got 5 and 2"),
-        ({"spans": [{"start": 0, "end": 2, "prob": 3}]}, "1: the degree of a span is 3, expected a number from 0 to 1"),
-        ({"spans": ["The"]}, "1: spans is no list of [start, end] or of records with start and end"),
-        ({"probability": 0.3}, "1: a probability alone needs the task's doc_to_choice"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "fault"), CASES["faults_of_a_detectors_row"])
 def test_faults_of_a_detectors_row(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
     with pytest.raises(DataError) as error:
         scored(own_task(tmp_path, "spans"), tmp_path, "detector", [row])
     assert fault in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "gold", "said", "fault"),
-    [
-        ("label", {"annotators": "by"}, {"ann": "Maybe"}, "field 'by': 'Maybe' is not among the labels of the answer"),
-        (
-            "label",
-            {"annotators": {"field": "by", "by": "who"}, "labels": {"Yes": "Yes", "No": "No"}},
-            [{"who": "ann", "label": []}],
-            "field 'by' is '', which gold: labels lacks; it has 'No', 'Yes'",
-        ),
-        ("label", {"annotators": "by"}, "Yes", "field 'by' is no mapping of annotators and no list of records"),
-        ("spans", {"spans": "by"}, ["absent"], "field 'by' has no spans of the text"),
-        ("spans", {"spans": "by"}, [[0, 99]], "the span [0, 99] is not within the text of 23 characters"),
-        ("spans", {"spans": "by"}, "The [HAL]film grossed a lot.", "the tag 'hal' is not closed"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "gold", "said", "fault"), CASES["faults_of_gold"])
 def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: Any, fault: str) -> None:
     path = Path(own_task(tmp_path, kind))
     path.write_text(LM_EVAL + yaml.safe_dump({**yaml.full_load(path.read_text()[len(LM_EVAL) :]), "gold": gold}))

@@ -166,23 +166,7 @@ class HubServer(ThreadingHTTPServer):
 
 
 ASKED = "items refact_correction --data hf://user/refact"
-COMMANDS = {
-    "factchd": "items factchd --json",
-    "factchd again": "items factchd --json",
-    "training": "items factchd_4shot --json --limit 1",
-    "no token": "data fetch halluverse25",
-    "token": "data fetch halluverse25",
-    "list": "data list halluverse25",
-    "no split": ASKED,
-    "other split": f"{ASKED} --data-split tset",
-    "other column": f"{ASKED} --data-split test --columns question:fragen",
-    "no columns": f"{ASKED} --data-split test",
-    "test": f"{ASKED}@main --json --data-split test --columns question:frage",
-    "file": f"{ASKED}/data/train-00000-of-00001.parquet --json --columns question:frage",
-    "gated": "items refact_correction --data hf://user/gated",
-    "unknown": "items refact_correction --data hf://user/nothing",
-    "unknown revision": f"{ASKED}@v9",
-}
+COMMANDS: dict[str, str] = dict(CASES["commands_of_the_hub"])
 
 SESSION = f"""
 import contextlib, io, json, os, sys

@@ -159,22 +159,8 @@ def test_a_corpus_of_pyserini_is_read_also_compressed(tmp_path: Path) -> None:
 
 
 GOOD = b'{"text": "good"}\n'
-BAD_ROWS = {
-    b"{'text': 1}": "not JSON",
-    b'["text"]': "expected a JSON object, found list",
-    b"{}": "field 'text' is missing (has none)",
-    b'{"title": "Water", "body": "boils"}': "field 'text' is missing (has 'title', 'body')",
-    b'{"text": null}': "field 'text' is missing",
-    b'{"text": ["boils"]}': "field 'text' is list, expected str",
-    b'{"contents": 5}': "field 'contents' is int, expected str",
-    b'{"text": "boils", "title": 5}': "field 'title' is int, expected str",
-    b'{"text": "boils", "id": 1.5}': "field 'id' is float, expected str",
-    b'{"text": "boils", "id": true}': "field 'id' is bool, expected str",
-    b'{"text": "boils", "_id": " "}': "field '_id' is empty",
-    b'{"text": "boils \\ud800"}': "field 'text' contains a lone surrogate",
-    b'{"text": "\xff"}': "not UTF-8",
-    b'{"text": "boils", "id": "a.jsonl#1"}': "duplicate id 'a.jsonl#1'; every passage needs a unique id",
-}
+BAD_ROWS = {row.encode(): reason for row, reason in CASES["bad_rows_of_knowledge"]}
+BAD_ROWS[b'{"text": "\xff"}'] = "not UTF-8"
 
 
 @pytest.mark.parametrize("row", BAD_ROWS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import pytest
+from cases import CASES
 from docs_commands import parsed
 
 from halu_tasks.core.errors import UsageError
@@ -31,21 +32,7 @@ def test_an_unknown_key_is_an_error_that_lists_the_known(key: str, meant: str) -
     assert all(f"halu_{field.name}" in message for field in fields(Options) if field.name != "fewshot")
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "expected"),
-    [
-        ("data", [7, True], "a string"),
-        ("prompts", [7], "a list of strings"),
-        ("fewshot", ["3", True, 1.0, -1], "an integer, 0 or more"),
-        ("cot", ["true", 1], "true or false"),
-        ("both_orders", ["false", None], "true or false"),
-        ("seed", ["0", None], "an integer"),
-        ("judge_base_url", [1.5], "a string"),
-        ("judge_max_failures", ["0.1", True, -0.1, 1.01, float("nan")], "a number from 0 to 1"),
-        ("scoring", ["Strict", "", None], "strict or paper"),
-        ("subset", ["multi", ["multi_error"]], "multi_error or single_error"),
-    ],
-)
+@pytest.mark.parametrize(("name", "wrong", "expected"), CASES["a_wrong_value_names_the_option_and_what_is_expected"])
 def test_a_wrong_value_names_the_option_and_what_is_expected(name: str, wrong: list[Any], expected: str) -> None:
     for value in wrong:
         with pytest.raises(UsageError, match=rf"option {name}: expected {expected}, got "):

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 import yaml
+from cases import CASES
 from common import Cli, read_rows
 from openpyxl import Workbook
 from pyarrow import parquet
@@ -145,16 +146,7 @@ def test_scores_are_reported_without_the_file(here: Cli, tmp_path: Path, monkeyp
     assert (result["version"], result["metrics"]["acc"]["value"]) == ("1", 1.0)
 
 
-@pytest.mark.parametrize(
-    ("rows", "guessed", "written"),
-    [
-        ("plain.jsonl", "'supported' has 2 values: False, True", "cluster: text"),
-        ("few_shot.csv", "'error' has 3 values: entity, none, number", "labels: [entity, none, number]"),
-        ("judged.jsonl", "none has offsets, or a few short values", "kind: judged_text"),
-        ("spans.jsonl", "'errors' has offsets", "gold: {text: answer, spans: errors}"),
-        ("annotators.jsonl", "'marked_by.anna' has offsets", "gold: {annotators: marked_by}"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "guessed", "written"), CASES["a_new_task_is_drafted_from_rows"])
 def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Cli, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / rows, tmp_path)
     (tmp_path / "tasks").mkdir()

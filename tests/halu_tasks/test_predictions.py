@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cases import CASES
 from common import write_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,21 +59,7 @@ def test_an_id_may_be_a_number_as_in_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"output": "A"}', """expected {"id": string, "output": string}, found 'output'"""),
-        ('{"id": "b"}', "found 'id'"),
-        ("{}", "found an empty object"),
-        ('{"id": 7.5, "output": "A"}', "found 'id': "),
-        ('{"id": "b", "output": null}', "found 'id': "),
-        ('{"id": "b", "output": ["A"]}', "found 'id': "),
-        ('{"id": "b", "output": "A", "target": 1}', "target is int"),
-        ('{"id": "b", "output": "A", "probability": 1.01}', "probability is 1.01, expected a number from 0 to 1"),
-        ('{"id": "b", "output": "A", "probability": NaN}', "probability is nan"),
-        ('{"id": "b", "output": "A", "probability": true}', "probability is True"),
-        ('{"id": "b", "output": "A", "probability": "0.5"}', "probability is '0.5'"),
-        ('["b", "A"]', "expected a JSON object, found list"),
-        ("b,A", "not JSON"),
-        ('{"id": "b", "output": "A"', "not JSON"),
-        ('{"id": "a", "output": "B"}', "duplicate id 'a' (first in line 1)"),
+        *CASES["a_bad_row_is_named_by_file_and_line"],
         ('{"id": "b", "output": "A", "n": ' + "1" * 5000 + "}", "not JSON"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from cases import CASES
 from common import Patch
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -35,43 +36,7 @@ def command(name: str, harness: Harness | None = None, url: str | None = None, *
     return shown(words)
 
 
-def in_lm_eval(model: str) -> str:
-    return (
-        f'lm_eval run --model {model} --tasks fave --metadata \'{{"halu_data": "sample"}}\' '
-        "--output_path out/results --log_samples --use_cache out/replies"
-    )
-
-
-INSPECT = "--log-dir out/logs --log-dir-allow-dirty --retry-attempts 1 --max-retries 7"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (
-            ("openai/gpt-4o-mini",),
-            f"inspect eval-set halu_tasks/fave --model openai/gpt-4o-mini -T data=sample {INSPECT} --limit 5 --seed 1",
-        ),
-        (
-            ("openai-api/local/NAME", None, URL),
-            f"inspect eval-set halu_tasks/fave --model openai-api/local/NAME -T data=sample {INSPECT} "
-            f"--model-base-url {URL} --limit 5 --seed 1",
-        ),
-        (("halu/oracle", "lm_eval"), in_lm_eval("halu-oracle") + " --limit 5 --seed 1"),
-        (
-            ("openai-api/local/my/NAME", "lm_eval", URL + "/"),
-            in_lm_eval(
-                f'local-chat-completions --model_args \'{{"model": "my/NAME", "base_url": "{URL}/chat/completions"}}\''
-            )
-            + " --apply_chat_template --limit 5 --seed 1",
-        ),
-        (
-            ("openai/gpt-4o", "lm_eval"),
-            in_lm_eval('openai-chat-completions --model_args \'{"model": "gpt-4o"}\'')
-            + " --apply_chat_template --limit 5 --seed 1",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "expected"), CASES["the_command_is_the_documented_one"])
 def test_the_command_is_the_documented_one(arguments: tuple[Any, ...], expected: str) -> None:
     assert command(*arguments) == expected
 

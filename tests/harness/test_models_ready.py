@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CASES
 from common import Cli, write_rows
 from scripted_builders import HaluModel, document
 
@@ -44,14 +45,7 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("command", ["build", "optimize"])
-@pytest.mark.parametrize(
-    ("ready", "told"),
-    [
-        (401, "rejects the API key"),
-        (404, "was not found"),
-        (None, f"at {DEAD} cannot be reached"),
-    ],
-)
+@pytest.mark.parametrize(("ready", "told"), CASES["a_model_that_gives_no_answer_is_told_before_work_begins"])
 @pytest.mark.slow
 def test_a_model_that_gives_no_answer_is_told_before_work_begins(
     serve: Any, here: Cli, documents: Path, tmp_path: Path, command: str, ready: int | None, told: str

@@ -164,26 +164,11 @@ def test_verdict_by_labels_and_reading(scored: Run) -> None:
     assert (found["f1_wrong"], found["f1_right"], found["abstained"], found["inferred"]) == (0.5, 0, 0.25, 0.25)
 
 
-@pytest.mark.parametrize(
-    ("scorer", "sample", "arguments", "message"),
-    [
-        (
-            "iou",
-            target("x", question="q", answer="a"),
-            {},
-            "sample 's0': metadata lacks 'text', which iou needs; it has: question, answer",
-        ),
-        ("iou", spans((19, 99)), {}, "sample 's0': metadata 'text' and 'spans': [19, 99] is not a [start, end] within"),
-        ("exact_match", target("x"), {"cluster": "article"}, "metadata lacks 'article', which exact_match needs"),
-        ("exact_match", Sample(input="?"), {}, "target is [''], expected one or more strings"),
-        ("expmatch", target("one", "two"), {}, "target is ['one', 'two'], expected the reference explanation"),
-        ("verdict", target("Yes"), {}, "sample 's0': target is 'Yes', expected True or False (argument labels)"),
-    ],
-)
+@pytest.mark.parametrize(("scorer", "sample", "arguments", "message"), CASES["a_sample_that_lacks_something_is_named"])
 def test_a_sample_that_lacks_something_is_named(
-    scored: Run, scorer: str, sample: Sample, arguments: dict[str, Any], message: str
+    scored: Run, scorer: str, sample: dict[str, Any], arguments: dict[str, Any], message: str
 ) -> None:
-    log = scored(scorer, [sample], ["reply"], **arguments)
+    log = scored(scorer, [Sample(input="?", **sample)], ["reply"], **arguments)
     assert log.status == "error" and message in log.error.message
 
 
@@ -339,23 +324,7 @@ def test_a_list_as_target_is_told_of(run_yaml: Run, caplog: Caplog) -> None:
     assert "whose doc_to_target is a string" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("metrics", "message"),
-    [
-        ("metric_list: [{metric: halu_iou}]\n", "halu_iou needs the document: write '- function: halu_document'"),
-        (
-            DOCUMENT + "metric_list: [{metric: halu_iou}]\n",
-            "halu_iou: document lacks 'text', which iou needs; it has: ask",
-        ),
-        (
-            "metric_list: [{metric: halu_verdict, readings: x}]\n",
-            "unknown argument 'readings' (did you mean 'reading'?)",
-        ),
-        ("metric_list: [{metric: halu_verdict, reading: x}]\n", "unknown reading 'x'"),
-        ("metric_list: [{metric: halu_verdict, figures: [f2]}]\n", "halu_verdict: unknown figure 'f2'"),
-        ("metric_list: [{metric: halu_verdict}]\n", "halu_verdict: target is 'x', expected True or False"),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "message"), CASES["what_a_metric_lacks_is_named"])
 def test_what_a_metric_lacks_is_named(run_yaml: Run, metrics: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         run_yaml(metrics, [{"target": "x"}], ["True"])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from cases import CASES
 from common import Patch, Run, write_rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "solvers.md"
@@ -281,23 +282,7 @@ def test_without_generate_nothing_is_asked(ask: Run) -> None:
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "message"),
-    [
-        (
-            "comparative",
-            {"question": "Q?", "answer": "A"},
-            "sample 's0' lacks 'answer_a', which comparative needs; it has: input, question, answer",
-        ),
-        ("independent", {}, "sample 's0' lacks 'answer', which independent needs; it has: input"),
-        (
-            "localization",
-            {"question": "Q?", "answer": ["A"]},
-            "sample 's0': 'answer': expected a string, got list",
-        ),
-        ("correction", QUESTION, "sample 's0': 'answer' has no '<mask>', which correction needs"),
-    ],
-)
+@pytest.mark.parametrize(("name", "fields", "message"), CASES["a_sample_without_what_is_needed_is_named_in_one_line"])
 def test_a_sample_without_what_is_needed_is_named_in_one_line(
     name: str, fields: dict[str, Any], message: str, ask: Run
 ) -> None:

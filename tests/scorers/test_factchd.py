@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
@@ -39,20 +40,9 @@ def item(
 # --- ExpMatch ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("explanation", "parts"),
-    [
-        ("", Parts("", "", "")),
-        ("One", Parts("One. ", "", "")),
-        ("One. Two.", Parts("One. Two. ", "", "")),
-        ("One. Therefore two.", Parts("One. ", "", "Therefore two. ")),
-        ("One. therefore two.", Parts("One. ", "", "therefore two. ")),
-        ("One. Two. Three.", Parts("Two. ", "One. ", "Three. ")),
-        ("One. It is 1.5 m. Four.", Parts("It is 1. 5 m. ", "One. ", "Four. ")),
-    ],
-)
-def test_explanations_fall_into_parts(explanation: str, parts: Parts) -> None:
-    assert split(explanation) == parts
+@pytest.mark.parametrize(("explanation", "parts"), CASES["explanations_fall_into_parts"])
+def test_explanations_fall_into_parts(explanation: str, parts: list[str]) -> None:
+    assert split(explanation) == Parts(*parts)
 
 
 def test_expmatch_by_hand() -> None:

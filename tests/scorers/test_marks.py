@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
@@ -125,14 +126,7 @@ def test_pooled_labels(pool: str, target: str) -> None:
     assert pooled(Item("1", "1", "", gold={"pool": pool}), records, LABEL).target == target
 
 
-@pytest.mark.parametrize(
-    ("pool", "spans", "categories"),
-    [
-        ("any", [[0, 2], [2, 5], [6, 7]], ["name", "number", "name"]),
-        ("majority", [[1, 2], [2, 4]], ["name", "number"]),
-        ("all", [[2, 3]], ["name"]),
-    ],
-)
+@pytest.mark.parametrize(("pool", "spans", "categories"), CASES["pooled_spans"])
 def test_pooled_spans(pool: str, spans: list[list[int]], categories: list[str]) -> None:
     people = {
         "a": [Mark(0, 3, category="name")],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,16 +164,7 @@ def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write)
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("", "expected a mapping of names to prompts"),
-        (f"{NAME}: text\n", f"'{NAME}' may have cot, system, user, each a string"),
-        (f"{NAME}: {{usr: x}}\n", "may have cot, system, user"),
-        (f"{NAME}: {{user: 5}}\n", "each a string"),
-        (f"{NAME}: {{user: 'x'\nfoo", "not YAML"),
-        (f"{NAME}: {{user: !!python/object:os.system x}}\n", "not YAML"),
-        ("[" * 5_000, "not YAML"),
-    ],
+    ("content", "reason"), [*CASES["a_malformed_file_is_an_error_of_one_line"], ("[" * 5000, "not YAML")]
 )
 def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, write: Write) -> None:
     file = write(content)

@@ -37,18 +37,7 @@ GRAPH = [
     ("Arle", "mouth", "Lake Ems"),
 ]
 
-GOOD = {
-    "query": "When was the bridge of the town Arle finished?",
-    "right": "It was finished in 1873.",
-    "wrong": "It was finished in 1837.",
-    "explanation": "The response gives a year. The evidence says 1873. Therefore that decides it.",
-}
-WALKED = {
-    "query": "Where is the mouth of the river at Rope Hill?",
-    "right": "It is Lake Oss.",
-    "wrong": "It is Lake Ems.",
-    "explanation": "One lake is named. The Varn ends in Lake Oss. Therefore that decides it.",
-}
+GOOD, WALKED = CASES["texts_of_drafts"]
 
 
 class Scripted(ScriptedModel):

@@ -208,27 +208,9 @@ halluverse25_pipeline_relation_de: {user: "Ändere eine Beziehung:\\n{sentence}"
 halluverse25_pipeline_sentence_de: {user: "Erfinde etwas anderes:\\n{sentence}"}
 halluverse25_pipeline_verify_de: {user: "Prüfe:\\n{original}\\n{edited}"}
 """
-GERMAN_FACTS = {
-    "Am 3. Oktober 1904 wurde er in Passau geboren.": {
-        "entity": "Am 4. Oktober 1904 wurde er in Passau geboren.",
-        "relation": "Am 3. Oktober 1904 wurde er in Passau beerdigt.",
-        "sentence": "Am liebsten ritt er nachts auf einem Drachen umher.",
-    },
-}
-TURKISH_FACTS = {
-    "Babası II. Murad’ın veziri olarak Edirne’de çalıştı.": {
-        "entity": "Babası III. Selim'in veziri olarak Edirne'de çalıştı.",
-        "relation": "Babası II. Murad'ın düşmanı olarak Edirne'den kaçtı.",
-        "sentence": "Babası uzaya giden ilk gemiyi tek başına yaptı.",
-    },
-}
-ARABIC_FACTS = {
-    "وُلد عام ١٩٠٤ في مدينة طرابلس، ثم انتقل إلى صفاقس.": {
-        "entity": "وُلد عام ١٩٠٤ في مدينة بنغازي، ثم انتقل إلى صفاقس.",
-        "relation": "وُلد عام ١٩٠٤ في مدينة طرابلس، ثم طُرد من صفاقس.",
-        "sentence": "اكتشف وهو طفل قارة غارقة في قاع بحر الصين البعيد.",
-    },
-}
+GERMAN_FACTS = dict(CASES["german_facts"])
+TURKISH_FACTS = dict(CASES["turkish_facts"])
+ARABIC_FACTS = dict(CASES["arabic_facts"])
 
 
 @pytest.mark.parametrize("kind", TYPES)
