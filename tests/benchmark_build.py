@@ -22,10 +22,12 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from multiprocessing import Process, Queue
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
+
+from loopback import Handler, completion
 
 FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 VERDICT = {"verdict": "yes", "reason": "so it is"}
@@ -53,10 +55,9 @@ class Counts(NamedTuple):
     seconds: float
 
 
-class Handler(BaseHTTPRequestHandler):
+class Answering(Handler):
     """Answers, and counts; the question whether the model is there is not counted."""
 
-    protocol_version = "HTTP/1.1"
     reply: ClassVar[Callable[[str], str]]
     delay: ClassVar[float]
     asked: ClassVar[list[tuple[float, bytes, int]]] = []
@@ -66,33 +67,18 @@ class Handler(BaseHTTPRequestHandler):
         text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
         if not text.startswith("Reply with the "):
             data = text.encode()
-            Handler.asked.append((time.monotonic(), hashlib.sha256(data).digest(), len(data)))
-        time.sleep(Handler.delay)
-        Handler.last = time.monotonic()
-        message = {"role": "assistant", "content": Handler.reply(text)}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
-        body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-        self.send(body)
+            Answering.asked.append((time.monotonic(), hashlib.sha256(data).digest(), len(data)))
+        time.sleep(Answering.delay)
+        Answering.last = time.monotonic()
+        self.send(200, completion({"content": Answering.reply(text)}, 100, 50))
 
     def do_GET(self) -> None:
-        asked = Handler.asked
+        asked = Answering.asked
         if self.path == "/reset":
-            Handler.asked = []
+            Answering.asked = []
         repeated = len(asked) - len({digest for _, digest, _ in asked})
-        first = min((begin for begin, _, _ in asked), default=Handler.last)
-        self.send([len(asked), repeated, sum(size for _, _, size in asked), Handler.last - first])
-
-    def send(self, body: object) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: Any) -> None:
-        """Quiet."""
+        first = min((begin for begin, _, _ in asked), default=Answering.last)
+        self.send(200, [len(asked), repeated, sum(size for _, _, size in asked), Answering.last - first])
 
 
 class Server(ThreadingHTTPServer):
@@ -104,8 +90,8 @@ class Server(ThreadingHTTPServer):
 
 
 def serve(ports: Queue[int], reply: Callable[[str], str], delay: float) -> None:
-    Handler.reply, Handler.delay = staticmethod(reply), delay
-    running = Server(("127.0.0.1", 0), Handler)
+    Answering.reply, Answering.delay = staticmethod(reply), delay
+    running = Server(("127.0.0.1", 0), Answering)
     ports.put(running.server_address[1])
     running.serve_forever()
 

@@ -112,13 +112,10 @@ print(json.dumps([before, names, [get_filter("halu_verdict").__name__, get_metri
 def test_include_path_of_our_folder_says_nothing_and_lists_the_same(tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     linked.symlink_to(CONFIGS)
-    code = (
-        FEW
-        + f"""
+    code = f"""{FEW}
 listed = [TaskManager(include_path=path).all_tasks for path in (None, {str(CONFIGS)!r}, [{str(linked)!r}])]
 print(json.dumps(listed))
 """
-    )
     (plain, included, through_link), errors = shown(code)
     assert plain == included == through_link
     assert {*OURS, "arc_easy"} <= set(plain)
@@ -129,13 +126,10 @@ print(json.dumps(listed))
 def test_a_task_of_the_same_name_in_the_users_folder_wins(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("task: refact_correction\ndataset_path: json\noutput_type: generate_until\n")
-    code = (
-        FEW
-        + f"""
+    code = f"""{FEW}
 index = TaskManager(include_path={str(tmp_path)!r}).task_index
 print(json.dumps({{name: str(index[name].yaml_path) for name in ("refact_correction", "refact_judgment", "arc_easy")}}))
 """
-    )
     found, errors = shown(code)
     assert found["refact_correction"] == str(mine)
     assert Path(found["refact_judgment"]).is_relative_to(CONFIGS)
@@ -144,16 +138,13 @@ print(json.dumps({{name: str(index[name].yaml_path) for name in ("refact_correct
 
 @pytest.mark.slow
 def test_switched_off_it_adds_nothing_and_include_path_still_works() -> None:
-    code = (
-        FEW
-        + f"""
+    code = f"""{FEW}
 import lm_eval.models
 from lm_eval.api.registry import model_registry
 plain = TaskManager().all_tasks
 included = TaskManager(include_path={str(CONFIGS)!r}).all_tasks
 print(json.dumps([plain, included, sorted(model_registry)]))
 """
-    )
     (plain, included, models), errors = shown(code, HALU_TASKS_NO_AUTOLOAD="1")
     assert not OURS & set(plain) and "arc_easy" in plain
     assert set(included) >= OURS

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from cases import CASES
 from common import Patch
+from loopback import Handler, Server
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path, fetch
@@ -27,24 +26,19 @@ NAME = "rows.jsonl"
 UNUSED = "http://127.0.0.1:9"
 
 
-class Server(ThreadingHTTPServer):
+class Failing(Server):
     """Answers with `status` and, if it is 200, with `body`, of which it sends only `sent` bytes."""
 
-    daemon_threads = True
     status, body, sent, wait = 200, BODY, len(BODY), 0.0
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.asked: list[tuple[str, str | None]] = []
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
+class _Handler(Handler):
+    protocol_version = "HTTP/1.0"
+    server: Failing
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, self.headers.get("Authorization")))
@@ -55,15 +49,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content[: self.server.sent])
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
+def server() -> Iterator[Failing]:
+    with Failing() as running:
         yield running
-        running.shutdown()
 
 
 def source(address: str, sha256: str | None = SUM) -> Source:
@@ -77,7 +67,7 @@ def left_in(folder: Path) -> set[str]:
 
 
 def test_a_download_is_kept_not_repeated_and_asked_for_without_a_token(
-    server: Server, halu_cache: Path, monkeypatch: Patch
+    server: Failing, halu_cache: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     toy = source(server.url)
@@ -88,7 +78,7 @@ def test_a_download_is_kept_not_repeated_and_asked_for_without_a_token(
     assert server.asked == [(f"/x/{NAME}", None)] and left_in(halu_cache) == {NAME}
 
 
-def test_another_checksum_is_named_with_both_sums_and_never_used(server: Server, halu_cache: Path) -> None:
+def test_another_checksum_is_named_with_both_sums_and_never_used(server: Failing, halu_cache: Path) -> None:
     server.body = BODY.replace(b"published", b"tampered!")
     for _ in range(2):
         with pytest.raises(DataError) as raised:
@@ -99,7 +89,7 @@ def test_another_checksum_is_named_with_both_sums_and_never_used(server: Server,
 
 @pytest.mark.parametrize(("status", "sent", "reason"), CASES["a_file_that_does_not_come_is_named_and_leaves_nothing"])
 def test_a_file_that_does_not_come_is_named_and_leaves_nothing(
-    status: int, sent: int, reason: str, server: Server, halu_cache: Path
+    status: int, sent: int, reason: str, server: Failing, halu_cache: Path
 ) -> None:
     server.status, server.sent = status, sent
     with pytest.raises(DataError) as raised:
@@ -135,7 +125,7 @@ print(fetch(Source(name="toy", title="Toy", files=(file,), revision="rev"), name
 
 
 @pytest.mark.slow
-def test_processes_that_start_at_once_download_once(server: Server) -> None:
+def test_processes_that_start_at_once_download_once(server: Failing) -> None:
     server.wait = 1.0
     command = [sys.executable, "-c", FETCH, NAME, f"{server.url}/x/{NAME}", SUM]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sys.prefix) for _ in range(3)]

@@ -8,9 +8,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -18,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cases import CASES
+from loopback import Handler, Server
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
@@ -85,20 +84,10 @@ HUB = {
 }
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     """The part of the Hub's interface that the clients use."""
 
-    protocol_version = "HTTP/1.1"
     server: HubServer
-
-    def _reply(self, code: int, body: bytes | list[Any] | dict[str, Any] = b"", **headers: str) -> None:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(code)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, self.headers.get("Authorization")))
@@ -106,34 +95,31 @@ class _Handler(BaseHTTPRequestHandler):
         name = "/".join(rest.split("/")[:2])
         repository = HUB.get(name)
         if kind != "datasets" or repository is None:
-            return self._reply(401, b"Invalid username or password.", X_Error_Code="RepoNotFound")
+            return self.send(401, b"Invalid username or password.", X_Error_Code="RepoNotFound")
         files = repository.files
         if "/resolve/" in rest:
             return self._file(repository, rest.partition("/resolve/")[2].partition("/")[2])
         if "/tree/" in rest:
-            return self._reply(200, _tree(files, rest.partition("/tree/")[2].partition("/")[2]))
+            return self.send(200, _tree(files, rest.partition("/tree/")[2].partition("/")[2]))
         if "/paths-info/" in rest:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             paths = json.loads(body)["paths"] if body.startswith("{") else parse_qs(body)["paths"]
-            return self._reply(200, [_entry(path, files) for path in paths if path in files])
+            return self.send(200, [_entry(path, files) for path in paths if path in files])
         if (revision := rest.partition("/revision/")[2]) not in ("", "main", COMMIT, SOURCES["factchd"].revision):
-            return self._reply(404, f"Invalid rev id: {revision}".encode(), X_Error_Code="RevisionNotFound")
+            return self.send(404, f"Invalid rev id: {revision}".encode(), X_Error_Code="RevisionNotFound")
         siblings = [{"rfilename": path} for path in files]
-        return self._reply(200, {"_id": "1", "id": name, "sha": COMMIT, "siblings": siblings, "private": False})
+        return self.send(200, {"_id": "1", "id": name, "sha": COMMIT, "siblings": siblings, "private": False})
 
     do_HEAD = do_POST = do_GET
 
     def _file(self, repository: Repository, path: str) -> None:
         if repository.gated and self.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return self._reply(401, b"Access to this dataset is restricted.", X_Error_Code="GatedRepo")
+            return self.send(401, b"Access to this dataset is restricted.", X_Error_Code="GatedRepo")
         if path not in repository.files:
-            return self._reply(404, b"Entry not found", X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
+            return self.send(404, b"Entry not found", X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
         content = repository.files[path]
         tag = hashlib.sha256(content).hexdigest()
-        return self._reply(200, content, ETag=f'"{tag}"', X_Repo_Commit=COMMIT)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+        return self.send(200, content, ETag=f'"{tag}"', X_Repo_Commit=COMMIT)
 
 
 def _entry(path: str, files: dict[str, bytes]) -> dict[str, Any]:
@@ -150,19 +136,12 @@ def _tree(files: dict[str, bytes], folder: str) -> list[dict[str, Any]]:
     ]
 
 
-class HubServer(ThreadingHTTPServer):
+class HubServer(Server):
     """A Hub with the datasets of `HUB`; records what was asked, and with which token."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.asked: list[tuple[str, str | None]] = []
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
 
 ASKED = "items refact_correction --data hf://user/refact"
@@ -207,7 +186,6 @@ class Ran(NamedTuple):
 def server() -> Iterator[HubServer]:
     with HubServer() as running:
         yield running
-        running.shutdown()
 
 
 @pytest.fixture(scope="module")

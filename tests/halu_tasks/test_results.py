@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from cases import CASES
 from common import Capture, Patch, write_rows
+from loopback import Handler, Server
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError
@@ -361,17 +360,14 @@ def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> Non
     assert "the data are at hf://acme/refact, and no address in a result is followed" in why(path)
 
 
-class _Counting(BaseHTTPRequestHandler):
+class _Counting(Handler):
     asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         self.asked.append(self.path)
-        self.send_error(404)
+        self.send(404)
 
     do_HEAD = do_POST = do_GET
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
 
 
 def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: Score, tmp_path: Path) -> None:
@@ -379,9 +375,8 @@ def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: Score, tmp_pa
     whole = json.loads(path.read_text())
     folder = tmp_path / "folder"
     folder.mkdir()
-    with HTTPServer(("127.0.0.1", 0), _Counting) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_address[1]}"
+    with Server(_Counting) as server:
+        address = server.url
         card = f"configs:\n- config_name: default\n  data_files: {address}/rows.jsonl\n"
         source = {"name": "own", "title": "Own", "address": f"{address}/", "files": {"refact_multi_error.jsonl": {}}}
         own = {"task": "own", "reference_task": CORRECTION, "overrides": {"source": source}}

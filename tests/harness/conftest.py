@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from common import Patch, Run, write_rows
 from filelock import FileLock
+from loopback import Handler, Server, completion
 
 from halu_tasks.judging.reaching import PROBE
 
@@ -23,43 +22,37 @@ Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]
 as one with tool calls), the whole body (which has the key `object`), or an HTTP status to fail with."""
 
 
-class ScriptedServer(ThreadingHTTPServer):
+class ScriptedServer(Server):
     """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
     last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status or several of
     them in turn, and counted in `probed`. With `paths`, any other path is not found."""
-
-    request_queue_size = 512
-    daemon_threads = True
 
     def __init__(
         self,
         answer: Answer,
         delay: float = 0.0,
         ready: str | int | list[str | int] = "ready",
-        paths: Sequence[str] = (),
+        paths: Any = (),
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.answer, self.delay, self.ready, self.paths = answer, delay, ready, paths
         self.probed = 0
         self.asked: list[dict[str, Any]] = []
         self.headers: Message = Message()
-        # looks often whether to end: a test waits for that
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+        return f"{super().url}/v1"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: ScriptedServer
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.headers = self.headers
         if self.server.paths and self.path not in self.server.paths:
-            self._send(404, {"detail": "Not Found"})
+            self.send(404, {"detail": "Not Found"})
             return
         if str(request.get("messages", [{}])[-1].get("content")) == PROBE:
             self.server.probed += 1
@@ -73,34 +66,18 @@ class _Handler(BaseHTTPRequestHandler):
             except Exception as error:
                 # a script that fails must fail its test: a broken connection would be tried again for ever
                 message = f"the script failed: {type(error).__name__}: {error}"
-                self._send(400, {"error": {"message": message, "type": "invalid_request_error"}})
+                self.send(400, {"error": {"message": message, "type": "invalid_request_error"}})
                 return
         if isinstance(answer, int):
-            self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
+            self.send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
             return
         if isinstance(answer, dict) and "object" in answer:
-            self._send(200, answer)
+            self.send(200, answer)
             return
         text, tokens = answer if isinstance(answer, tuple) else (answer, [])
-        message = {"role": "assistant", **(text if isinstance(text, dict) else {"content": text})}
-        text = message["content"]
-        choice: dict[str, Any] = {"index": 0, "message": message, "text": text, "finish_reason": "stop"}
-        if tokens:
-            choice["logprobs"] = {"content": tokens}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-        self._send(200, body)
-
-    def _send(self, status: int, body: dict[str, Any]) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: Any) -> None:
-        """Quiet."""
+        message = text if isinstance(text, dict) else {"content": text}
+        logprobs = {"logprobs": {"content": tokens}} if tokens else {}
+        self.send(200, completion(message, text=message["content"], **logprobs))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -126,19 +103,13 @@ def serve() -> Iterator[Callable[..., ScriptedServer]]:
     """`serve(answer, delay=0, ready="ready", paths=())` starts a scripted server that ends with the test."""
     started: list[ScriptedServer] = []
 
-    def start(
-        answer: Answer,
-        delay: float = 0.0,
-        ready: str | int | list[str | int] = "ready",
-        paths: Sequence[str] = (),
-    ) -> ScriptedServer:
-        started.append(ScriptedServer(answer, delay, ready, paths))
+    def start(answer: Answer, delay: float = 0.0, **how: Any) -> ScriptedServer:
+        started.append(ScriptedServer(answer, delay, **how))
         return started[-1]
 
     yield start
     for server in started:
-        server.shutdown()
-        server.server_close()
+        server.__exit__()
 
 
 @pytest.fixture(scope="session")

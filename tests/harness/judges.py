@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import Capture, read_rows, write_rows
+from loopback import completion
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -50,10 +51,9 @@ def by_rule(request: dict[str, Any]) -> str:
 
 def priced(request: dict[str, Any]) -> dict[str, Any]:
     """Answer by the rule, with the usage of a real judge."""
-    message = {"role": "assistant", "content": by_rule(request)}
-    usage = USAGE if is_question(request) else dict.fromkeys(USAGE, 0)
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return completion({"content": by_rule(request)}) | {
+        "usage": USAGE if is_question(request) else dict.fromkeys(USAGE, 0)
+    }
 
 
 def write_replies(path: Path, outputs: Sequence[str], **more: Any) -> Path:

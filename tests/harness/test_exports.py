@@ -16,8 +16,8 @@ import pytest
 import yaml
 from common import Cli, Run, write_rows
 from huggingface_hub import parse_eval_result_entries
-from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
+from shared_runs import asked, asked_lm_eval
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
@@ -215,20 +215,10 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The baseline's run of a task in both harnesses, by the harness, on a user's own data."""
     folder = tmp_path_factory.mktemp("results")
-    command = ["-m", "lm_eval", "--model", "halu-baseline", "--tasks", "cfaith_tf", "--log_samples"]
-    command += ["--gen_kwargs", "temperature=0.5", "--metadata", f"halu_data={SAMPLE / 'cfaith'}"]
-    command += ["--output_path", str(folder / "lm_eval")]
-    subprocess.run([sys.executable, *command], check=True, capture_output=True)
-    inspect_eval(
-        "halu_tasks/refact_judgment_independent",
-        model="halu/baseline",
-        task_args={"data": str(SAMPLE / "refact"), "scoring": "paper"},
-        epochs=2,
-        temperature=0.5,
-        log_dir=str(folder / "inspect"),
-        display="none",
-        log_realtime=False,
-    )
+    metadata = {"halu_data": str(SAMPLE / "cfaith")}
+    asked_lm_eval(folder / "lm_eval", ["cfaith_tf"], "halu-baseline", metadata, gen_kwargs="temperature=0.5")
+    options = {"data": str(SAMPLE / "refact"), "scoring": "paper"}
+    asked(folder / "inspect", "refact_judgment_independent", epochs=2, temperature=0.5, **options)
     return {"lm_eval": folder / "lm_eval", "inspect_ai": folder / "inspect"}
 
 

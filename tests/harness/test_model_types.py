@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 from common import Patch, Run
 from inspect_ai.model import get_model
+from loopback import completion
 from shared_runs import asked_lm_eval
 
 from halu_tasks.core.items import Reply
@@ -39,9 +40,7 @@ TARGETS = {item.prompt: item.target for item in BUILT.items}
 
 
 def plain(text: str | None) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "text": text, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return completion({"content": text}, text=text)
 
 
 def vllm(text: str | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from common import Capture, Run
 from judges import asked_text, figures, is_question, priced, verdict
+from loopback import completion
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
@@ -166,9 +167,7 @@ def test_a_report_and_labels_need_no_task_file(
 
 def test_a_small_budget_is_used(task: Path, replies: Path, serve: Run, capsys: Capture) -> None:
     def paid(request: dict[str, Any]) -> dict[str, Any]:
-        (choice,) = priced(request)["choices"]
-        message = {**choice["message"], "content": by_its_beginning(request)}
-        return {**priced(request), "choices": [{**choice, "message": message}]}
+        return completion({"content": by_its_beginning(request)}) | {"usage": priced(request)["usage"]}
 
     server = serve(paid)
     judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.5/10"]

@@ -12,20 +12,9 @@ import pytest
 from common import read_rows
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
-from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.labels import claims_verdict
-from halu_tasks.scorers.reading.questions import (
-    choice,
-    error_type,
-    factual,
-    hallucinates,
-    hallucinates_multilingual,
-    pick,
-    true_false,
-    true_false_zh,
-)
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations, replacements
+from halu_tasks.tasks import task_named
 from halu_tasks.text.folding import normalise
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
@@ -45,23 +34,13 @@ def replaced(row: Row) -> list[str]:
     return replacements(row["reply"], len(tagged_spans(gold()[row["id"]]["error_spans"])[1])).value or []
 
 
-def labelled(read: Callable[[str], Answer[str]]) -> Callable[[Row], str]:
-    return lambda row: read(row["reply"]).value or "none"
-
-
+LABELLED = (
+    "cfaith_choice", "cfaith_tf", "factchd", "halluverse25_ar", "halluverse25_tr", "halluverse_m3_hi",
+    "halluverse25_binary_ar", "halluverse25_binary_tr", "halueval_general", "halueval_summarization_claims",
+    "refact_judgment_comparative", "refact_judgment_independent",
+)  # fmt: skip
 READERS: dict[str, Callable[[Row], str | list[str]]] = {
-    "cfaith_choice": labelled(choice),
-    "cfaith_tf": labelled(true_false_zh),
-    "factchd": labelled(factual),
-    "halluverse25_ar": labelled(error_type),
-    "halluverse25_tr": labelled(error_type),
-    "halluverse_m3_hi": labelled(error_type),
-    "halluverse25_binary_ar": labelled(hallucinates_multilingual),
-    "halluverse25_binary_tr": labelled(hallucinates_multilingual),
-    "halueval_general": labelled(hallucinates),
-    "halueval_summarization_claims": labelled(claims_verdict),
-    "refact_judgment_comparative": labelled(pick),
-    "refact_judgment_independent": labelled(true_false),
+    **{task: lambda row, task=task: task_named(task).label(row["reply"]).value or "none" for task in LABELLED},
     "refact_localization_entity": lambda row: quoted(row, "entity"),
     "refact_localization_negation": lambda row: quoted(row, "sentence"),
     "refact_correction": replaced,

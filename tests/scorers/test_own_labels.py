@@ -12,33 +12,8 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.benchmarks.labels import LabelQuestion
 from halu_tasks.tasks.registry import task_of_file
 
-REPLIES = yaml.safe_load(Path(__file__).with_name("own_labels.yaml").read_text(encoding="utf-8"))
-MODULE = """
-from halu_tasks.scorers.benchmarks.labels import verdict_scorer
-from halu_tasks.scorers.metrics import metric
-
-
-@metric(higher_is_better=False)
-def false_alarms(answer, target):
-    "Share of what is supported that is called refuted."
-    return (answer == "widerlegt") & (target == "belegt"), target == "belegt"
-
-
-def strict(reading, labels):
-    "The named scorer, made with what the answer says."
-    assert [*labels] == ["belegt", "widerlegt"]
-    return verdict_scorer(reading, labels)
-"""
-FILE = """
-class: !function halu_tasks.lm_eval_adapter.task.HaluTask
-task: mine
-file: rows.jsonl
-fields: [text]
-doc_to_text: "{{{{text}}}}"
-gold: {{target: label}}
-answer: {{kind: label, labels: {labels}}}
-{more}
-"""
+OWN = yaml.safe_load(Path(__file__).with_name("own_labels.yaml").read_text(encoding="utf-8"))
+REPLIES, MODULE, FILE = OWN["replies"], OWN["module"], OWN["file"]
 
 
 @pytest.mark.parametrize("case", REPLIES)

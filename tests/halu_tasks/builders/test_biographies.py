@@ -6,16 +6,15 @@ import hashlib
 import json
 import re
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from common import Cli, read_rows
+from loopback import Handler, Server
 
 from halu_tasks.builders.biographies import query
 from halu_tasks.builders.documents import read_documents
@@ -42,23 +41,16 @@ class Person:
 PEOPLE = [Person(number) for number in range(1, 61)]
 
 
-class Services(ThreadingHTTPServer):
+class Services(Server):
     """Both services; `faults` are sent instead of the next answers, `pages` counts what was asked for."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.queries: list[str] = []
         self.pages: Counter[str] = Counter()
         self.agents: set[str] = set()
         self.faults: list[tuple[int, dict[str, Any]]] = []
         self.most_pages: int | None = None
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def people(self, text: str) -> dict[str, Any]:
         self.queries.append(text)
@@ -101,13 +93,13 @@ class Services(ThreadingHTTPServer):
         return {"batchcomplete": True, "query": {"rightsinfo": RIGHTS, "pages": [page]}}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: Services
 
     def do_GET(self) -> None:
         path, given = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
         self.server.agents.add(self.headers["User-Agent"])
-        status, body = 200, b""
+        status = 200
         if self.server.faults:
             status, content = self.server.faults.pop(0)
         elif path == "/sparql":
@@ -117,22 +109,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             assert given["explaintext"] == ["1"] and given["maxlag"] == ["5"]
             content = self.server.page(path.split("/")[1], given["titles"][0])
-        body = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Retry-After", "0")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+        self.send(status, content, Retry_After="0")
 
 
 @pytest.fixture
 def services() -> Iterator[Services]:
     with Services() as running:
         yield running
-        running.shutdown()
 
 
 @pytest.fixture
