@@ -4,8 +4,6 @@ Each pair runs the same 2,002 prompts with a model that answers at once, in proc
 turn, and the fastest of each is compared. No network; a few minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

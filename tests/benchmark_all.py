@@ -5,8 +5,6 @@ replies and kills are smaller: about an hour instead of most of a day. A benchma
 the exit status is then 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -15,8 +15,6 @@ byte by byte; sweep: all figures and intervals of its report). Slurm is started 
 Debian's slurm-wlm and munge); where it does not start, the reason is printed instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ after SIGKILL halfway: prints the questions of the second run, and those asked t
 run was killed. No network; a few minutes; on an idle machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

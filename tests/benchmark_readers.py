@@ -6,8 +6,6 @@ marked with "!"; the exit status is 1 if anything is. `--reader` and `--shape` c
 the sizes. The whole takes about an hour; no network.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import json

@@ -4,8 +4,6 @@ Two sets of replies to 1,001 rows grown from the sample are run through Inspect,
 and the report is made in a process of its own. No network; some minutes, nearly all of them the harness's.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -7,8 +7,6 @@ of one worker to two. Ratios of wall times need an otherwise idle machine; the l
 it takes about half an hour.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

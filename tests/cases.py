@@ -1,7 +1,5 @@
 """The cases of tests in the files `cases.yaml`, by test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Places where the tasks of an executor run, started on this machine, and ways to kill what runs there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What tests in all folders share: the types of fixtures, and files of rows."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Fixtures for all tests: nothing outside a temporary folder is read or written, and no network is asked."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

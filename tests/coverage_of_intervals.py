@@ -10,8 +10,6 @@ mean width. The summary has the range over the designs of each shape.
     python tests/coverage_of_intervals.py --runs 300 --only share count
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import time

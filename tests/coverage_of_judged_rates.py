@@ -6,8 +6,6 @@ and of the rate with the judge's true errors assumed, and the mean width of the 
 Further rows, without labels, have the coverage of the last one for rates near 0 and 1, and for other judges.
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import NamedTuple
 

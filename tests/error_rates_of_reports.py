@@ -12,8 +12,6 @@ all pairs at once, and those of the first report of each design are compared wit
 - plan: the same for the items that are planned for a power of 0.8, for one pair alone and for the report.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What servers on loopback share."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

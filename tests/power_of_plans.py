@@ -13,8 +13,6 @@ for both models or for one of them, and on chance. Printed are, over simulated r
 - reruns: how often the best of several runs of a model is called better than a run of an equal one.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from itertools import product

@@ -8,8 +8,6 @@ the scanners do themselves; each row says what stands in for a model.
 - `spans` with replies that list what annotators of HaluEval marked, as a model might write it, by characters.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """Fixtures that open a report's page in Chromium, and record whatever it does beyond being read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

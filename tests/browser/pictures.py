@@ -5,8 +5,6 @@
 The report is the one of docs/report-example.md. Needs `pip install -e ".[browser]"` and Chromium.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

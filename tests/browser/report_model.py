@@ -1,7 +1,5 @@
 """A report for the tests of the page: so many entries by so many columns, the same in every run."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping, Sequence

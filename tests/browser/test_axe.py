@@ -1,7 +1,5 @@
 """What axe-core finds in the page: nothing, in light and dark, on a desk and on a phone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Outputs that would run, hide or break out: the page shows them as text, with the elements that it has anyway."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The page as people use it: sorted, filtered, by keyboard, on a phone, in the dark, on paper, without scripts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -10,8 +10,6 @@ intervals and p-values may differ by 1e-9. `intended.yaml` lists changes that ar
 is a difference that is not on the list. `make.py` freezes the present version and empties the list.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

@@ -7,8 +7,6 @@
 Facts whose data are not at hand keep their frozen values. The list of intended changes is emptied.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma

@@ -4,8 +4,6 @@ A run is a name and a function that returns facts, key → JSON value. The progr
 so that a change of its modules needs no change here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

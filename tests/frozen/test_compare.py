@@ -1,7 +1,5 @@
 """What the comparison with the frozen facts says of changes, meant or not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

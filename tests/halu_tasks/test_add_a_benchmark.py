@@ -1,7 +1,5 @@
 """The benchmarks that the documentation prints run as printed, without any change of the package's own files."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`halu-tasks agree`: raters, their labels in one order, what is missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`check --data`: every fault of rows, gold, full-score replies and metrics is a line that names the item."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

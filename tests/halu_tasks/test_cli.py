@@ -1,7 +1,5 @@
 """The command line: what it prints, what it refuses, and what `score` makes of replies."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What counts as credentials, and what is left of a text or of settings without them."""
 
-from __future__ import annotations
-
 import pytest
 from cases import CASES
 

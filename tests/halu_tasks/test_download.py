@@ -1,7 +1,5 @@
 """Downloads, from a real server on loopback that fails in the ways servers do."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

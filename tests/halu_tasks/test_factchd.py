@@ -1,7 +1,5 @@
 """FactCHD: rows in both forms, worked examples from a training part, what a result says of its data, export."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Figures, intervals and p values as they are printed."""
 
-from __future__ import annotations
-
 import pytest
 
 from halu_tasks.scorers.metrics import Estimate

@@ -1,7 +1,5 @@
 """HalluVerse25: its CSV files, its items, the paper's Table 3 from Table 4, rows labelled 0, its Inspect module."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """HalluVerse25's binary task: its items, its figures by hand, its options."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

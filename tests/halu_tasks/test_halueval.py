@@ -1,7 +1,5 @@
 """HaluEval: rows and their ids, samples of them, gold passages, worked examples, bad input, the real file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

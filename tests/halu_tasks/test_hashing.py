@@ -1,7 +1,5 @@
 """Hashes are the same as in every earlier version: ids of datasets, splits and caches depend on their bytes."""
 
-from __future__ import annotations
-
 from halu_tasks.benchmarks.refact import original_first
 from halu_tasks.builders.annotation import fingerprint
 from halu_tasks.builders.documents import Document, place

@@ -1,7 +1,5 @@
 """JSON Lines that the package writes: a row is one line for every reader."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Knowledge that is looked up: what may be named, how it is split, what a query finds, the cached index."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """Files of strangers: what could run a command, take all memory or end in a traceback is one line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

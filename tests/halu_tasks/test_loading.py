@@ -1,7 +1,5 @@
 """The user's own data: Parquet files, folders in the Hub's layout, splits, and columns under other names."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options: the same checks whoever gives them."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

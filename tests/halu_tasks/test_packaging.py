@@ -1,7 +1,5 @@
 """What is declared in pyproject.toml and the other files of the project."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

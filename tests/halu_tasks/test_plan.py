@@ -1,7 +1,5 @@
 """`halu-tasks plan`, and `--margin`: from assumptions and from scored predictions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Predictions files: what is read from them, and how a bad row is reported."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes that write the same, or are killed: what others see is whole, and nothing is in the way of the next."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

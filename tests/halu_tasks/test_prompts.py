@@ -1,7 +1,5 @@
 """Prompts of the authors, which are not part of the package: the version says where the wording is a published one."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of many replies without content, or that contain no readable answer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

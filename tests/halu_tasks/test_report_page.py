@@ -1,7 +1,5 @@
 """The report's page as text: what is escaped and shown, how marks are cut, that it stays small and the same."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

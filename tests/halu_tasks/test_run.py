@@ -1,7 +1,5 @@
 """Models as `halu-tasks run` takes them, the commands that they stand for, and their folders."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

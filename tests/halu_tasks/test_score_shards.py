@@ -1,7 +1,5 @@
 """`halu-tasks score` on many files: the same figures however replies are divided, and nothing dropped."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Tables for a terminal."""
 
-from __future__ import annotations
-
 import pytest
 
 from halu_tasks.cli.output import table

@@ -1,7 +1,5 @@
 """Task files: each fault is one line that names the file, the line and the key."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """Texts of a user's own become samples; running them is tested in tests/harness/test_texts.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from common import write_rows

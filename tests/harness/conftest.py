@@ -1,7 +1,5 @@
 """What the harness tests share: runs of both harnesses, and a scripted OpenAI-compatible server."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Jobs for the tests of executors, in a module that other processes can import."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

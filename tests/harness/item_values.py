@@ -1,7 +1,5 @@
 """The value of each item in the logs of both harnesses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from halu_tasks.tasks import Task

@@ -1,7 +1,5 @@
 """Scripted judges of `cfaith_gen`, what its tests ask them, and the figures of a log."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

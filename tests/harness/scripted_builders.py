@@ -1,7 +1,5 @@
 """A scripted model for HaluAgent: it follows the prompts, and breaks them where a document's name says so."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

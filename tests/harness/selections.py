@@ -1,7 +1,5 @@
 """Which of many tasks are run by default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One run of all tasks in each harness, whose logs many tests read."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

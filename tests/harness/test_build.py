@@ -1,7 +1,5 @@
 """HaluAgent end to end: `halu-tasks build` against a model on loopback that follows the format and breaks it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

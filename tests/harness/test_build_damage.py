@@ -1,7 +1,5 @@
 """Builds whose files were cut, emptied or exchanged: one line says so, and the dataset that there is stays."""
 
-from __future__ import annotations
-
 import json
 import resource
 import shutil

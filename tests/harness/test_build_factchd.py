@@ -1,8 +1,6 @@
 """FactCHD's pipeline end to end: `halu-tasks build factchd_pipeline` against a model on loopback that follows the
 format and breaks it, and both harnesses on what comes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """A build that is killed at random moments and resumed writes the same bytes as one that is not."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

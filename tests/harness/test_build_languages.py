@@ -1,7 +1,5 @@
 """A build in Chinese, to the ceiling of its tasks; other languages are tested in process."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

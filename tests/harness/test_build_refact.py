@@ -1,7 +1,5 @@
 """ReFACT's source filter, end to end; what becomes of its drafts is tested in process."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

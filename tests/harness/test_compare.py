@@ -1,7 +1,5 @@
 """`halu-tasks report --pairs` on real logs: what it computes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

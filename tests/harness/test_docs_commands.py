@@ -3,8 +3,6 @@
 `docs_commands` says what is replaced, and which commands cannot run here.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

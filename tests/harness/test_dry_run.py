@@ -1,7 +1,5 @@
 """`halu-tasks run --dry-run`: what would go wrong is said before anything is run, with what to do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Executors run every task once, start those again that were killed, and pass errors on."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

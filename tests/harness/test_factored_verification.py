@@ -1,7 +1,5 @@
 """Factored Verification, run in Inspect against a model on loopback that knows which claims are false."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """FAVE in both harnesses and its revisions, against models on loopback that know which sentences are made up."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

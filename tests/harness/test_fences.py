@@ -1,8 +1,6 @@
 """Orders in data and in what models say: a server that obeys every order outside a fence finds none in what the
 package's methods and judges ask."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The HalluVerse tasks in both harnesses: probabilities, groups, one language, the parts of HalluVerse-M3."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

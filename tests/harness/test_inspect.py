@@ -1,7 +1,5 @@
 """Inspect as a user meets it: its command line, epochs, groups, rescoring, resuming."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recipes of docs/inspect-data.md and the commands of docs/scanners.md, as they stand there."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io

@@ -1,8 +1,6 @@
 """The judge with a real server on loopback: in both harnesses and on the command line; slow, failing,
 talking nonsense, and being talked to."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """What was paid for: the budget of judges is not passed, whatever replies cost; verdicts and replies are kept."""
 
-from __future__ import annotations
-
 import os
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """Methods in `halu-tasks run`: what is asked, what it costs, and what a second run asks again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

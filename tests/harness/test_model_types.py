@@ -12,8 +12,6 @@
 | Inspect `vllm/…` | vLLM's: Inspect starts it and asks as `openai-api/…` does | as that |
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Models that give no answer: told in one line before work begins, and by one line where they stop answering."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`halu-tasks optimize` against a model on loopback whose drafts get better with every rule that an optimizer adds."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The examples of docs/own_task, copied away: both harnesses run them, and a report needs no file of them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same replies give the same numbers, and the same items the same prompts, wherever they are run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The prompt formats as solvers: what a model is asked, on samples of any task and on those of this package."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

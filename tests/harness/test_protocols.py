@@ -1,7 +1,5 @@
 """The run configurations of published tables: both harnesses read them, and run what they say."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """`reader`: a model reads the replies whose label the rules infer or do not find, in both harnesses and in `score`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

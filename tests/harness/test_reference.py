@@ -1,7 +1,5 @@
 """Better labels of judged replies: drawn, labelled, and used alike by all commands and both harnesses."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,8 +1,6 @@
 """`halu-tasks report` on real results of both harnesses: the same figures as they print, apart what does not compare,
 named what cannot be read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

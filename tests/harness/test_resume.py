@@ -1,7 +1,5 @@
 """A run that is killed half-way and resumed: nothing is lost, and nothing that was answered is asked again."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

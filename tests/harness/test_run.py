@@ -1,7 +1,5 @@
 """`halu-tasks run` in both harnesses, and the demo."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

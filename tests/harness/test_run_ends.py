@@ -1,7 +1,5 @@
 """`halu-tasks run` and what it starts end together, in both harnesses, and a folder has one run at a time."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

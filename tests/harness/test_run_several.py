@@ -1,8 +1,6 @@
 """`halu-tasks run` of several models in both harnesses: what is killed continues, what fails stops nothing else, and
 judges cost no more than is allowed."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

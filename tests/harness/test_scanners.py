@@ -1,7 +1,5 @@
 """The scanners in real scans of Inspect Scout, of a log that is not of this package."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

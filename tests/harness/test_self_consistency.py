@@ -1,7 +1,5 @@
 """Self-consistency, run in Inspect: with the embedded models, and against a model on loopback that changes its mind."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

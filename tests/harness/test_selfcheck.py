@@ -1,7 +1,5 @@
 """SelfCheckGPT, run in Inspect against a model on loopback that knows the right answers, or only wrong ones."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`prompts=a.yaml,b.yaml`: every item is asked in each wording, and figures spread over them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The documentation site: it builds strictly, its links lead somewhere, and every page is found."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """`structured`: answers as JSON, asked for by a schema where the server takes one, in both harnesses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

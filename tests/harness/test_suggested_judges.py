@@ -1,7 +1,5 @@
 """Judges that a task file names: no request and no key reaches them unless the user names them too."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

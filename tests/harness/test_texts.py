@@ -1,7 +1,5 @@
 """Texts of a user's own, checked in Inspect claim by claim, or with what is looked up for them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

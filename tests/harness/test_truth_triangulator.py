@@ -1,7 +1,5 @@
 """Truth-Triangulator, run in Inspect against scripted models on loopback that know what is right."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

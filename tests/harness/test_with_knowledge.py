@@ -1,7 +1,5 @@
 """Tasks asked with something to look up, run in Inspect against a scripted model on loopback."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether two sentences say the same, by a DeBERTa of random weights built on the spot. Needs the extra `models`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

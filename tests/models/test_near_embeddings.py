@@ -1,8 +1,6 @@
 """Near duplicates by embeddings, of a sentence-transformers model of random weights built on the spot. Needs the
 extras `models` and `embeddings`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How the replies of each file are read: the one place that knows the package's readers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

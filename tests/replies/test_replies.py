@@ -1,7 +1,5 @@
 """Every reply of these files is read as its label says."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -3,8 +3,6 @@
 Prints counts for each task and language, not the replies, so that rules can be measured on them more than once.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import sys

@@ -1,7 +1,5 @@
 """Agreement of raters: against worked examples of the literature, and against the definitions."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Average precision, Brier score and calibration error, against scikit-learn and the definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

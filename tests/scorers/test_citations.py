@@ -1,7 +1,5 @@
 """Names of papers, and their citations: wordings by hand, every form with every real name, what no text may break."""
 
-from __future__ import annotations
-
 import json
 import time
 import unicodedata

@@ -1,7 +1,5 @@
 """FactCHD: labels and explanations of replies, ExpMatch by hand, and the published evaluator's ways."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

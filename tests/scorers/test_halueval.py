@@ -1,7 +1,5 @@
 """HaluEval: reading judgements, claims and passages; the figures worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Intervals: against statsmodels where the definitions coincide, and where a standard error is 0 or nearly 0."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rates corrected for a judge's errors, against ppi-python, scikit-learn and the definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

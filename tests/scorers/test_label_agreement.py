@@ -1,7 +1,5 @@
 """Agreement with careful readers on labelled replies, where the labels are at hand."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import cache

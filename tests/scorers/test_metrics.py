@@ -1,7 +1,5 @@
 """Metrics and intervals: against hand-worked cases, textbook formulae and simulation."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

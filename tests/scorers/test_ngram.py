@@ -1,7 +1,5 @@
 """The n-gram variant of SelfCheckGPT: by hand, against figures of the authors' package, and its tokens."""
 
-from __future__ import annotations
-
 import math
 from math import log
 from statistics import fmean

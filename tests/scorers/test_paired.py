@@ -1,7 +1,5 @@
 """Paired differences: against textbook formulae, the definition of leaving a cluster out, and simulation."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

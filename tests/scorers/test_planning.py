@@ -1,7 +1,5 @@
 """Planning: against statsmodels, the definition of the variances, and simulated runs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

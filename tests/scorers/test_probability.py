@@ -1,7 +1,5 @@
 """Probabilities: read from tokens, and the area under their ROC curve."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What single replies are worth: localization, correction, C-FAITH."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences of summaries: texts with their sentences (`sentences.jsonl`), what is lost, time."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """The headline over several wordings of a prompt, with the spread over them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

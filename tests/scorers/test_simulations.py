@@ -1,7 +1,5 @@
 """The simulations that the tables of the documentation come from still measure the present code."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Adjusting p-values for many differences: against statsmodels, and ranks by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests

@@ -1,7 +1,5 @@
 """Placing strings (`places.jsonl`), character sets, and tags: tables, then properties on texts of many scripts."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

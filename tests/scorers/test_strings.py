@@ -1,7 +1,5 @@
 """Strings read from replies: rules case by case, then agreement with readers, totality and time."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The tuned threshold and the figures at it: by hand, against the definitions and a few items."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import reduce
 from operator import add

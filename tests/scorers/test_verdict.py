@@ -1,7 +1,5 @@
 """Reading verdicts: phrasings, properties, time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

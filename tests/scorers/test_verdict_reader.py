@@ -1,7 +1,5 @@
 """A judge that quotes what it judges is read as what it says itself, or not at all."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Prompts: what stands in them, what users may put in their place, and what a model is sent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a method reports is kept in the metadata of its output, under the same keys as in every earlier log."""
 
-from __future__ import annotations
-
 from halu_tasks.solvers.asking import MethodRecord
 
 FULL = MethodRecord(

@@ -1,7 +1,5 @@
 """A pipeline that asks no model, and folders as a build leaves them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

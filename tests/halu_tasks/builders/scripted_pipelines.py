@@ -1,7 +1,5 @@
 """Models that answer the prompts of a pipeline by name, and what documents become with them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The builder that the documentation prints does what it says."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import json

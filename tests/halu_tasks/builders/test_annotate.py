@@ -1,7 +1,5 @@
 """Items to annotators and back: nothing is lost, agreement is as worked out by hand, rules are as stated."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

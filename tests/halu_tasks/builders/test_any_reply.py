@@ -1,7 +1,5 @@
 """Whatever models reply, no pipeline raises, each draft is accounted for, and kept rows are what the tasks read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Biographies from services on loopback that answer as Wikidata's and Wikipedia's do; the people are invented."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Which prompt of a builder is blamed for a failure, on which its optimization rests; and HaluAgent's other wording."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences that a model copied: found as the document writes them, or refused with a reason."""
 
-from __future__ import annotations
-
 import pytest
 from cases import CASES
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Documents and their parts: what is read, what is refused, and that parts do not depend on order."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where sentences and phrases stand in an answer, and the tags around edits."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What rules can tell of an edit: its form, and how much it changes for its type."""
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """FactCHD's pipeline: documents of triples and texts, drafts that pass and that fail, and what tasks read of them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """HalluVerse25's construction with scripted models: what is kept, what is dropped and why, in any language."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Near duplicates: what is found is one, what is one is found, whatever the script."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

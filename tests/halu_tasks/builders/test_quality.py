@@ -1,7 +1,5 @@
 """Leaks that are put in are found, and nothing is found where there are none."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

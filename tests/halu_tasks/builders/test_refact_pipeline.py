@@ -1,7 +1,5 @@
 """ReFACT's construction: what becomes of an answer, whatever the models reply."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Options of builders as users give them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

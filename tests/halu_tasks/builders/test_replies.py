@@ -1,7 +1,5 @@
 """What a pipeline reads of a model's reply."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

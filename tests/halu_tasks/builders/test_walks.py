@@ -1,7 +1,5 @@
 """Subgraphs of triples: what they hold is in the graph and is what their pattern says, whatever the graph."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from decimal import Decimal
