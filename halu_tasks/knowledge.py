@@ -1,7 +1,5 @@
 """Users' passages, from JSON Lines or text files that are split here, in an index for BM25 that is built once."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -6,8 +6,6 @@ task `fave` (section 4): `factored_revision` by critiques of its sentences, and 
 by feedback on all of it. Their draft is the reply to the task itself; it is recorded, so that the judge scores both.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence

@@ -3,8 +3,6 @@
 All methods that look things up use the same queries and prompts, and so does the export of training data.
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

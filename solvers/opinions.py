@@ -5,8 +5,6 @@ Truth-Triangulator (FactCHD, Chen et al. 2024, section 5.4), a seeker looks thin
 knowledge, and a manager weighs both answers against what was found.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Each format builds the messages from a sample's metadata and calls the model. Th
 files unless the arguments replace them. docs/solvers.md has an example of each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial

@@ -5,8 +5,6 @@ the question of an item, and the text is compared with them, either by prompting
 model (section 5.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from statistics import fmean

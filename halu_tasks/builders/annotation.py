@@ -5,8 +5,6 @@ exports again; `id` is doccano's own. A project in which annotators do not see e
 member, named after them.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

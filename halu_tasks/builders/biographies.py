@@ -8,8 +8,6 @@ people.json        whose biographies, and the people that were sampled, with the
 left_out.jsonl     pages that give no document, and why
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter

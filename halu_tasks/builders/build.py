@@ -4,8 +4,6 @@ If the builder has a gate, the first part has samples of the documents, and enou
 before the others are drafted (FactCHD, section 4.2).
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping

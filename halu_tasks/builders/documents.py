@@ -1,7 +1,5 @@
 """The documents that pipelines work on: reading them, refusing unsuitable ones, their order, and copies from them."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata

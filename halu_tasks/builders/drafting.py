@@ -4,8 +4,6 @@ Under the metadata key `BUILD`, a log has the build's settings, a sample what is
 text, an output the `DocumentOutcome`, and a score the counts from which rates are computed.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import Counter

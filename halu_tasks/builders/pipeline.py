@@ -6,8 +6,6 @@ those that pass. It knows nothing of a harness, of the file system or of other d
     documents → (refused | drafts, each with the faults that checks found) → files in a benchmark's format
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

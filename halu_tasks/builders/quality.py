@@ -9,8 +9,6 @@ Duplicates are texts (an item's `Pipeline.key`, a question or a sentence) that e
 spelling or meaning. What is found depends only on the texts and their order.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Reading what models reply to pipelines: JSON of an expected shape, or the reason why it could not be read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The command line `halu-tasks`. A command parses its arguments, calls a function of another package, and prints."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

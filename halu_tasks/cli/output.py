@@ -1,7 +1,5 @@
 """What commands print, and the exit status that says how they ended."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

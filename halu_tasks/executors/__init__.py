@@ -1,7 +1,5 @@
 """Executors by their names."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ into a folder that all machines share, skips what is already there, and returns 
 continued by running it again.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """Running tasks on a Ray cluster."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ task-0.json        how a task has ended
 slurm.json         the arrays that were submitted, so that the same command waits for them instead of starting anew
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

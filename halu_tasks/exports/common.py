@@ -1,7 +1,5 @@
 """What every export needs: models under their public names, the figures of a run, and files that replace no others."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

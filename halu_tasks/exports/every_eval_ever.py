@@ -5,8 +5,6 @@ settings of the model. What it has no place for, such as the task's version, is 
 values are strings.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The embedded models as Inspect models: `halu/oracle`, `halu/baseline`, `halu/replay`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from inspect_ai.model import (

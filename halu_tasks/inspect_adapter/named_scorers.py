@@ -7,8 +7,6 @@ was read, the target, the facts that metrics add up, the cluster, and whether th
 `unparsed` or `empty`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tasks and groups of the registry as Inspect tasks. No benchmark's logic is here."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Calls of models that fail: a short question before work begins, errors in one line, and a line about retries."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

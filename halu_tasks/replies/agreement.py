@@ -1,7 +1,5 @@
 """How far several sets of replies to the same items agree."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ for its place, a score is one JSON text, of which there are few different ones a
 labels: each is stored once, and metrics count each once.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

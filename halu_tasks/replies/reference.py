@@ -1,7 +1,5 @@
 """What is known of a judge's errors in a run, from better labels or an assumption, and what to say of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError

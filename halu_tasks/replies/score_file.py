@@ -8,8 +8,6 @@ so that the figures do not depend on how replies are divided into files and part
 Replies to several tasks, of a group or of a folder of task files, are scored task by task (`score_tasks`).
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections import Counter

@@ -3,8 +3,6 @@
 They are JSON values, as in `report.json`. All replies are also written to a Parquet table.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

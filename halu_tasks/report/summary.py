@@ -1,7 +1,5 @@
 """What a report says in a few sentences: who leads, what is open, whose figures say little, and what decides it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isfinite

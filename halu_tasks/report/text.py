@@ -1,7 +1,5 @@
 """Showing untrusted strings and numbers on the page: never executed, never invisible, never outside their element."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

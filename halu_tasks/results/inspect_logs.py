@@ -1,7 +1,5 @@
 """Reading finished runs of this package's tasks from Inspect's log files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Reading finished runs of this package's tasks from the folders that lm-eval writes with --log_samples."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Planning a comparison: what it needs, what a number of calls buys, and where the error of earlier runs came from."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Reading results from files and folders: lm-eval results, Inspect logs and scored predictions, in any mix."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Judged replies to label, and their labels in runs that were scored without them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reading runs from the output of `halu-tasks score --json` and the predictions that it scored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ closed, which only the one that started it has. Interrupted, it ends without a t
 kept.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

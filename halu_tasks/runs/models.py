@@ -1,7 +1,5 @@
 """Models as users name them, in the words of the harness that runs them, and whether they answer."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

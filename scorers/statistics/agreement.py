@@ -5,8 +5,6 @@ two raters that give an item none do not agree on it. Shares and kappas rest on 
 labelled, Krippendorff's alpha on those with two labels or more. Each figure therefore has its number of items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 

@@ -5,8 +5,6 @@ the area under the ROC curve, and is never retrieved in the average precision. A
 a probability.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ The p-values of many differences at once, all pairs of runs in all metrics of a 
 found.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

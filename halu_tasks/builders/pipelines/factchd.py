@@ -4,8 +4,6 @@ Queries with a factual and a non-factual response are made from subgraphs of a k
 with a chain of evidence.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Subgraphs are walks of several hops, entities compared by a quantity, and sets o
 triples and on the draws, not on the order of the triples.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

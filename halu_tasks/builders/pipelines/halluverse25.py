@@ -3,8 +3,6 @@
 Factual sentences are copied from biographies, and one error of a randomly drawn type is put into each.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -4,8 +4,6 @@ Agents generate questions that provoke a type of hallucination, their answers, h
 result is verified by another agent.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Spans are (start, end) offsets in code points; the end is exclusive.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
