@@ -16,6 +16,7 @@ import yaml
 from cases import CASES
 from common import Capture, Cli, Run, read_rows, write_rows
 from openpyxl import Workbook
+from programs import run as program
 from selections import one_of_each
 
 from halu_tasks import __version__
@@ -77,13 +78,8 @@ HEAVY = ("numpy", "scipy", "yaml", "datasets", "lm_eval", "inspect_ai", "torch",
 
 
 def loaded_by(code: str) -> set[str]:
-    run = subprocess.run(
-        [sys.executable, "-c", f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=sys.prefix,
-    )
+    run = program(code=f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))")
+    assert run.returncode == 0, run.stderr
     return set(json.loads(run.stdout.splitlines()[-1]))
 
 
