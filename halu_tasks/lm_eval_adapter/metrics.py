@@ -303,11 +303,20 @@ def _register_defaults() -> None:
 
 
 def _register_error() -> None:
-    """Let lm-eval 0.5 take the clustered error of `halu_mean`, not one of 100,000 samples that ignores clusters."""
-    stderr_for_metric, ours = theirs.stderr_for_metric, partial(halu_mean, part="stderr")
-    theirs.stderr_for_metric = lambda metric, bootstrap_iters: (
-        ours if metric is halu_mean else stderr_for_metric(metric, bootstrap_iters)
-    )
+    """Let lm-eval 0.5 take the clustered error of `halu_mean`, not that of 100,000 samples, which ignores clusters."""
+    their_error = theirs.stderr_for_metric
+
+    def stderr_for_metric(metric: Any, bootstrap_iters: int) -> Any:
+        other = their_error(metric, bootstrap_iters)
+
+        def stderr(values: Sequence[Any]) -> Any:
+            if not isinstance(values[0], ItemValue):
+                return other(values) if other else "N/A"
+            return halu_mean(values, "stderr") if metric is halu_mean else math.nan
+
+        return stderr
+
+    theirs.stderr_for_metric = stderr_for_metric
 
 
 _register_error() if _IS_0_5 else _register_defaults()

@@ -53,6 +53,8 @@ _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
 _PASSED_ON = ("task", "task_alias", "num_fewshot", "metadata")
 _FILTER = "none"
 """The name under which lm-eval shows what belongs to no filter."""
+_BYPASSED = 999
+"""What lm-eval shows in the place of a metric with `--predict_only`."""
 
 
 class HaluTask(ConfigurableTask):
@@ -64,7 +66,8 @@ class HaluTask(ConfigurableTask):
         config: The keys of the file, as lm-eval read them.
     """
 
-    _scored = True
+    _kept = ""
+    """The name of the metric that stands for all if replies are not scored."""
     _instances = None  # lm-eval leaves it unset until requests are built
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -113,8 +116,6 @@ class HaluTask(ConfigurableTask):
 
     def higher_is_better(self) -> dict[str, bool | None]:
         """Return the directions of the metrics."""
-        if not self._scored:
-            return dict(super().higher_is_better())
         return {metric.name: metric.higher_is_better for metric in self._metrics}
 
     # --- before generation -------------------------------------------------------------------------
@@ -189,8 +190,9 @@ class HaluTask(ConfigurableTask):
             JudgeError: The judge failed too often; the message names the files with the replies, also those to the
                 other tasks of the run, since lm-eval writes no results if one task fails.
         """
-        if not self._scored:
-            super().apply_filters()
+        if self._kept:
+            for request in self.instances:
+                request.filtered_resps[_FILTER] = request.resps[0]
             return
         evaluation, self._estimates = self._evaluation, {}
         asked: dict[str, list[Any]] = {}
@@ -234,8 +236,8 @@ class HaluTask(ConfigurableTask):
             text = choices[probability <= 0.5]
         return item, Reply(text or "", probability=probability)
 
-    def _values(self, id: str) -> dict[str, ItemValue | ItemLabels]:
-        return {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
+    def _values(self, id: str) -> dict[str, Any]:
+        return {self._kept: _BYPASSED} if self._kept else {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
 
     def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
         """Return a part of a metric's estimate; the values of any metric have the scores of all items."""
@@ -247,7 +249,7 @@ class HaluTask(ConfigurableTask):
     def override_metric(self, metric_name: str) -> None:
         """Keep replies without scoring them, as lm-eval's option `--predict_only` asks."""
         super().override_metric(metric_name)
-        self._scored = False
+        self._kept, self._metrics = metric_name, []
 
     def _keep_replies(self) -> str | None:
         """Save the replies to this task; return its name with the file, and None without replies."""
@@ -259,19 +261,16 @@ class HaluTask(ConfigurableTask):
 
     # --- what lm-eval 0.4 asks for ------------------------------------------------------------------
 
-    def process_results(self, doc: dict[str, Any], results: list[Any]) -> Any:
+    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric for an item, and again under the name of its standard error."""
-        if not self._scored:
-            return super().process_results(doc, results)
+        values = self._values(doc["id"])
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr
-        return {key: value for name, value in self._values(doc["id"]).items() for key in (name, f"{name}_stderr")}
+        return values if self._kept else {name + end: value for name, value in values.items() for end in PARTS}
 
     def aggregation(self) -> dict[str, Any]:
         """Return what computes each metric and its standard error of the values of all items."""
-        if not self._scored:
-            return dict(super().aggregation())
         names = [metric.name for metric in self._metrics]
-        return {name + end: partial(self._figure, name, part) for name in names for end, part in PARTS.items()}
+        return {self._kept: max} if self._kept else {name + end: partial(self._figure, name, part) for name in names for end, part in PARTS.items()}
 
     # --- what lm-eval 0.5 asks for ------------------------------------------------------------------
 
@@ -279,15 +278,12 @@ class HaluTask(ConfigurableTask):
         """Refuse lm-eval's option `--repeats`."""
         if repeats > 1:
             raise UsageError(
-                f"{self.config.task} scores one reply to an item in lm-eval, so leave out --repeats; Inspect scores several "
-                "(--epochs)"
+                f"{self.config.task} scores one reply to an item in lm-eval, so leave out --repeats; Inspect scores "
+                "several (--epochs)"
             )
 
     def process_instances(self) -> None:
         """Score the replies."""
-        if not self._scored:
-            super().process_instances()
-            return
         from lm_eval.scorers import ScoredDoc
 
         self.apply_filters()
@@ -298,11 +294,8 @@ class HaluTask(ConfigurableTask):
             documents[request.doc_id] = ScoredDoc(request.doc_id, request.target, values)
         scorer.set_results(documents)
 
-    def aggregate(self, bootstrap_iters: int | None = None) -> Any:
+    def aggregate(self, bootstrap_iters: int | None = None) -> tuple[dict[str, Any], int]:
         """Return each metric and its standard error, and the number of items."""
-        if not self._scored:
-            # there is nothing whose error could be computed
-            return super().aggregate(0)
         (scorer,) = self.scorers
         documents = scorer.reduced_docs.values()
         figures = {
@@ -310,7 +303,7 @@ class HaluTask(ConfigurableTask):
             for name in (metric.name for metric in self._metrics)
             for end, part in PARTS.items()
         }
-        return figures, len(documents)
+        return figures or {f"{self._kept},{_FILTER}": _BYPASSED}, len(documents)
 
 
 def _build(config: Mapping[str, Any]) -> Evaluation:

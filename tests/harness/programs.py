@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+IS_LM_EVAL_0_5 = find_spec("lm_eval.scorers") is not None
 
 FEW = """
 # one benchmark in place of the thousands of files in lm-eval's own folder, which it reads anew in each process
