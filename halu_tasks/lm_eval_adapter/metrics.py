@@ -208,13 +208,13 @@ def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
 def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return the values of the headline and of further metrics, in lm-eval 0.4 each with that of its standard error."""
     values: dict[str, Any] = {}
+    own, parts = f"halu_{named.name}", {"": PARTS[""]} if _IS_0_5 else PARTS
     for metric in metrics:
-        own = f"halu_{named.name}"
         # lm-eval 0.5 aggregates what is called so like the metric in parentheses
         key = own if metric is metrics[0] else f"{metric.name}({own})" if _IS_0_5 else f"{own}_{metric.name}"
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr. Where there is no value
         # for a document it is NaN, and so is any mean but halu_mean
-        for suffix, part in list(PARTS.items())[: 1 if _IS_0_5 else 2]:
+        for suffix, part in parts.items():
             number = metric.item(score) if metric.item and part == "value" else math.nan
             value = ItemValue(number)
             value.score, value.metric = score, (named.name, json.dumps(named.arguments), metric.name, part)

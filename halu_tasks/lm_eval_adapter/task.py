@@ -237,7 +237,9 @@ class HaluTask(ConfigurableTask):
         return item, Reply(text or "", probability=probability)
 
     def _values(self, id: str) -> dict[str, Any]:
-        return {self._kept: _BYPASSED} if self._kept else {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
+        if self._kept:
+            return {self._kept: _BYPASSED}
+        return {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
 
     def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
         """Return a part of a metric's estimate; the values of any metric have the scores of all items."""
@@ -270,7 +272,9 @@ class HaluTask(ConfigurableTask):
     def aggregation(self) -> dict[str, Any]:
         """Return what computes each metric and its standard error of the values of all items."""
         names = [metric.name for metric in self._metrics]
-        return {self._kept: max} if self._kept else {name + end: partial(self._figure, name, part) for name in names for end, part in PARTS.items()}
+        if self._kept:
+            return {self._kept: max}
+        return {name + end: partial(self._figure, name, part) for name in names for end, part in PARTS.items()}
 
     # --- what lm-eval 0.5 asks for ------------------------------------------------------------------
 
