@@ -103,7 +103,7 @@ def test_missing_data_never_become_the_sample(monkeypatch: pytest.MonkeyPatch) -
     [
         ("sample", r"Toy: the packaged sample has no rows\.jsonl"),
         ("{}/other.jsonl", "{}/other.jsonl: this task reads rows.jsonl, not other.jsonl; name the folder"),
-        ("{}/nowhere", "Toy: data '{}/nowhere': No such file or directory; name a local copy with halu_data="),
+        ("{}/nowhere", "Toy: data '{}/nowhere': No such file or directory; name a local copy with halu_data "),
         ("{}", "Toy: {} contains neither rows.jsonl nor toy/rows.jsonl"),
         ("x" * 5000, "File name too long; name a local copy"),
     ],

@@ -225,7 +225,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The baseline's run of a task in both harnesses, by the harness, on a user's own data."""
     folder = tmp_path_factory.mktemp("results")
     command = ["-m", "lm_eval", "--model", "halu-baseline", "--tasks", "cfaith_tf", "--log_samples"]
-    command += ["--gen_kwargs", "temperature=0.5", "--metadata", f"halu_data={SAMPLE / 'cfaith'}"]
+    command += ["--gen_kwargs", "temperature=0.5", "--metadata", json.dumps({"halu_data": str(SAMPLE / "cfaith")})]
     command += ["--output_path", str(folder / "lm_eval")]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)
     inspect_eval(
