@@ -312,6 +312,10 @@ class HaluTask(ConfigurableTask):
 
 def _build(config: Mapping[str, Any]) -> Evaluation:
     path = _task_path(config)
+    if form := config.get("_formats_selection"):
+        raise UsageError(
+            f"task {config['task']} has its own prompts; leave out @{form}, a format of lm-eval's own tasks"
+        )
     try:
         file = read_task_file(path)
     except UsageError:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,30 @@ print(json.dumps([manager.here, models.here]))
     found, errors = shown(code, path=fake_lm_eval(tmp_path, "here = 1", "here = 2"))
     assert found == [1, 2]
     for name in ("tasks.manager", "models", "filters", "api.metrics"):
-        assert f"cannot extend lm_eval.{name}" in errors
+        assert f"cannot extend lm_eval.{name} of lm-eval {version('lm_eval')}" in errors
+
+
+FINDS_PLUGINS = """
+from pathlib import Path
+class TaskIndex:
+    asked = []
+    @staticmethod
+    def build(paths):
+        TaskIndex.asked.append(len(paths))
+        return {}
+"""
+
+
+def test_an_lm_eval_that_reads_entry_points_is_left_to_it(tmp_path: Path) -> None:
+    path = fake_lm_eval(tmp_path, FINDS_PLUGINS)
+    (path / "lm_eval" / "api" / "registry.py").write_text("def load_plugins(group, registry): ...\n")
+    code = f"""
+import json, lm_eval.models, lm_eval.filters, lm_eval.api.metrics
+from lm_eval.tasks.manager import Path, TaskIndex, __file__ as own
+TaskIndex.build([Path(own).parent, Path({str(CONFIGS)!r})])
+print(json.dumps(TaskIndex.asked))
+"""
+    assert shown(code, path=path) == ([2], "")
 
 
 def test_an_error_of_lm_evals_own_is_not_hidden(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import LM_EVAL_OF_FEW
+from programs import IS_LM_EVAL_0_5, LM_EVAL_OF_FEW
 from programs import run as program
 
 from halu_tasks.cli import main
@@ -174,6 +174,30 @@ def test_mistakes_are_one_clear_line_before_anything_runs(
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_data": "no/such/folder"})
     with pytest.raises(UsageError, match="predictions=FILE"):
         ReplayLM()
+
+
+def test_what_only_lm_eval_0_5_offers_is_refused_where_it_would_be_ignored(
+    run_lm_eval: Callable[..., dict[str, Any]],
+) -> None:
+    if not IS_LM_EVAL_0_5:
+        pytest.skip("lm-eval 0.4 has neither")
+    with pytest.raises(UsageError, match="refact_correction has its own prompts; leave out @mcqa"):
+        run_lm_eval(["refact_correction@mcqa"], OracleLM())
+    with pytest.raises(UsageError, match="leave out --repeats; Inspect scores several"):
+        run_lm_eval(["refact_correction"], OracleLM(), repeats=2)
+
+
+def test_a_version_that_was_not_tried_is_named_at_the_start_and_after_an_error() -> None:
+    code = """
+import importlib.metadata, sys
+importlib.metadata.version, sys.argv[0] = lambda name: "9.9", "lm_eval"
+import halu_tasks.lm_eval_adapter
+raise AttributeError("gone")
+"""
+    first, *_, error, last = program(code=code).stderr.splitlines()
+    untried = "lm-eval 9.9 has not been tried with halu-tasks, which was tried with 0.4.13 and "
+    assert first.startswith(untried) and error == "AttributeError: gone"
+    assert last.startswith(f"halu-tasks: the error above may come from this: {untried}")
 
 
 def test_replay_gives_an_empty_reply_where_the_file_has_none(

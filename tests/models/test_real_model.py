@@ -201,7 +201,8 @@ def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model:
         run(
             "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}{adapter}", "--device", "cpu", "--tasks",
             "factchd", "--apply_chat_template", "--output_path", str(tmp_path / name),
-            "--metadata", '{"halu_data": "sample"}', "--limit", "2", "--gen_kwargs", "max_gen_toks=16,do_sample=False,temperature=0", "--log_samples",
+            "--metadata", '{"halu_data": "sample"}', "--limit", "2",
+            "--gen_kwargs", "max_gen_toks=16,do_sample=False,temperature=0", "--log_samples",
         )  # fmt: skip
         replies[name] = [sample["resps"] for sample in lm_eval_samples(tmp_path / name, "factchd")]
     assert replies["base"] != replies["detector"]
