@@ -84,12 +84,10 @@ def _add_named(*kinds):
 
         from lm_eval.api import registry
 
-        if hasattr(registry, "load_plugins"):
-            return  # it reads the entry points itself
         for kind in kinds:
             names = getattr(registry, f"{kind}_registry")
             for entry_point in metadata.entry_points(group=f"lm_eval.{kind}s"):
-                if entry_point.name not in names:
+                if entry_point.name not in names:  # as it is if lm-eval reads them itself
                     names.register(entry_point.name, target=entry_point.value)
 
     return add
