@@ -316,6 +316,8 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
         raise UsageError(
             f"task {config['task']} has its own prompts; leave out @{form}, a format of lm-eval's own tasks"
         )
+    # the name of a group's member
+    config = {key: value for key, value in config.items() if key != "_qualified_name"}
     try:
         file = read_task_file(path)
     except UsageError:

@@ -22,6 +22,11 @@ _index.TaskIndex._iter_yaml_files = staticmethod(lambda root: all_of(root / "arc
 LM_EVAL_OF_FEW = f"{FEW}\nfrom lm_eval.__main__ import cli_evaluate\ncli_evaluate()"
 
 
+def shown_stderr(stderr: float | None) -> float | str:
+    """A standard error in lm-eval's table, which shows none of 0."""
+    return "N/A" if stderr is None or stderr < 1e-9 else stderr
+
+
 def run(
     *words: str | Path, folder: Path | str = sys.prefix, code: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
