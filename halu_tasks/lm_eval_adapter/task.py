@@ -66,7 +66,7 @@ class HaluTask(ConfigurableTask):
         config: The keys of the file, as lm-eval read them.
     """
 
-    _kept = ""
+    _bypass = ""
     """The name of the metric that stands for all if replies are not scored."""
     _instances = None  # lm-eval leaves it unset until requests are built
 
@@ -190,7 +190,7 @@ class HaluTask(ConfigurableTask):
             JudgeError: The judge failed too often; the message names the files with the replies, also those to the
                 other tasks of the run, since lm-eval writes no results if one task fails.
         """
-        if self._kept:
+        if self._bypass:
             for request in self.instances:
                 request.filtered_resps[_FILTER] = request.resps[0]
             return
@@ -212,15 +212,16 @@ class HaluTask(ConfigurableTask):
         for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
             logger.warning(warning)
         for requests, (_, reply), score in zip(asked.values(), replies, scores, strict=True):
-            filtered: Any = json.dumps(score.as_json(), ensure_ascii=False)
+            doc = requests[0].doc
+            logged: list[Any] = [json.dumps(score.as_json(), ensure_ascii=False)]
             if evaluation.asks_for_probability:
+                logged = [(request.resps[0][0], doc.get(embedded.REPLY)) for request in requests]
                 score = score if reply.probability is not None else without_probability(score)
-            self._scores[score.id], item, doc = score, self._items[score.id], requests[0].doc
-            for request in requests:
-                likelihood = evaluation.asks_for_probability and (request.resps[0][0], doc.get(embedded.REPLY))
-                request.filtered_resps[_FILTER] = likelihood or filtered
+            for request, filtered in zip(requests, logged, strict=True):
+                request.filtered_resps[_FILTER] = filtered
+            self._scores[score.id] = score
             # the log shows the document as it was asked
-            doc["target"] = item.target
+            doc["target"] = self._items[score.id].target
             doc.pop(embedded.REPLY, None)
 
     def _reply(self, requests: Sequence[Any]) -> tuple[Item, Reply]:
@@ -237,8 +238,8 @@ class HaluTask(ConfigurableTask):
         return item, Reply(text or "", probability=probability)
 
     def _values(self, id: str) -> dict[str, Any]:
-        if self._kept:
-            return {self._kept: _BYPASSED}
+        if self._bypass:
+            return {self._bypass: _BYPASSED}
         return {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
 
     def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
@@ -251,7 +252,7 @@ class HaluTask(ConfigurableTask):
     def override_metric(self, metric_name: str) -> None:
         """Keep replies without scoring them, as lm-eval's option `--predict_only` asks."""
         super().override_metric(metric_name)
-        self._kept, self._metrics = metric_name, []
+        self._bypass, self._metrics = metric_name, []
 
     def _keep_replies(self) -> str | None:
         """Save the replies to this task; return its name with the file, and None without replies."""
@@ -267,13 +268,13 @@ class HaluTask(ConfigurableTask):
         """Return the value of each metric for an item, and again under the name of its standard error."""
         values = self._values(doc["id"])
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr
-        return values if self._kept else {name + end: value for name, value in values.items() for end in PARTS}
+        return values if self._bypass else {name + end: value for name, value in values.items() for end in PARTS}
 
     def aggregation(self) -> dict[str, Any]:
         """Return what computes each metric and its standard error of the values of all items."""
         names = [metric.name for metric in self._metrics]
-        if self._kept:
-            return {self._kept: max}
+        if self._bypass:
+            return {self._bypass: max}
         return {name + end: partial(self._figure, name, part) for name in names for end, part in PARTS.items()}
 
     # --- what lm-eval 0.5 asks for ------------------------------------------------------------------
@@ -307,7 +308,7 @@ class HaluTask(ConfigurableTask):
             for name in (metric.name for metric in self._metrics)
             for end, part in PARTS.items()
         }
-        return figures or {f"{self._kept},{_FILTER}": _BYPASSED}, len(documents)
+        return figures or {f"{self._bypass},{_FILTER}": _BYPASSED}, len(documents)
 
 
 def _build(config: Mapping[str, Any]) -> Evaluation:
