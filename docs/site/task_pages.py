@@ -92,7 +92,7 @@ def _facts(about: Summary) -> str:
 
 def _run(about: Summary) -> str:
     commands = (
-        f"lm_eval --model halu-baseline --tasks {about['task']} --metadata halu_data=sample\n"
+        f'lm_eval --model halu-baseline --tasks {about["task"]} --metadata \'{{"halu_data": "sample"}}\'\n'
         f"inspect eval halu_tasks/{about['task']} --model halu/baseline -T data=sample"
     )
     after = (

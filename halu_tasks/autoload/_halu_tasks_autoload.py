@@ -1,9 +1,9 @@
 """Make this package's tasks, models, filters and metrics available in lm-eval by name.
 
-lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
-imports nothing else, and acts only when lm-eval is imported: then it adds the package's tasks, and registers the
-models, filters and metrics of entry points. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
-`--include_path "$(halu-tasks show --path)"`.
+lm-eval 0.4.13 and 0.5.0.dev1 read no entry points, so a .pth line imports this module when Python starts. It adds an
+import hook, imports nothing else, and acts only when lm-eval is imported: then it adds the package's tasks, and
+registers the models, filters and metrics of entry points, unless lm-eval does so itself. Set HALU_TASKS_NO_AUTOLOAD=1
+to switch it off; then use `--include_path "$(halu-tasks show --path)"`.
 """
 
 import sys
@@ -26,7 +26,7 @@ def _add_tasks(manager):
                     _merge(index, build([folder], **kwargs))
             _warn_of_unread(own)
         except Exception:
-            _log("cannot add the tasks of halu-tasks")
+            _log("cannot add the tasks of halu-tasks to lm-eval")
         return index
 
     manager.TaskIndex.build = staticmethod(build_with_ours)
@@ -87,7 +87,7 @@ def _add_named(*kinds):
         for kind in kinds:
             names = getattr(registry, f"{kind}_registry")
             for entry_point in metadata.entry_points(group=f"lm_eval.{kind}s"):
-                if entry_point.name not in names:
+                if entry_point.name not in names:  # as it is if lm-eval reads them itself
                     names.register(entry_point.name, target=entry_point.value)
 
     return add
@@ -95,8 +95,9 @@ def _add_named(*kinds):
 
 def _log(what):
     import logging
+    from importlib import metadata
 
-    logging.getLogger("halu_tasks").warning("%s", what, exc_info=True)
+    logging.getLogger("halu_tasks").warning("%s %s", what, metadata.version("lm_eval"), exc_info=True)
 
 
 files: dict[str, str] = {}
@@ -133,7 +134,7 @@ def find_spec(name, path=None, target=None):
                 if name in _ACTIONS:
                     _ACTIONS.pop(name)(module)
             except Exception:
-                _log(f"cannot extend {name}")
+                _log(f"cannot extend {name} of lm-eval")
 
         spec.loader.exec_module = exec_module
         return spec

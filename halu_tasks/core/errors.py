@@ -98,13 +98,14 @@ def unknown(what: str, name: object, known: Collection[str], prefix: str = "") -
     return f"unknown {what} {prefix + str(name) if prefix else name!r}{close}; known: {listed}"
 
 
-def install_excepthook(*programs: str) -> None:
+def install_excepthook(*programs: str, note: str = "") -> None:
     """Print this package's errors without a traceback if one of `programs` is running.
 
     A traceback would bury the line that says what to do. Users' own programs keep their tracebacks.
 
     Args:
         *programs: Endings of the path in `sys.argv[0]`.
+        note: What is printed after the traceback of any other error.
     """
     if not sys.argv[0].replace("\\", "/").endswith(programs):
         return
@@ -113,8 +114,10 @@ def install_excepthook(*programs: str) -> None:
     def print_message(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, HaluTasksError):
             print(f"halu-tasks: {error}", file=sys.stderr)
-        else:
-            previous_hook(kind, error, traceback)
+            return
+        previous_hook(kind, error, traceback)
+        if note and issubclass(kind, Exception):
+            print(f"halu-tasks: {note}", file=sys.stderr)
 
     sys.excepthook = print_message
 

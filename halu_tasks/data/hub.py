@@ -20,7 +20,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
 
 HOW_TO_NAME = (
-    "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
+    "name a local copy with halu_data (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
     "(halu-tasks) or HALU_TASKS_DATA=PATH, or use the word sample instead of PATH for the packaged sample"
 )
 SCHEME = "hf://"

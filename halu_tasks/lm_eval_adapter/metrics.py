@@ -8,8 +8,9 @@ looks right in the log and has the item's score as an attribute.
 The metrics `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict` are the named scorers
 (`scorers/benchmarks/named.py`) for users' own tasks; docs/scorers.md describes their arguments. lm-eval gives a metric
 the target and the reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters.
-A metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; the
-aggregation `halu_mean` computes both. With the argument `figures` it returns further metrics. The filters
+In lm-eval 0.4 a metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column
+Stderr; the aggregation `halu_mean` computes both. In lm-eval 0.5 it is a `Metric`, and `stderr_for_metric` knows the
+error. With the argument `figures` it returns further metrics. The filters
 `halu_strings` and `halu_verdict` reduce a reply to its answer, for other metrics. Like lm-eval's filters they take and
 return a list of replies for each document, so that `take_first` or `majority_vote` may follow.
 """
@@ -19,36 +20,41 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+from lm_eval.api import metrics as theirs
 from lm_eval.api import registry
 from lm_eval.api.filter import Filter
 from lm_eval.filters.custom import CustomFilter
 
-from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, install_excepthook, unknown
+from halu_tasks.core.errors import DataError, UsageError, unknown
 from halu_tasks.replies.scoring import logger, reply_warnings
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.intervals import NO_VARIANCE
 
-install_excepthook(*LM_EVAL)
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
+
+_IS_0_5 = hasattr(theirs, "Metric")
 
 # what the filters `halu_verdict` and `halu_strings` replace a reply without an answer by
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
 
 LONGEST_LABEL = 20
 Part = Literal["value", "stderr"]
-"""The part of an estimate that lm-eval shows: a standard error is a metric of its own."""
+"""The part of an estimate that lm-eval shows."""
+PARTS: Mapping[str, Part] = {"": "value", "_stderr": "stderr"}
+"""What lm-eval adds to a metric's name for each part."""
 
 
 class ItemValue(float):
@@ -86,28 +92,24 @@ def _shortened(label: str | list[str]) -> str:
     return label if isinstance(label, str) and len(label) < LONGEST_LABEL else "text"
 
 
-def aggregate(metric: Metric, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
-    """Return a part of a metric's estimate over the items with these values.
+def part_of(over_items: Estimate | None, part: Part) -> Any:
+    """Return a part of a metric's estimate over items as lm-eval shows it.
 
-    It is NaN where it is not defined, so that the mean of a group is not defined either, instead of a mean of fewer
-    tasks; a missing standard error is lm-eval's word for it.
+    A value that is not defined is NaN, so that the mean of a group is not defined either, instead of a mean of fewer
+    tasks. A standard error that is missing is lm-eval's word for it. One of 0 is missing, too: where no two clusters
+    differ, as at 0 and 1, the interval is exact and rests on none.
     """
-    return _estimated(metric, part, (value.score for value in values))
-
-
-def _estimated(metric: Metric, part: Part, scores: Iterable[Score]) -> Any:
-    over_items = estimate(metric, by_cluster(scores))
-    figure = getattr(over_items, part) if over_items else math.nan
-    return "N/A" if figure is None else figure
+    if part == "value":
+        return over_items.value if over_items else math.nan
+    stderr = over_items.stderr if over_items else None
+    return "N/A" if stderr is None or stderr**2 <= NO_VARIANCE else stderr
 
 
 # --- metrics of users' tasks ----------------------------------------------------------------------
 
 
-def _metric(
-    scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = ()
-) -> Callable[..., dict[str, ItemValue]]:
-    """Return the metric of a named scorer.
+def _metric(scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = ()) -> Any:
+    """Return the metric of a named scorer: a function in lm-eval 0.4, a `Metric` in 0.5.
 
     Args:
         scorer: The name of the scorer.
@@ -117,7 +119,7 @@ def _metric(
     """
     names = (*arguments, *fields, "cluster", "figures")
 
-    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, ItemValue]:
+    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, Any]:
         for name in given:
             # lm-eval would catch Python's TypeError and call the metric in another way
             if name not in names:
@@ -132,12 +134,46 @@ def _metric(
         by_name, further = {metric.name: metric for metric in named.metrics()}, given.get("figures") or ()
         if strange := [name for name in further if name not in by_name]:
             raise UsageError(f"halu_{scorer}: {unknown('figure', strange[0], by_name)}")
-        targets = {"iou": [], "exact_match": str(references[0]).splitlines()}.get(scorer, references)
-        score = _score(named, [str(entry) for entry in targets], predictions[0])
+        target = str(references[0]).splitlines() if scorer == "exact_match" else references
+        target = references[0] if isinstance(references[0], list) else target
+        replies = predictions[0] if isinstance(predictions[0], list | tuple) else predictions
+        if len(replies) > 1:
+            raise UsageError(
+                f"halu_{scorer} scores one reply to a document, got {len(replies)}; add a filter such as take_first"
+            )
+        score = _score(named, [] if scorer == "iou" else [str(entry) for entry in target], replies[0])
         return _values(named, score, [by_name[name] for name in (HEADLINES[scorer], *further)])
 
-    metric.__name__ = metric.__qualname__ = f"halu_{scorer}"
-    return metric
+    metric.__name__ = metric.__qualname__ = name = f"halu_{scorer}"
+    if not _IS_0_5:
+        return metric
+    return theirs.Metric(name=name, fn=metric, aggregation=halu_mean, output_type={"generate_until"})
+
+
+def halu_mean(values: Sequence[Any], part: Part | None = None) -> Any:
+    """Compute a `halu_…` metric, or its clustered standard error, from the values of all documents.
+
+    Args:
+        values: The values.
+        part: What to compute; None if the values say it.
+    """
+    if not values or not all(isinstance(value, ItemValue) for value in values):
+        logger.error(
+            "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
+            "each entry alone: join it, one entry on each line, as in \"{{answers | join('\\n')}}\""
+        )
+        return math.nan
+    scorer, arguments, name, named_part = values[0].metric
+    part = part or named_part
+    metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
+    if part == "value" and name == HEADLINES[scorer]:
+        outcomes = Counter(value.score.outcome for value in values)
+        for share, meaning in reply_warnings(outcomes):
+            logger.warning("halu_%s: %s %s", scorer, share, meaning)
+    # a document without a cluster is one
+    scores = [value.score for value in values]
+    clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]
+    return part_of(estimate(metric, by_cluster(clustered)), part)
 
 
 halu_iou = _metric("iou", {"returns": "passages"}, ("text", "spans"))
@@ -147,34 +183,11 @@ halu_error_type = _metric("error_type", {"none_allowed": False})
 halu_verdict = _metric("verdict", {"labels": ("True", "False"), "reading": "true_false"})
 
 
-def halu_mean(values: Sequence[Any]) -> Any:
-    """Compute a `halu_…` metric, or its clustered standard error, from the values of all documents."""
-    if not values or not all(isinstance(value, ItemValue) for value in values):
-        logger.error(
-            "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
-            "each entry alone: join it, one entry on each line, as in \"{{answers | join('\\n')}}\""
-        )
-        return math.nan
-    scorer, arguments, name, part = values[0].metric
-    metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
-    if part == "value" and name == HEADLINES[scorer]:
-        outcomes = Counter(value.score.outcome for value in values)
-        for share, meaning in reply_warnings(outcomes):
-            logger.warning("halu_%s: %s %s", scorer, share, meaning)
-    # a document without a cluster is one
-    scores = [value.score for value in values]
-    clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]
-    return _estimated(metric, part, clustered)
-
-
 def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
     """Score a reply, or what a filter of this package replaced it by.
 
     The cluster is empty if the document has none.
     """
-    if isinstance(reply, list | tuple):
-        # without the filter take_first
-        reply = reply[0]
     document = getattr(reply, "document", None)
     if document is None and (named.name == "iou" or "cluster" in named.fields):
         raise UsageError(
@@ -192,18 +205,20 @@ def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
     return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if has_cluster else "")
 
 
-def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict[str, ItemValue]:
-    """Return the values of the headline and of further metrics, each followed by that of its standard error."""
-    values: dict[str, ItemValue] = {}
-    parts: dict[str, Part] = {"": "value", "_stderr": "stderr"}
+def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Return the values of the headline and of further metrics, in lm-eval 0.4 each with that of its standard error."""
+    values: dict[str, Any] = {}
+    own, parts = f"halu_{named.name}", {"": PARTS[""]} if _IS_0_5 else PARTS
     for metric in metrics:
-        key = f"halu_{named.name}" if metric is metrics[0] else f"halu_{named.name}_{metric.name}"
+        # lm-eval 0.5 aggregates what is called so like the metric in parentheses
+        key = own if metric is metrics[0] else f"{metric.name}({own})" if _IS_0_5 else f"{own}_{metric.name}"
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr. Where there is no value
         # for a document it is NaN, and so is any mean but halu_mean
         for suffix, part in parts.items():
             number = metric.item(score) if metric.item and part == "value" else math.nan
-            value = values[key + suffix] = ItemValue(number)
+            value = ItemValue(number)
             value.score, value.metric = score, (named.name, json.dumps(named.arguments), metric.name, part)
+            values[key + suffix] = [value] if _IS_0_5 else value
     return values
 
 
@@ -287,4 +302,21 @@ def _register_defaults() -> None:
                 of_metrics.register(f"halu_{scorer}", target=default)
 
 
-_register_defaults()
+def _register_error() -> None:
+    """Let lm-eval 0.5 take the clustered error of `halu_mean`, not that of 100,000 samples, which ignores clusters."""
+    their_error = theirs.stderr_for_metric
+
+    def stderr_for_metric(metric: Any, bootstrap_iters: int) -> Any:
+        other = their_error(metric, bootstrap_iters)
+
+        def stderr(values: Sequence[Any]) -> Any:
+            if not isinstance(values[0], ItemValue):
+                return other(values) if other else "N/A"
+            return halu_mean(values, "stderr") if metric is halu_mean else math.nan
+
+        return stderr
+
+    theirs.stderr_for_metric = stderr_for_metric
+
+
+_register_error() if _IS_0_5 else _register_defaults()

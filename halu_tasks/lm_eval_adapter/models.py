@@ -9,10 +9,8 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tqdm import tqdm
 
-from halu_tasks.core.errors import LM_EVAL, UsageError, install_excepthook
+from halu_tasks.core.errors import UsageError
 from halu_tasks.replies.embedded import REPLY, Embedded, Kind
-
-install_excepthook(*LM_EVAL)
 
 
 class EmbeddedLM(LM):

@@ -1,6 +1,7 @@
 """The class of all task files in lm-evaluation-harness. It holds no benchmark's logic.
 
-All that depends on how lm-eval's tasks work is in this module.
+All that depends on how lm-eval's tasks work is in this module. What the versions of lm-eval ask a task for at different
+places is at the end of the class; the rest is the same in all.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,17 +19,16 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from datasets import Dataset
-from lm_eval.api.filter import FilterEnsemble
+from lm_eval.api.instance import Instance
 from lm_eval.api.task import ConfigurableTask
-from lm_eval.filters.custom import CustomFilter
 from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.tasks._factory import TaskFactory
 
 from halu_tasks.core.credentials import public
-from halu_tasks.core.errors import LM_EVAL, JudgeError, UsageError, install_excepthook
+from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.lm_eval_adapter.metrics import aggregate, item_value
+from halu_tasks.lm_eval_adapter.metrics import PARTS, ItemLabels, ItemValue, Part, item_value, part_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
@@ -38,6 +39,7 @@ from halu_tasks.replies.scoring import (
     run_warnings,
     score_replies,
 )
+from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
@@ -46,13 +48,13 @@ from halu_tasks.tasks.registry import HEADLINE, registry, task_of
 from halu_tasks.tasks.yaml_files import TaskFile, comparable, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
-install_excepthook(*LM_EVAL)
 
 # the keys of a task file that lm-eval sees; the others are read by `halu_tasks.tasks`
 _PASSED_ON = ("task", "task_alias", "num_fewshot", "metadata")
-
-Weight = tuple[float, str | None]
-"""The log-likelihood of a choice, and the reply that is replayed; None for any other model."""
+_FILTER = "none"
+"""The name under which lm-eval shows what belongs to no filter."""
+_BYPASSED = 999
+"""What lm-eval shows in the place of a metric with `--predict_only`."""
 
 
 class HaluTask(ConfigurableTask):
@@ -64,12 +66,15 @@ class HaluTask(ConfigurableTask):
         config: The keys of the file, as lm-eval read them.
     """
 
-    _scored = True
+    _bypass = ""
+    """The name of the metric that stands for all if replies are not scored."""
     _instances = None  # lm-eval leaves it unset until requests are built
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._evaluation = evaluation = _build(config)
         self._items = {item.id: item for item in evaluation.items}
+        self._scores: dict[str, Score] = {}
+        self._estimates: dict[str, Estimate | None] = {}
         self._examples = [
             {"prompt": example.prompt, "target": example.reply, "system": ""}
             for example in worked_examples(evaluation.task, evaluation.options, evaluation.prompt)
@@ -80,55 +85,38 @@ class HaluTask(ConfigurableTask):
         super().__init__(config=_lm_eval_config(evaluation) | passed_on)
         self._version = (passed_on.get("metadata") or {}).get("version", float(evaluation.task.version))
         self._chat_template: bool | None = None
-        self._set_filter(_weights if evaluation.asks_for_probability else self._score_replies)
-        self._set_metrics()
-        self._set_provenance(evaluation)
-        # results show the templates of the task file instead of the names of the rendered fields
-        prompts, system = evaluation.prompts.values(), "cot" if evaluation.options.cot else "system"
-        self.config.doc_to_text = _shown([prompt["user"] for prompt in prompts])
-        self.config.description = _shown([prompt.get(system, "") for prompt in prompts])
-        if any(other.instances for other in _tasks_of_run.values()):
-            # lm-eval makes all tasks of a run before it builds requests, so those are another run's
-            _tasks_of_run.clear()
-        _tasks_of_run[evaluation.task.name] = self
-
-    # --- what lm-eval reads ------------------------------------------------------------------------
-
-    def _set_filter(self, function: Any) -> None:
-        self._filters = [FilterEnsemble("none", [partial(CustomFilter, filter_fn=function)])]
-
-    def _set_metrics(self) -> None:
-        evaluation, self._metrics = self._evaluation, list(self._evaluation.metrics)
+        self._metrics = list(evaluation.metrics)
         groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
         if any(HEADLINE in group.means for group in groups):
             # lm-eval averages what has the same name in all members of a group
             headline = evaluation.task.headline_metric(evaluation.options.scoring)
             self._metrics.append(replace(headline, name=HEADLINE))
-        self._aggregation_list = {}
-        for metric in self._metrics:
-            # a standard error must follow its metric: lm-eval then shows it in the column Stderr
-            self._aggregation_list[metric.name] = partial(aggregate, metric, "value")
-            self._aggregation_list[f"{metric.name}_stderr"] = partial(aggregate, metric, "stderr")
-        self._higher_is_better = {metric.name: metric.higher_is_better for metric in self._metrics}
-        self.config.metric_list = [
-            {"metric": name, "higher_is_better": better} for name, better in self._higher_is_better.items()
-        ]
+        if any(other.instances for other in _tasks_of_run.values()):
+            # lm-eval makes all tasks of a run before it builds requests, so those are another run's
+            _tasks_of_run.clear()
+        _tasks_of_run[evaluation.task.name] = self
 
-    def _set_provenance(self, evaluation: Evaluation) -> None:
-        """Set the version and the metadata that results show."""
-        self.VERSION: Any = (
-            "-".join([str(self._version), *evaluation.version_tags]) if evaluation.version_tags else self._version
-        )
-        if isinstance(self.config.metadata, dict):
-            # lm-eval adds the model's arguments to the metadata, which it writes to the results
-            self.config.metadata = {**public(self.config.metadata), "halu_tasks": evaluation.provenance.as_json()}
+    # --- what results show -------------------------------------------------------------------------
 
-    def set_config(self, key: str, value: Any, update: bool = False) -> None:
-        """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
-        super().set_config(key, value, update)
-        if key == "num_fewshot":
-            evaluation = self._evaluation
-            self._set_provenance(build(evaluation.task, replace(evaluation.options, fewshot=value)))
+    def dump_config(self) -> dict[str, Any]:
+        """Return the configuration with the templates of the task file in the place of rendered fields."""
+        evaluation, config = self._evaluation, super().dump_config()
+        prompts, system = evaluation.prompts.values(), "cot" if evaluation.options.cot else "system"
+        # lm-eval adds the model's arguments to the metadata
+        metadata = public(config.get("metadata") or {}) | {
+            "halu_tasks": evaluation.provenance_of(len(self._items)).as_json()
+        }
+        return {
+            **config,
+            "doc_to_text": _shown([prompt["user"] for prompt in prompts]),
+            "description": _shown([prompt.get(system, "") for prompt in prompts]),
+            "metric_list": [{"metric": name, "higher_is_better": way} for name, way in self.higher_is_better().items()],
+            "metadata": metadata,
+        }
+
+    def higher_is_better(self) -> dict[str, bool | None]:
+        """Return the directions of the metrics."""
+        return {metric.name: metric.higher_is_better for metric in self._metrics}
 
     # --- before generation -------------------------------------------------------------------------
 
@@ -140,13 +128,9 @@ class HaluTask(ConfigurableTask):
         """Return the worked examples as documents."""
         return self._examples
 
-    def doc_to_text(self, doc: Mapping[str, Any], doc_to_text: Any = None) -> str:
-        """Return the rendered prompt."""
-        return str(doc["prompt"])
-
-    def resolve_field(self, doc: Mapping[str, Any], field: str | None = None) -> Any:
-        """Return the rendered system text when lm-eval asks for the template that results show."""
-        return doc["system"] if field == self.config.description else super().resolve_field(doc, field)
+    def doc_to_target(self, doc: Mapping[str, Any], doc_to_target: Any = None) -> str:
+        """Return the target as it is; lm-eval would take digits for the number of a choice."""
+        return str(doc["target"])
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **kwargs: Any) -> Any:
         """Return what the model is sent.
@@ -162,43 +146,59 @@ class HaluTask(ConfigurableTask):
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
 
-    def construct_requests(self, doc: dict[str, Any], ctx: Any, **kwargs: Any) -> Any:
-        """Return the requests, with the schema of the answer if it is asked for and the server takes one.
+    def construct_requests(
+        self, doc: dict[str, Any], ctx: Any, apply_chat_template: bool = False, chat_template: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Return the request of a document, or one for each choice.
 
-        lm-eval passes the fields of a request on to a chat server, and to other models what these would reject.
+        The request has the schema of the answer if it is asked for and the server takes one: lm-eval passes the fields
+        of a request on to a chat server, and to other models what these would reject.
         """
+        # until lm-eval 0.5, a triple has the name of the task, the number of the document and that of replies
+        known = kwargs if "metadata" in kwargs else {**kwargs, "task_name": self.task_name, "target": doc["target"]}
+        if self._evaluation.asks_for_probability:
+            delimiter = "" if apply_chat_template else self.config.target_delimiter
+            texts = [delimiter + choice for choice in self.config.doc_to_choice]
+            return [Instance("loglikelihood", doc, (ctx, text), idx=n, **known) for n, text in enumerate(texts)]
         # lm-eval renders the template with a method of the model, or with a part of it
-        template = kwargs.get("chat_template")
-        backend = getattr(getattr(template, "func", template), "__self__", None)
-        requests = super().construct_requests(doc, ctx, **kwargs)
+        backend = getattr(getattr(chat_template, "func", chat_template), "__self__", None)
+        settings = deepcopy(self.config.generation_kwargs)
         if self._evaluation.options.structured and isinstance(backend, LocalChatCompletion):
             schema = response_schema(self._evaluation.task, self._evaluation.options)
             form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-            prompt, settings = requests.arguments
-            requests.arguments = prompt, {**settings, "response_format": form}
-        return requests
+            settings["response_format"] = form
+        return [Instance("generate_until", doc, (ctx, settings), idx=0, **known)]
 
-    def build_all_requests(self, **kwargs: Any) -> None:
+    def build_all_requests(self, **kwargs: Any) -> Any:
         """Build the requests without lm-eval's cache, which would mix up requests of one task under other options."""
-        super().build_all_requests(**kwargs | {"cache_requests": False})
+        evaluation, shots = self._evaluation, self.config.num_fewshot or 0
+        if shots != evaluation.options.fewshot:
+            # lm-eval sets `--num_fewshot` after the task was made
+            self._evaluation = evaluation = build(evaluation.task, replace(evaluation.options, fewshot=shots))
+        tags = evaluation.version_tags
+        self.VERSION: Any = "-".join([str(self._version), *tags]) if tags else self._version
+        return super().build_all_requests(**kwargs | {"cache_requests": False})
 
     # --- after generation --------------------------------------------------------------------------
 
-    def _score_replies(self, resps: Iterable[Any], docs: Iterable[Mapping[str, Any]]) -> list[str]:
+    def apply_filters(self) -> None:
         """Score all replies to the task at once, so that a judge can be asked concurrently.
 
-        Returns:
-            The scores as JSON, since lm-eval copies what a filter returns and logs its `str()`.
+        The log shows the score as a reply that was filtered, or the likelihood of a choice with a replayed reply.
 
         Raises:
             JudgeError: The judge failed too often; the message names the files with the replies, also those to the
                 other tasks of the run, since lm-eval writes no results if one task fails.
         """
-        evaluation, mode = self._evaluation, self._evaluation.options.scoring
-        replies = [
-            (with_target(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
-            for replies, doc in zip(resps, docs, strict=True)
-        ]
+        if self._bypass:
+            for request in self.instances:
+                request.filtered_resps[_FILTER] = request.resps[0]
+            return
+        evaluation, self._estimates = self._evaluation, {}
+        asked: dict[str, list[Any]] = {}
+        for request in self.instances:
+            asked.setdefault(request.doc["id"], []).append(request)
+        replies = [self._reply(requests) for requests in asked.values()]
         try:
             scores = score_replies(evaluation, replies)
         except JudgeError as error:
@@ -206,46 +206,53 @@ class HaluTask(ConfigurableTask):
             kept = ", ".join(filter(None, (task._keep_replies() for task in others)))
             raise JudgeError(f"{error}; replies to other tasks were kept: {kept}" if kept else str(error)) from None
         outcomes = Counter(
-            outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
+            outcome_of(reply.text, score, evaluation.options.scoring)
+            for (_, reply), score in zip(replies, scores, strict=True)
         )
         for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
             logger.warning(warning)
-        return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
+        for requests, (_, reply), score in zip(asked.values(), replies, scores, strict=True):
+            doc = requests[0].doc
+            logged: list[Any] = [json.dumps(score.as_json(), ensure_ascii=False)]
+            if evaluation.asks_for_probability:
+                logged = [(request.resps[0][0], doc.get(embedded.REPLY)) for request in requests]
+                score = score if reply.probability is not None else without_probability(score)
+            for request, filtered in zip(requests, logged, strict=True):
+                request.filtered_resps[_FILTER] = filtered
+            self._scores[score.id] = score
+            # the log shows the document as it was asked
+            doc["target"] = self._items[score.id].target
+            doc.pop(embedded.REPLY, None)
 
-    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Return the value of each metric for an item, and again under the name of its standard error."""
-        if not self._scored:
-            return dict(super().process_results(doc, results))
-        if self._evaluation.asks_for_probability:
-            score = self._score_weights(doc, results)
-        else:
-            score = Score.from_json(json.loads(results[0]))
-        return {
-            name: item_value(metric, score)
-            for metric in self._metrics
-            for name in (metric.name, f"{metric.name}_stderr")
-        }
-
-    def _score_weights(self, doc: dict[str, Any], weights: list[Weight]) -> Score:
-        """Score an item by the log-likelihoods of the two choices.
-
-        The answer is the likelier choice; a replayed reply states its own.
-        """
+    def _reply(self, requests: Sequence[Any]) -> tuple[Item, Reply]:
+        """Return an item with its reply. Of two log-likelihoods it is the likelier choice; a replay states its own."""
+        doc, item = requests[0].doc, self._items[requests[0].doc["id"]]
+        if not self._evaluation.asks_for_probability:
+            return with_target(item, doc["target"]), Reply(requests[0].resps[0])
         choices = self._evaluation.task.rules.choices
         assert choices
-        (first, replayed), (second, _) = weights
-        probability = probability_of_likelihoods(first, second)
-        text = replayed if probability is None or replayed is not None else choices[probability <= 0.5]
-        (score,) = score_replies(
-            self._evaluation, [(self._items[doc["id"]], Reply(text or "", probability=probability))]
-        )
-        return score if probability is not None else without_probability(score)
+        first, second = (request.resps[0][0] for request in requests)
+        probability, text = probability_of_likelihoods(first, second), doc.get(embedded.REPLY)
+        if probability is not None and text is None:
+            text = choices[probability <= 0.5]
+        return item, Reply(text or "", probability=probability)
+
+    def _values(self, id: str) -> dict[str, Any]:
+        if self._bypass:
+            return {self._bypass: _BYPASSED}
+        return {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
+
+    def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
+        """Return a part of a metric's estimate; the values of any metric have the scores of all items."""
+        if not self._estimates:
+            columns = by_cluster(value.score for value in values)
+            self._estimates = {metric.name: estimate(metric, columns) for metric in self._metrics}
+        return part_of(self._estimates[name], part)
 
     def override_metric(self, metric_name: str) -> None:
         """Keep replies without scoring them, as lm-eval's option `--predict_only` asks."""
         super().override_metric(metric_name)
-        self._set_filter(lambda resps, docs: [replies[0] for replies in resps])
-        self._scored = False
+        self._bypass, self._metrics = metric_name, []
 
     def _keep_replies(self) -> str | None:
         """Save the replies to this task; return its name with the file, and None without replies."""
@@ -255,9 +262,63 @@ class HaluTask(ConfigurableTask):
         path = keep_replies(self._evaluation, replies)
         return f"{self._evaluation.task.name} ({path or 'could not be saved'})"
 
+    # --- what lm-eval 0.4 asks for ------------------------------------------------------------------
+
+    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric for an item, and again under the name of its standard error."""
+        values = self._values(doc["id"])
+        # a standard error must follow its metric: lm-eval then shows it in the column Stderr
+        return values if self._bypass else {name + end: value for name, value in values.items() for end in PARTS}
+
+    def aggregation(self) -> dict[str, Any]:
+        """Return what computes each metric and its standard error of the values of all items."""
+        names = [metric.name for metric in self._metrics]
+        if self._bypass:
+            return {self._bypass: max}
+        return {name + end: partial(self._figure, name, part) for name in names for end, part in PARTS.items()}
+
+    # --- what lm-eval 0.5 asks for ------------------------------------------------------------------
+
+    def set_repeats(self, repeats: int) -> None:
+        """Refuse lm-eval's option `--repeats`."""
+        if repeats > 1:
+            raise UsageError(
+                f"{self.config.task} scores one reply to an item in lm-eval, so leave out --repeats; Inspect scores "
+                "several (--epochs)"
+            )
+
+    def process_instances(self) -> None:
+        """Score the replies."""
+        from lm_eval.scorers import ScoredDoc
+
+        self.apply_filters()
+        (scorer,) = self.scorers
+        documents = {}
+        for request in self.instances:
+            values = {name: [value] for name, value in self._values(request.doc["id"]).items()}
+            documents[request.doc_id] = ScoredDoc(request.doc_id, request.target, values)
+        scorer.set_results(documents)
+
+    def aggregate(self, bootstrap_iters: int | None = None) -> tuple[dict[str, Any], int]:
+        """Return each metric and its standard error, and the number of items."""
+        (scorer,) = self.scorers
+        documents = scorer.reduced_docs.values()
+        figures = {
+            f"{name}{end},{_FILTER}": self._figure(name, part, (values[name] for values in documents))
+            for name in (metric.name for metric in self._metrics)
+            for end, part in PARTS.items()
+        }
+        return figures or {f"{self._bypass},{_FILTER}": _BYPASSED}, len(documents)
+
 
 def _build(config: Mapping[str, Any]) -> Evaluation:
     path = _task_path(config)
+    if form := config.get("_formats_selection"):
+        raise UsageError(
+            f"task {config['task']} has its own prompts; leave out @{form}, a format of lm-eval's own tasks"
+        )
+    # the name of a group's member
+    config = {key: value for key, value in config.items() if key != "_qualified_name"}
     try:
         file = read_task_file(path)
     except UsageError:
@@ -340,7 +401,3 @@ def _document(item: Item) -> dict[str, Any]:
 def _shown(texts: Sequence[str]) -> str:
     """Return the templates of all wordings, those after the first below a line of dashes."""
     return "\n---\n".join(texts) if any(texts) else ""
-
-
-def _weights(resps: Iterable[Any], docs: Iterable[Mapping[str, Any]]) -> list[Weight]:
-    return [(replies[0][0], doc.get(embedded.REPLY)) for replies, doc in zip(resps, docs, strict=True)]

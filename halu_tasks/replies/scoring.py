@@ -37,8 +37,8 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
     if task.judged and not options.judge:
         warnings.append(
             f"{task.name}: no judge was named, so {task.headline} is missing and only metrics without a judge, such as "
-            f"{task.judged.unjudged}, are reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), "
-            "--model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
+            f'{task.judged.unjudged}, are reported; name a judge with --metadata \'{{"halu_judge": "openai/gpt-4o"}}\' '
+            "(lm-eval), --model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
         )
     chosen = tuple(name for name in ("judge", "reader") if getattr(options, name))
     suggested = {name: shlex.quote(str(value)) for name, value in task.suggested.items() if not name.startswith(chosen)}
@@ -46,7 +46,7 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
         named = suggested.items()
         models = ", ".join(f"{name} {value}" for name, value in named)
         flags = " ".join(f"{Options.specs()[name].flag} {value}" for name, value in named)
-        metadata = ",".join(f"{PREFIX}{name}={value}" for name, value in named)
+        metadata = shlex.quote(json.dumps({PREFIX + name: task.suggested[name] for name in suggested}))
         arguments = " ".join(f"-T {name}={value}" for name, value in named)
         warnings.append(
             f"task file {task.file.path} suggests {models}; pass {flags} to use it "

@@ -412,5 +412,5 @@ def _reported(run: ModelRun) -> Iterator[tuple[str, Mapping[str, float]]]:
             yield log.eval.task.removeprefix("halu_tasks/"), {name: float(m.value) for name, m in metrics.items()}
     for path in (run.folder / RESULTS).glob("**/results_*.json"):
         for task, figures in json.loads(path.read_text(encoding="utf-8"))["results"].items():
-            names = (key.removesuffix(",none") for key in figures if key.endswith(",none"))
-            yield task, {name: figures[f"{name},none"] for name in names}
+            shown = {key.removesuffix(",none"): value for key, value in figures.items() if key.endswith(",none")}
+            yield task, {name: value for name, value in shown.items() if value != "N/A"}

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,11 @@ def test_filters_and_metrics_are_registered_without_being_imported() -> None:
     code = """
 import json, sys
 import lm_eval.api.metrics, lm_eval.filters
-from lm_eval.api.registry import aggregation_registry, filter_registry, get_filter, get_metric, metric_registry
+from lm_eval.api.registry import aggregation_registry, filter_registry, get_filter, metric_registry
 before = [name for name in sys.modules if name.startswith("halu_tasks")]
 names = [sorted(registry) for registry in (filter_registry, metric_registry, aggregation_registry)]
-print(json.dumps([before, names, [get_filter("halu_verdict").__name__, get_metric("halu_iou").__name__]]))
+metric = metric_registry.get("halu_iou")
+print(json.dumps([before, names, [get_filter("halu_verdict").__name__, getattr(metric, "fn", metric).__name__]]))
 """
     (before, (filters, metrics, aggregations), made), errors = shown(code)
     assert before == [] and made == ["verdict_filter", "halu_iou"]
@@ -184,7 +186,36 @@ print(json.dumps([manager.here, models.here]))
     found, errors = shown(code, path=fake_lm_eval(tmp_path, "here = 1", "here = 2"))
     assert found == [1, 2]
     for name in ("tasks.manager", "models", "filters", "api.metrics"):
-        assert f"cannot extend lm_eval.{name}" in errors
+        assert f"cannot extend lm_eval.{name} of lm-eval {version('lm_eval')}" in errors
+
+
+FINDS_PLUGINS = """
+from pathlib import Path
+class TaskIndex:
+    asked = []
+    @staticmethod
+    def build(paths):
+        TaskIndex.asked.append(len(paths))
+        return {}
+"""
+KNOWS_PLUGINS = """
+class Names:
+    def __contains__(self, name):
+        return name.startswith("halu")
+model_registry = filter_registry = metric_registry = aggregation_registry = Names()
+"""
+
+
+def test_an_lm_eval_that_reads_entry_points_is_left_to_it(tmp_path: Path) -> None:
+    path = fake_lm_eval(tmp_path, FINDS_PLUGINS)
+    (path / "lm_eval" / "api" / "registry.py").write_text(KNOWS_PLUGINS)
+    code = f"""
+import json, lm_eval.models, lm_eval.filters, lm_eval.api.metrics
+from lm_eval.tasks.manager import Path, TaskIndex, __file__ as own
+TaskIndex.build([Path(own).parent, Path({str(CONFIGS)!r})])
+print(json.dumps(TaskIndex.asked))
+"""
+    assert shown(code, path=path) == ([2], "")
 
 
 def test_an_error_of_lm_evals_own_is_not_hidden(tmp_path: Path) -> None:

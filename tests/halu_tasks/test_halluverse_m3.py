@@ -171,7 +171,7 @@ def test_nothing_is_fetched_and_the_error_says_where_the_data_are() -> None:
         assert str(raised.value).startswith(
             "HalluVerse-M3: QA_en.csv cannot be downloaded automatically, as no pinned address is known; download it "
             "manually from https://huggingface.co/datasets/sabdalja/HalluVerse-M3 and name a local copy with "
-            "halu_data=PATH"
+            "halu_data (lm-eval"
         )
         # what somebody put into the cache is not what was published
         path = cached_path(SOURCES["halluverse_m3"], "QA_en.csv")

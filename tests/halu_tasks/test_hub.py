@@ -236,7 +236,7 @@ def test_a_gated_source_says_how_to_get_in_and_is_fetched_with_a_token(ran: dict
     assert refused.status == 2 and refused.out == "" and last == "halu-tasks: 3 of 3 files failed (above)"
     for name, line in zip(GATED, each, strict=True):
         assert f"/{name} is gated; accept the terms at https://huggingface.co/datasets/sabdalja/HalluVerse3" in line
-        assert "set HF_TOKEN" in line and "halu_data=PATH" in line
+        assert "set HF_TOKEN" in line and "halu_data (lm-eval" in line
     fetched = ran["token"]
     assert fetched.status == 0 and len(fetched.out.splitlines()) == 3 and TOKEN not in fetched.out + fetched.err
     assert ran["list"].out.count(" cached ") == 3
@@ -290,7 +290,7 @@ def test_a_hub_that_cannot_be_reached_is_an_error_of_one_line(monkeypatch: pytes
         build("refact_correction", Options(data="hf://user/refact"))
     message = str(raised.value)
     assert message.startswith("hf://user/refact: cannot be downloaded (") and "refused" in message
-    assert "halu_data=PATH" in message and len(message.splitlines()) == 1
+    assert "halu_data (lm-eval" in message and len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("text", "parts"), CASES["addresses_are_those_of_the_hub"])

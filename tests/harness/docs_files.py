@@ -402,7 +402,7 @@ BEFORE = (
     Step("docs/pipelines.md", r"de_final_data\.csv", _german),
     # a leaderboard accepts no result on the packaged sample
     Step("docs/exports.md", r" results ", _data, "path/to/data"),
-    Step("docs/exports.md", r" results ", f"{ORACLE} --metadata halu_data=path/to/data", "results"),
+    Step("docs/exports.md", r" results ", ORACLE + ' --metadata \'{"halu_data": "path/to/data"}\'', "results"),
     Step("docs/report.md", r" results ", ORACLE, "results"),
     # one model each, for a comparison
     Step(None, r"report --pairs results logs", _removed("results", "logs")),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+IS_LM_EVAL_0_5 = find_spec("lm_eval.scorers") is not None
 
 FEW = """
 # one benchmark in place of the thousands of files in lm-eval's own folder, which it reads anew in each process
@@ -17,6 +20,11 @@ own = Path(sys.modules["lm_eval.tasks.manager"].__file__).parent
 _index.TaskIndex._iter_yaml_files = staticmethod(lambda root: all_of(root / "arc" if Path(root) == own else root))
 """
 LM_EVAL_OF_FEW = f"{FEW}\nfrom lm_eval.__main__ import cli_evaluate\ncli_evaluate()"
+
+
+def shown_stderr(stderr: float | None) -> float | str:
+    """A standard error in lm-eval's table, which shows none of 0."""
+    return "N/A" if stderr is None or stderr < 1e-9 else stderr
 
 
 def run(

@@ -88,7 +88,13 @@ def test_lm_eval_and_what_is_made_of_its_results(
         "--model_args", f"model=m,base_url={url},auth_token={SECRET},num_concurrent=8",
         "--apply_chat_template", "--tasks", TASK, "--output_path", str(tmp_path / "results"), "--log_samples",
         "--metadata",
-        f"halu_data=sample,halu_judge=openai-api/local/m,halu_judge_base_url={with_secret(judge.url)}",
+        json.dumps(
+            {
+                "halu_data": "sample",
+                "halu_judge": "openai-api/local/m",
+                "halu_judge_base_url": with_secret(judge.url),
+            }
+        ),
         code=LM_EVAL_OF_FEW,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -37,7 +37,7 @@ def folder(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a derived task was run in both harnesses, by its folder and by its file."""
     folder = tmp_path_factory.mktemp("derived")
     (folder / "my_refact.yaml").write_text(OWN.format(base=BASE))
-    told = ("--metadata", "halu_data=sample", "--output_path", "results", "--log_samples")
+    told = ("--metadata", '{"halu_data": "sample"}', "--output_path", "results", "--log_samples")
     run("lm_eval", "--model", "halu-oracle", *request.param, *told, folder=folder)
     arguments = ("-T", "config=my_refact.yaml", "-T", "data=sample", "--model", "halu/oracle", "--log-dir", "logs")
     run("inspect_ai", "eval", "halu_tasks/task", *arguments, folder=folder)

@@ -18,6 +18,7 @@ from common import Cli, Run, write_rows
 from huggingface_hub import parse_eval_result_entries
 from inspect_ai.log import read_eval_log
 from shared_runs import asked, asked_lm_eval
+from programs import shown_stderr
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
@@ -267,7 +268,7 @@ def test_a_harness_result_reads_back_equal(
     assert len(figures) > 3 and next(iter(figures)) == next(iter(metrics))
     for name, (value, stderr, interval, direction, lower) in figures.items():
         logged = told.get(f"{name}_stderr", "N/A")
-        assert (value, stderr) == (told[name], None if logged == "N/A" else logged), name
+        assert (value, shown_stderr(stderr)) == (told[name], logged if logged == "N/A" else shown_stderr(logged)), name
         if library == "inspect_ai":
             ends = [told[f"{name}_{end}"] for end in ("low", "high") if f"{name}_{end}" in told]
             assert (interval or []) == ends, name

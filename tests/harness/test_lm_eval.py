@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from common import Caplog, Capture, Run, read_rows, write_rows
-from programs import LM_EVAL_OF_FEW
+from programs import IS_LM_EVAL_0_5, LM_EVAL_OF_FEW
 from programs import run as program
 
 from halu_tasks.cli import main
@@ -29,7 +29,7 @@ def literal_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Co
     output = tmp_path_factory.mktemp("lm_eval")
     run = program(
         "lm_eval", "--model", "halu-oracle", "--tasks", "refact_judgment,cfaith_gen", "--log_samples",
-        "--output_path", str(output), "--metadata", "halu_data=sample",
+        "--output_path", str(output), "--metadata", '{"halu_data": "sample"}',
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
     return run, output
@@ -51,7 +51,8 @@ def test_results_hold_figures_errors_provenance_and_samples(literal_run: Any) ->
     (path,) = output.rglob("results_*.json")
     results = json.loads(path.read_text())
     own = results["results"]["refact_judgment_independent"]
-    assert own["acc,none"] == 1.0 and own["acc_stderr,none"] == 0.0
+    # no cluster differs from another, so there is no standard error
+    assert own["acc,none"] == 1.0 and own["acc_stderr,none"] == "N/A"
     told = results["configs"]["refact_judgment_independent"]["metadata"]["halu_tasks"]
     assert told["data"] == "sample" and told["scoring"] == "strict" and len(told["data_sha256"]) == 64
     assert math.isnan(results["results"]["cfaith_gen"]["hallucination_rate,none"])
@@ -168,6 +169,28 @@ def test_mistakes_are_one_clear_line_before_anything_runs(run_lm_eval: Run) -> N
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_data": "no/such/folder"})
     with pytest.raises(UsageError, match="predictions=FILE"):
         ReplayLM()
+
+
+def test_what_only_lm_eval_0_5_offers_is_refused_where_it_would_be_ignored(run_lm_eval: Run) -> None:
+    if not IS_LM_EVAL_0_5:
+        pytest.skip("lm-eval 0.4 has neither")
+    with pytest.raises(UsageError, match="refact_correction has its own prompts; leave out @mcqa"):
+        run_lm_eval(["refact_correction@mcqa"], OracleLM())
+    with pytest.raises(UsageError, match="leave out --repeats; Inspect scores several"):
+        run_lm_eval(["refact_correction"], OracleLM(), repeats=2)
+
+
+def test_a_version_that_was_not_tried_is_named_at_the_start_and_after_an_error() -> None:
+    code = """
+import importlib.metadata, sys
+importlib.metadata.version, sys.argv[0] = lambda name: "9.9", "lm_eval"
+import halu_tasks.lm_eval_adapter
+raise AttributeError("gone")
+"""
+    first, *_, error, last = program(code=code).stderr.splitlines()
+    untried = "lm-eval 9.9 has not been tried with halu-tasks, which was tried with 0.4.13 and "
+    assert first.startswith(untried) and error == "AttributeError: gone"
+    assert last.startswith(f"halu-tasks: the error above may come from this: {untried}")
 
 
 def test_replay_gives_an_empty_reply_where_the_file_has_none(run_lm_eval: Run, tmp_path: Path) -> None:

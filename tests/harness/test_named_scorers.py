@@ -21,7 +21,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import registry_create
 from judges import figures
-from programs import run
+from programs import IS_LM_EVAL_0_5, run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scorers.md"
 TEXT = "The cat sat on the red mat"
@@ -203,6 +203,19 @@ doc_to_text: "{{ask}}"
 doc_to_target: target
 generation_kwargs: {until: [], max_gen_toks: 50}
 """
+
+
+def further(metric: str, name: str, of_filter: str = "none") -> str:
+    """The key of a further metric in lm-eval's results."""
+    return f"{name}({metric}),{of_filter}" if IS_LM_EVAL_0_5 else f"{metric}_{name},{of_filter}"
+
+
+def filtered(ran: Mapping[str, Any]) -> list[str]:
+    """What the filters left of each reply; lm-eval 0.5 logs a list for each."""
+    logged = [sample["filtered_resps"][0] for sample in ran["samples"]["mine"]]
+    return [each[0] if isinstance(each, list) else each for each in logged]
+
+
 DOCUMENT = "filter_list: [{name: none, filter: [{function: halu_document}]}]\n"
 
 
@@ -248,8 +261,8 @@ def test_the_metrics_of_lm_eval_are_those_of_inspect(run_yaml: Run) -> None:
     assert found["halu_iou,none"] == pytest.approx(25 / 54)
     assert found["halu_iou_stderr,none"] == pytest.approx(25 / 72)
     # 14 of the 14 + 25 characters that were returned and of the 21 that are wrong
-    assert found["halu_iou_char_f1,none"] == pytest.approx(2 * 14 / (25 + 21))
-    assert found["halu_iou_abstained,none"] == pytest.approx(1 / 3)
+    assert found[further("halu_iou", "char_f1")] == pytest.approx(2 * 14 / (25 + 21))
+    assert found[further("halu_iou", "abstained")] == pytest.approx(1 / 3)
     assert [sample["halu_iou"] for sample in ran["samples"]["mine"]] == pytest.approx([1, 7 / 18, 0])
 
 
@@ -266,7 +279,7 @@ metric_list:
     rows = [{"target": label} for label in ("Yes", "Yes", "No", "No")]
     with caplog.at_level(logging.WARNING, "halu_tasks"):
         found = run_yaml(metrics, rows, ["Verdict: Yes", "No", "Yes", ""])["results"]["mine"]
-    assert (found["halu_verdict,none"], found["halu_verdict_f1,none"]) == (0.25, 0.5)
+    assert (found["halu_verdict,none"], found[further("halu_verdict", "f1")]) == (0.25, 0.5)
     # s / sqrt(n) of 1, 0, 0, 0
     assert found["halu_verdict_stderr,none"] == pytest.approx(0.25)
     assert "halu_verdict: 1 of 4 replies (25.0%) are empty" in caplog.text
@@ -291,11 +304,11 @@ metric_list:
 """
     replies = ["The type is **entity**.", "1. entity", "I cannot determine the type."]
     ran = run_yaml(metrics, [{"target": "entity"}] * 3, replies)
-    assert [sample["filtered_resps"] for sample in ran["samples"]["mine"]] == [["entity"], ["entity"], ["[abstained]"]]
+    assert filtered(ran) == ["entity", "entity", "[abstained]"]
     found = ran["results"]["mine"]
     assert found["exact_match,label"] == pytest.approx(2 / 3)
     assert found["halu_error_type,label"] == pytest.approx(2 / 3)
-    assert found["halu_error_type_abstained,label"] == pytest.approx(1 / 3)
+    assert found[further("halu_error_type", "abstained", "label")] == pytest.approx(1 / 3)
 
 
 def test_strings_are_reduced_to_one_on_each_line(run_yaml: Run) -> None:
@@ -307,7 +320,7 @@ metric_list:
 """
     replies = ["Wrong entities:\n- Paris\n- 1999", "None", " "]
     ran = run_yaml(metrics, [{"target": "Paris\n1999"}] * 3, replies)
-    assert [sample["filtered_resps"] for sample in ran["samples"]["mine"]] == [["Paris\n1999"], ["None"], ["[empty]"]]
+    assert filtered(ran) == ["Paris\n1999", "None", "[empty]"]
     assert ran["results"]["mine"]["halu_exact_match,strings"] == pytest.approx(1 / 3)
 
 
@@ -319,7 +332,10 @@ def test_another_aggregation_has_no_error_rather_than_a_wrong_one(run_yaml: Run)
 
 def test_a_list_as_target_is_told_of(run_yaml: Run, caplog: Caplog) -> None:
     metrics = "metric_list: [{metric: halu_exact_match}]\n"
-    found = run_yaml(metrics, [{"target": ["red", "mat"]}], ["red"])["results"]["mine"]
+    found = run_yaml(metrics, [{"target": ["red", "mat"]}] * 2, ["red", "red\nmat"])["results"]["mine"]
+    if IS_LM_EVAL_0_5:  # which does not take it apart
+        assert found["halu_exact_match,none"] == 0.5
+        return
     assert found["halu_exact_match,none"] != found["halu_exact_match,none"]
     assert "whose doc_to_target is a string" in caplog.text
 
@@ -334,9 +350,12 @@ def test_figures_survive_the_way_between_processes() -> None:
     """lm-eval gathers the figures of several processes pickled."""
     from halu_tasks.lm_eval_adapter.metrics import halu_mean, halu_verdict
 
-    made = [halu_verdict(["True"], [reply], figures=["f1"]) for reply in ("True", "False")]
-    for name, expected in (("halu_verdict", 0.5), ("halu_verdict_stderr", 0.5), ("halu_verdict_f1", 2 / 3)):
-        assert halu_mean(pickle.loads(pickle.dumps([figure[name] for figure in made]))) == pytest.approx(expected)
+    metric = halu_verdict.fn if IS_LM_EVAL_0_5 else halu_verdict
+    made = pickle.loads(pickle.dumps([metric(["True"], [reply], figures=["f1"]) for reply in ("True", "False")]))
+    for name, expected in (("halu_verdict", 0.5), (further("halu_verdict", "f1").split(",")[0], 2 / 3)):
+        values = [figure[name][0] if IS_LM_EVAL_0_5 else figure[name] for figure in made]
+        assert halu_mean(values) == pytest.approx(expected)
+        assert halu_mean(values, "stderr") == pytest.approx(0.5) or name != "halu_verdict"
 
 
 # --- this package's own logs ------------------------------------------------------------------------
@@ -381,7 +400,8 @@ def test_the_pages_examples_run(serve: Run, openai: Run, tmp_path: Path, monkeyp
     found = run_folder(tmp_path, server, "wrong_words")["results"]["wrong_words"]
     assert found["halu_iou,document"] == pytest.approx(7 / 18)
     # the 7 characters are all that are wrong, of 18 returned
-    assert (found["halu_iou_exact,document"], found["halu_iou_char_f1,document"]) == pytest.approx((0, 14 / 25))
+    figures_of = [found[further("halu_iou", name, "document")] for name in ("exact", "char_f1")]
+    assert figures_of == pytest.approx([0, 14 / 25])
     assert {request["messages"][-1]["content"] for request in server.asked} == {
         f"Which words of this text are wrong? Copy them, one on each line.\n\n{TEXT}"
     }
@@ -410,4 +430,5 @@ def test_the_names_in_lm_eval_are_advertised_too() -> None:
     for group in ("lm_eval.filters", "lm_eval.metrics", "lm_eval.aggregations"):
         for place in points[group].values():
             module, _, name = place.partition(":")
-            assert callable(getattr(import_module(module), name))
+            advertised = getattr(import_module(module), name)
+            assert callable(getattr(advertised, "fn", advertised))

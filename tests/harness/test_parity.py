@@ -8,6 +8,7 @@ import pytest
 from common import Capture, Run, write_rows
 from item_values import check_items
 from judges import figures
+from programs import shown_stderr
 from shared_runs import ChatReplayLM, mixed_replies
 
 from halu_tasks.cli import main
@@ -38,7 +39,7 @@ def check_figures(scored: dict[str, Any], in_lm_eval: dict[str, Any], log: Any) 
         assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
         if name in scored["intervals"]:
             assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
-            assert in_lm_eval[f"{name}_stderr,none"] == in_inspect[f"{name}_stderr"]
+            assert in_lm_eval[f"{name}_stderr,none"] == shown_stderr(in_inspect[f"{name}_stderr"])
 
 
 def turns_in(log: Any) -> dict[str, list[dict[str, str]]]:

@@ -11,6 +11,7 @@ import pytest
 from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
+from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval, mixed_replies
 
 from halu_tasks.cli import main
@@ -104,7 +105,7 @@ def test_figures_are_those_that_the_harnesses_print(alone: Any, lm_eval_file: Pa
     for task in MEMBERS:
         for name, figure in found[task, "lm-eval"]["metrics"].items():
             assert printed[task][f"{name},none"] == figure["value"]
-            assert printed[task][f"{name}_stderr,none"] == ("N/A" if figure["stderr"] is None else figure["stderr"])
+            assert printed[task][f"{name}_stderr,none"] == shown_stderr(figure["stderr"])
         for name, figure in found[task, "Inspect"]["metrics"].items():
             for part, end in (("value", ""), ("stderr", "_stderr"), ("low", "_low"), ("high", "_high")):
                 own = logged.get(f"{task}.{name}{end}")

@@ -97,7 +97,7 @@ def figures(sample: Any) -> dict[str, float]:
     return dict(sample.scores["halu_score"].metadata["halu_tasks"]["score"]["facts"])
 
 
-LM_EVAL = ("--metadata", "halu_data=sample", "--limit", "2", "--gen_kwargs", "max_gen_toks=16", "--log_samples")
+LM_EVAL = ("--metadata", '{"halu_data": "sample"}', "--limit", "2", "--gen_kwargs", "max_gen_toks=16", "--log_samples")
 INSPECT = ("-T", "data=sample", "--limit", "2", "--max-tokens", "16")
 
 
@@ -138,7 +138,7 @@ def test_lm_eval_weighs_the_choices_of_a_transformers_model(model: Path, tmp_pat
     printed = run(
         "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--tasks", task,
         "--apply_chat_template", "--output_path", str(tmp_path), "--log_samples", "--limit", "6",
-        "--metadata", "halu_data=sample,halu_probability=True",
+        "--metadata", '{"halu_data": "sample", "halu_probability": true}',
     )  # fmt: skip
     assert "1.0-sample-probability" in printed and "roc_auc" in printed
     samples = lm_eval_samples(tmp_path, task)
@@ -200,8 +200,9 @@ def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model:
     for name, adapter in (("base", ""), ("detector", f",peft={detector}")):
         run(
             "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}{adapter}", "--device", "cpu", "--tasks",
-            "factchd", "--apply_chat_template", "--output_path", str(tmp_path / name), "--metadata", "halu_data=sample",
-            "--limit", "2", "--gen_kwargs", "max_gen_toks=16,do_sample=False,temperature=0", "--log_samples",
+            "factchd", "--apply_chat_template", "--output_path", str(tmp_path / name),
+            "--metadata", '{"halu_data": "sample"}', "--limit", "2",
+            "--gen_kwargs", "max_gen_toks=16,do_sample=False,temperature=0", "--log_samples",
         )  # fmt: skip
         replies[name] = [sample["resps"] for sample in lm_eval_samples(tmp_path / name, "factchd")]
     assert replies["base"] != replies["detector"]

@@ -115,7 +115,7 @@ def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
         "characters" in told["Leaks"]
         and "0 at 100% similarity or more; dropped when collected, at 100% or more: 3." in told["Duplicates"]
     )
-    assert "--tasks cfaith_gen,cfaith_tf --metadata halu_data=path/to/dataset" in told["Use"]
+    assert '--tasks cfaith_gen,cfaith_tf --metadata \'{"halu_data": "path/to/dataset"}\'' in told["Use"]
     assert "cfaith_choice" not in told["Use"]
     assert "No person has checked the items." in told["Limits and biases"] and "Annotation" not in told
 
