@@ -147,18 +147,35 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
     assert (result["version"], result["metrics"]["acc"]["value"]) == ("1", 1.0)
 
 
+NOTE = {"worker": "ann", "verdict": ["bad", "worst"], "body_start": 4, "body_end": 6}
+DRAFTED = {
+    "records.jsonl": [
+        {"source": f"It is {n}.", "body": "It was.", "notes": [NOTE, {**NOTE, "worker": "ben"}] * (n > 0)}
+        for n in range(4)
+    ],
+    "votes.jsonl": [{"body": f"It was {n}.", "votes": {"ann": "yn"[n % 2], "ben": "yn"[n // 2]}} for n in range(4)],
+}
+RECORDS = "gold: {text: body, annotators: {field: notes, by: worker, label: verdict, start: body_start, end: body_end}}"
+
+
 @pytest.mark.parametrize(
     ("rows", "guessed", "written"),
     [
         ("plain.jsonl", "'supported' has 2 values: False, True", "cluster: text"),
         ("few_shot.csv", "'error' has 3 values: entity, none, number", "labels: [entity, none, number]"),
-        ("judged.jsonl", "none has offsets, or a few short values", "kind: judged_text"),
+        ("judged.jsonl", "a judge, rather than a field, says what is right); rows with", "kind: judged_text"),
+        ("judged.jsonl", "; the language 'de', into which the question should be translated", "Answer the question."),
         ("spans.jsonl", "'errors' has offsets", "gold: {text: answer, spans: errors}"),
-        ("annotators.jsonl", "'marked_by.anna' has offsets", "gold: {annotators: marked_by}"),
+        ("annotators.jsonl", "'marked_by' has the offsets of 3 annotators", "gold: {annotators: marked_by}"),
+        ("records.jsonl", "'notes' has records of 2 annotators); the order of the labels", RECORDS),
+        ("votes.jsonl", "'votes' has labels of 2 annotators", "gold: {annotators: votes}"),
     ],
 )
 def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Here, tmp_path: Path) -> None:
-    shutil.copy(EXAMPLES / rows, tmp_path)
+    if (EXAMPLES / rows).exists():
+        shutil.copy(EXAMPLES / rows, tmp_path)
+    else:
+        _write(tmp_path / rows, DRAFTED[rows])
     (tmp_path / "tasks").mkdir()
     for path in (tmp_path / "mine.yaml", tmp_path / "tasks" / "mine.yaml"):
         done = here("new", "mine", "--rows", tmp_path / rows, *(["-o", path] if path.parent != tmp_path else []))
@@ -166,5 +183,7 @@ def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, 
         assert f"no faults in 1 files\nchange the prompt, and see it with: halu-tasks items {path}" in done.stdout
     again = here("new", "mine", "--rows", tmp_path / rows)
     assert again.returncode == 2 and again.stderr.endswith("/mine.yaml exists; name another file with -o\n")
+    judged = here("new", "judged", "--judged", "--rows", tmp_path / rows)
+    assert judged.returncode == 0 and "guessed: answers of the kind judged_text" in judged.stdout
     packaged = here("new", "factchd", "--rows", tmp_path / rows)
     assert packaged.returncode == 2 and "'factchd' cannot name a new task" in packaged.stderr
