@@ -150,7 +150,7 @@ def test_scores_are_reported_without_the_file(here: Here, tmp_path: Path, monkey
 NOTE = {"worker": "ann", "verdict": ["bad", "worst"], "body_start": 4, "body_end": 6}
 DRAFTED = {
     "records.jsonl": [
-        {"source": f"It is {n}.", "body": "It was.", "notes": [NOTE, {**NOTE, "worker": "ben"}] * (n > 0)}
+        {"source": f"It is {n}.", "body": f"It was {n}.", "notes": [NOTE, {**NOTE, "worker": "ben"}] * (n > 0)}
         for n in range(4)
     ],
     "votes.jsonl": [{"body": f"It was {n}.", "votes": {"ann": "yn"[n % 2], "ben": "yn"[n // 2]}} for n in range(4)],
