@@ -177,7 +177,7 @@ class LabelQuestion(TypeQuestion):
     """
 
     def __init__(self, labels: tuple[str, ...], prompts: Iterable[str] = ()) -> None:
-        super().__init__(("labels",), _LANGUAGES, labels, yes="")
+        super().__init__(("labels", "declining"), _LANGUAGES, labels, yes="")
         plain = [_plain(label) for label in labels]
         self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
         words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)
