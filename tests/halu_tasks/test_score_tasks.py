@@ -50,8 +50,10 @@ def test_a_group_file_has_the_means_of_its_members(own: Path, here: Here) -> Non
     shown = here("score", "tasks/ours.yaml", "replies").stdout
     assert "ours 1  means over 2 tasks" in shown and shown.count("scoring: strict") == 2
     Path("scored.json").write_text(told.stdout)
-    assert here("report", "scored.json", "-o", "report").returncode == 0
-    results = json.loads(Path("report/report.json").read_text())["results"]
+    assert here("report", "scored.json", "tasks/ours.yaml", "-o", "report").returncode == 0
+    report = json.loads(Path("report/report.json").read_text())
+    ((mean,), results) = (report["group_results"], report["results"])
+    assert report["groups"][0]["group"] == "ours" and mean["figure"]["value"] == scored["group"]["metrics"]["acc"]
     assert sorted(result["metrics"]["acc"]["value"] for result in results) == sorted(acc.values())
 
 
