@@ -75,6 +75,8 @@ def test_tasks_without_replies_are_named(own: Path, here: Here) -> None:
     assert (partial.returncode, partial.stderr) == (3, said)
     assert scored["tasks"].keys() == {"claim_support"} and scored["group"]["metrics"] == {}
     assert here("score", "tasks", "replies", "--gold").returncode == 2
+    Path("one.json").write_text(partial.stdout)
+    assert "halu-tasks: ours: no mean, as no entry has all" in here("report", "one.json", "tasks/ours.yaml").stderr
 
 
 def test_a_packaged_group_has_the_means_of_a_report(
