@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from openpyxl import Workbook
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Reply
@@ -87,6 +89,27 @@ def test_spans_of_a_detector_have_the_figures_of_a_reply_that_quotes_them(tmp_pa
     reply = scored(task, tmp_path, "model", [{"output": string or "None"} for string in FOUND])
     assert detector.as_json()["metrics"] == reply.as_json()["metrics"]
     assert detector.as_json()["metrics"]["balanced_acc"] == 1.0
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+@pytest.mark.parametrize("blank", [{}, {"Output": ""}])
+def test_spans_in_the_cells_of_a_table_are_those_of_json_lines(
+    tmp_path: Path, suffix: str, blank: dict[str, str]
+) -> None:
+    task = own_task(tmp_path, "spans")
+    rows = [in_shape("records", at, string) for at, string in zip(spans_of(FOUND), FOUND, strict=True)]
+    of_lines = scored(task, tmp_path, "detector", rows).as_json()["metrics"]
+    cells = [["id", *blank, "spans"], *([f"{n}", *blank.values(), json.dumps(r["spans"])] for n, r in enumerate(rows))]
+    if suffix == "xlsx":
+        book = Workbook()
+        for row in cells:
+            book.worksheets[0].append(row)
+        book.save(tmp_path / "detector.xlsx")
+    else:
+        with (tmp_path / "detector.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(cells)
+    table = score_file(task, Options(), [str(tmp_path / f"detector.{suffix}")])
+    assert table.as_json()["metrics"] == of_lines and of_lines["iou"] > 0
 
 
 def test_a_probability_is_the_answer_from_a_half(tmp_path: Path) -> None:
