@@ -12,7 +12,7 @@ import pytest
 import yaml
 from openpyxl import Workbook
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.score_file import ScoredFile, score_file
@@ -158,6 +158,20 @@ def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: A
     with pytest.raises(DataError) as error:
         _ = build(str(path), Options()).items
     assert f"rows.jsonl:1: {fault}" in str(error.value)
+
+
+def test_people_of_an_own_task(tmp_path: Path, kind: str) -> None:
+    """Shares of people need degrees; where all texts are of one class, the ceiling says what is undefined."""
+    path = Path(own_task(tmp_path, kind))
+    keys = yaml.full_load(path.read_text()[len(LM_EVAL) :])
+    said: Any = [[0, 2]] if kind == "spans" else "Yes"
+    row = {"text": TEXTS[0], "id": "0", "by": {"ann": said, "ben": said}}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    path.write_text(LM_EVAL + yaml.safe_dump({**keys, "gold": {"annotators": "by"}}))
+    people = scored(str(path), tmp_path, "model", [{"output": "Yes"}]).people
+    assert people and "items with two or more; balanced_acc undefined, as the gold of these is of" in people.about
+    with pytest.raises(UsageError, match="gold: pool: soft gives degrees, so it needs answer: {kind: spans, degrees"):
+        build(str(path), Options(pool="soft"))
 
 
 def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: str) -> None:
