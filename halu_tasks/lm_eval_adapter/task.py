@@ -98,8 +98,16 @@ class HaluTask(ConfigurableTask):
         self._filters = [FilterEnsemble("none", [partial(CustomFilter, filter_fn=function)])]
 
     def _set_metrics(self) -> None:
-        evaluation, self._metrics = self._evaluation, list(self._evaluation.metrics)
+        evaluation = self._evaluation
         groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
+        # without a judge, what it says has no value; a mean of a group is then undefined, not one of fewer tasks
+        judged = None if evaluation.options.judge else evaluation.task.judged
+        averaged = {name for group in groups for name in group.means}
+        self._metrics = [
+            metric
+            for metric in evaluation.metrics
+            if not judged or judged.measurement not in metric.columns or metric.name in averaged
+        ]
         if any(HEADLINE in group.means for group in groups):
             # lm-eval averages what has the same name in all members of a group
             headline = evaluation.task.headline_metric(evaluation.options.scoring)
