@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,7 @@ from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 CLASS = "!function halu_tasks.lm_eval_adapter.task.HaluTask"
 """The class of all task files."""
+_LACKED = re.compile(r"((?:field|tag) .+? is )('.*')(?=, which .* lacks)")
 
 
 def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
@@ -108,7 +110,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         evaluation = build(task, replace(options, fewshot=shots))
     with _naming(file, "rows"):
         rows = list(task.rows(located, refused.append))
-    yield from (file.fault("rows", error) for error in refused)
+    yield from (file.fault("rows", error) for error in (refused if data else _first_of(refused)))
     try:
         items = list(task.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
@@ -131,6 +133,17 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         if tag not in known:
             yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
     yield from (file.fault("metric_list", reason) for reason in _metric_faults(task, scores, of))
+
+
+def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
+    """Yield the first error of rows, if it names a value that is not listed, with the other such values."""
+    first = str(refused[0]) if refused else ""
+    if listed := _LACKED.search(first):
+        errors = (_LACKED.search(str(error)) for error in refused)
+        values = dict.fromkeys(error[2] for error in errors if error and error[1] == listed[1])
+        yield first.replace(listed[2], ", ".join(values), 1)
+    elif first:
+        yield first
 
 
 def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> Score:
