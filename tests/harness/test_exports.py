@@ -314,6 +314,8 @@ def test_a_harness_result_reads_back_equal(
 def test_entries_of_the_hub_read_back_equal(results: dict[str, Path], here: Here, tmp_path: Path) -> None:
     named = ["--model-id", f"halu-baseline={MODEL}", "--source", "https://example.org/logs"]
     datasets = ["--dataset", "cfaith=acme/cfaith", "--dataset", "refact=acme/refact"]
+    one = here("export", "hub", *results.values(), "-o", tmp_path, *named, *datasets[:2])
+    assert (one.returncode, [*tmp_path.iterdir()]) == (2, []) and "--dataset refact=OWNER/NAME" in one.stderr
     done = here("export", "hub", *results.values(), "-o", tmp_path, *named, *datasets)
     assert done.returncode == 0, done.stderr
     assert here("export", "eee", *results.values(), "-o", tmp_path, *named[:2]).returncode == 0
@@ -445,7 +447,9 @@ def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
     done = here("export", "hub", nameless, results["lm_eval"], "-o", out, *ORACLE)
     assert done.returncode == 2 and "no result is of a model 'halu-oracle'" in done.stderr
     done = here("export", "hub", results["lm_eval"], "-o", out)
-    assert done.returncode == 2 and "name the dataset with the leaderboard: --dataset cfaith=OWNER/NAME" in done.stderr
+    assert (
+        done.returncode == 2 and "name of the dataset with the leaderboard: --dataset cfaith=OWNER/NAME" in done.stderr
+    )
     assert here("export", "hub", results["lm_eval"], "-o", out, "--dataset", "cfaith").returncode == 2
 
 
