@@ -461,8 +461,8 @@ def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_pa
         score(here, tmp_path / f"{file}.json", JUDGMENT, judgments(file), "--model", name)
     files = [tmp_path / f"{file}.json" for file in names]
     done = here("export", "eee", *files, "-o", tmp_path / "out")
-    folder, *_, unknown = done.stderr.splitlines()
-    assert done.returncode == 3 and f"c.json: {JUDGMENT}: model '/data/tiny' is not an id" in folder
+    *_, unknown = done.stderr.splitlines()
+    assert done.returncode == 3 and f"c.json: {JUDGMENT}: model '/data/tiny' is not an id" in done.stderr
     assert "model tiny: the results do not say which organization made it" in unknown and "--model-id 'tiny=" in unknown
     assert {path.parts[-4:-1] for path in (tmp_path / "out").rglob("*.json")} == {("refact", "unknown", "tiny")}
     named = ("--model-id", f"tiny={MODEL}", "--model-id", f"/data/tiny={MODEL}")
