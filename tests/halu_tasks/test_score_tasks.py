@@ -54,6 +54,7 @@ def test_a_group_file_has_the_means_of_its_members(own: Path, here: Here) -> Non
     report = json.loads(Path("report/report.json").read_text())
     ((mean,), results) = (report["group_results"], report["results"])
     assert report["groups"][0]["group"] == "ours" and mean["figure"]["value"] == scored["group"]["metrics"]["acc"]
+    assert report["floors"] == []  # the tasks have no baseline
     assert sorted(result["metrics"]["acc"]["value"] for result in results) == sorted(acc.values())
 
 
