@@ -25,11 +25,6 @@ class AnswerKind:
     explains: bool = field(default=False, kw_only=True)
     """Whether an answer comes with an explanation, which JSON has as a field of its own."""
 
-    @property
-    def form(self) -> str:
-        """What is read in replies, as a clause."""
-        return "one passage on each line, or JSON" if self.schema is _STRINGS else "a text"
-
     def json_schema(self, options: Options) -> dict[str, Any]:
         """Return the schema of an answer in JSON."""
         return self.schema
@@ -81,11 +76,6 @@ class Label(AnswerKind):
     names: Mapping[str, str] = field(default_factory=dict)
     target_varies: bool = False
     only_with: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def form(self) -> str:
-        """What the reading reads, as a clause."""
-        return getattr(self.reading, "form", "what its reading reads")
 
     def json_schema(self, options: Options) -> dict[str, Any]:
         """Return one of the labels."""

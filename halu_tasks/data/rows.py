@@ -318,14 +318,12 @@ def table_rows(
     names = None
     for number, row in rows:
         if names is None:
-            names = _names(f"{place}:{number}", list(row), columns)
+            names = _names(f"{place}:{number}", list(row), columns, ())
         cells = (("" if value is None else str(value)) for value in row.values())
         yield number, dict(zip(names, cells, strict=True))
 
 
-def _names(
-    place: str, head: list[str], columns: Mapping[str, Sequence[str]], optional: Iterable[str] = ()
-) -> list[str]:
+def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], optional: Iterable[str]) -> list[str]:
     """Name the columns of a table, replacing alternative names by the keys of `columns` or the names in `optional`.
 
     Raises:

@@ -60,8 +60,7 @@ def export_hub(
         return named or (public.data_on_hub.repository if public.data_on_hub else None)
 
     if lacking := [one.run for one in runs if one.run.provenance.data != "sample" and not dataset(one)]:
-        benchmarks = dict.fromkeys(run.benchmark_task.benchmark for run in lacking)
-        flags = " ".join(f"--dataset {benchmark}=OWNER/NAME" for benchmark in benchmarks)
+        flags = " ".join(dict.fromkeys(f"--dataset {run.benchmark_task.benchmark}=OWNER/NAME" for run in lacking))
         raise UsageError(f"data that are not from the Hub need the name of the dataset with the leaderboard: {flags}")
 
     def entry(public: PublicRun) -> tuple[Path, EvalResultEntry]:

@@ -101,13 +101,10 @@ class HaluTask(ConfigurableTask):
         evaluation = self._evaluation
         groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
         # without a judge, what it says has no value; a mean of a group is then undefined, not one of fewer tasks
-        judged = None if evaluation.options.judge else evaluation.task.judged
-        averaged = {name for group in groups for name in group.means}
-        self._metrics = [
-            metric
-            for metric in evaluation.metrics
-            if not judged or judged.measurement not in metric.columns or metric.name in averaged
-        ]
+        unjudged = evaluation.task.judged if not evaluation.options.judge else None
+        lacking = {metric.name for metric in evaluation.metrics if unjudged and unjudged.measurement in metric.columns}
+        lacking -= {name for group in groups for name in group.means}
+        self._metrics = [metric for metric in evaluation.metrics if metric.name not in lacking]
         if any(HEADLINE in group.means for group in groups):
             # lm-eval averages what has the same name in all members of a group
             headline = evaluation.task.headline_metric(evaluation.options.scoring)

@@ -133,8 +133,8 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
     probability, epoch = row.get("probability"), row.get("epoch")
     if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
-    if output is None:
-        output = _detected(row)
+    if not output:
+        output = _detected(row) or output
     if output is None and probability is not None:
         if not choices:
             raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
@@ -186,8 +186,6 @@ def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[
                 row[name] = value
                 with suppress(ValueError):
                     row[name] = _OPTIONAL[name](value)
-            if not row.get(output_field) and not row.keys().isdisjoint(DETECTED):
-                row.pop(output_field, None)
             yield number, row
     except DataError as error:
         raise DataError(f"{error}{_OTHER_NAMES if 'is missing' in str(error) else ''}") from None

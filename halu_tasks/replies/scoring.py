@@ -179,8 +179,9 @@ def reply_warnings(
     """
     limit = "lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --"
     template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    form = getattr(task and task.rules.read, "form", "docs/reading.md")
     is_own = task and isinstance(task.data.source, OwnSource)
-    prompt = f"the prompt must ask for what is read ({task.rules.answer.form}), " if task and is_own else ""
+    prompt = f"the prompt must ask for what is read ({form}), " if is_own else ""
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
             EMPTY,

@@ -192,9 +192,8 @@ def board(runs: Sequence[Run], groups: Sequence[Group] = ()) -> Board:
     rows = list(zip(entries_of(runs), runs, strict=True))
     entries = labelled(sorted({entry for entry, _ in rows}, key=_alphabetical))
     arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
-    arranged.means = sorted(
-        _means(arranged, [*registry()[1].values(), *groups]), key=lambda mean: len(mean.figures) < 2
-    )
+    means = _means(arranged, [*registry()[1].values(), *groups])
+    arranged.means = sorted(means, key=lambda mean: len(mean.figures) < 2)
     for number, mean in enumerate(arranged.means, 1):
         mean.id = f"g{number}"
     return arranged

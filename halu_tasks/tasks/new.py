@@ -58,7 +58,10 @@ def draft(name: str, file: Path, shown: str, *, judged: bool = False) -> tuple[s
     id = next((path for path in columns if _ID.search(path) and len(_different(columns[path])) == len(rows)), None)
     columns.pop(str(id), None)
     texts = [path for path, values in columns.items() if _is_text(values)]
-    kind, labels, gold, why = (not judged and _answer(columns, texts)) or _judged(texts)
+    guesses = chain(_of_people(columns), _of_records(columns, texts), _labels(columns, texts))
+    target = next((path for path in texts[1:] if _REFERENCE.search(path)), None)
+    free: _Guess = "judged_text", [], {"target": target}, "a judge, no field, says what is right"
+    kind, labels, gold, why = free if judged else next(guesses, free)
     named = {re.sub(r"\W+", "_", path): path for path in texts if path != gold.get("target")}
     if not named:
         raise DataError(f"{file}: none of the first {len(rows)} rows has a field with a text to ask about")
@@ -71,27 +74,17 @@ def draft(name: str, file: Path, shown: str, *, judged: bool = False) -> tuple[s
         "answer": {"kind": kind, "categories" if kind == "spans" else "labels": labels or None},
         "gold": {"text": text, **gold},
     }
+    also = f"; rows with the same {shared!r} are a cluster" if shared else ""
+    also += "; the order of the labels, which should be from the worst" if labels and "annotators" in gold else ""
     language = language_of("\n".join(text for path in texts for text in columns[path][:9]))
-    guessed = [
-        f"answers of the kind {kind} ({why})",
-        f"rows with the same {shared!r} are a cluster" if shared else "",
-        "the order of the labels, which should be from the worst to the best"
-        if "annotators" in gold and labels
-        else "",
-        f"the language {language!r}, into which the question should be translated" if language != "en" else "",
-    ]
-    return _file(name, keys, kind, labels, [*named]), "; ".join(filter(None, guessed))
+    also += f"; the language {language!r}, into which the question should be translated" if language != "en" else ""
+    return _file(name, keys, kind, labels, [*named]), f"answers of the kind {kind} ({why}){also}"
 
 
 def _file(name: str, keys: Mapping[str, Any], kind: str, labels: Sequence[str], fields: Sequence[str]) -> str:
     shown = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in fields]
-    asked = "\n  ".join(
-        [
-            _QUESTIONS["categories" if kind == "spans" and labels else kind].format(labels=", ".join(labels)),
-            *shown,
-            "Answer:",
-        ]
-    )
+    question = _QUESTIONS["categories" if kind == "spans" and labels else kind].format(labels=", ".join(labels))
+    asked = "\n  ".join([question, *shown, "Answer:"])
     head = f"# Drafted by halu-tasks new; edit the prompt.\nclass: {CLASS}\ntask: {name}"
     judge = _JUDGE.format(fields="\n    ".join(shown)) if kind == "judged_text" else ""
     return "\n".join([head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {asked}", judge])
@@ -114,10 +107,9 @@ def _is_few(values: Sequence[Any]) -> bool:
 
 
 def _is_text(values: Sequence[Any]) -> bool:
-    if not all(isinstance(value, str) and "://" not in value[:9] for value in values):
-        return False
-    long = len(max(values, key=len)) > _LONGEST_LABEL
-    return long or (not _is_few(values) and all(" " in value.strip() for value in values))
+    plain = all(isinstance(value, str) and "://" not in value[:9] for value in values)
+    is_long = plain and len(max(values, key=len)) > _LONGEST_LABEL
+    return is_long or (plain and not _is_few(values) and all(" " in value.strip() for value in values))
 
 
 # --- guesses: the kind of answer, its labels or categories, the key `gold`, and why ----------------------
@@ -125,29 +117,24 @@ def _is_text(values: Sequence[Any]) -> bool:
 _Guess = tuple[str, list[str], dict[str, Any], str]
 
 
-def _answer(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess | None:
-    return _of_people(columns) or _of_records(columns, texts) or _label(columns, texts)
-
-
-def _of_people(columns: Mapping[str, list[Any]]) -> _Guess | None:
+def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
     """Guess from a mapping of annotators to spans or labels."""
     for path in filter(None, dict.fromkeys(path.rpartition(".")[0] for path in columns)):
         people = [values for name, values in columns.items() if name.rpartition(".")[0] == path]
         said = [value for values in people for value in values]
         if len(people) > 1 and any(map(_has_offsets, said)):
-            return "spans", [], {"annotators": path}, f"{path!r} has the offsets of {len(people)} annotators"
+            yield "spans", [], {"annotators": path}, f"{path!r} has the offsets of {len(people)} annotators"
         if len(people) > 1 and _is_few(said) and all(_different(own) == _different(said) for own in people):
-            return "label", _different(said), {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
-    return None
+            yield "label", _different(said), {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
 
 
-def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess | None:
+def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
     """Guess from lists of spans, or of records, which may say who made them."""
     for path, values in columns.items():
-        records = [record for value in values if isinstance(value, list) for record in value]
-        keys = _columns(record for record in records if isinstance(record, dict))
-        label = next(filter(_LABEL.search, keys), None)
-        given = (value if isinstance(value, list) else [value] for value in keys.get(str(label), ()))
+        lists = chain.from_iterable(value for value in values if isinstance(value, list))
+        keys = _columns(record for record in lists if isinstance(record, dict))
+        label = next(filter(_LABEL.search, keys), "")
+        given = (value if isinstance(value, list) else [value] for value in keys.get(label, ()))
         labels = _different(chain.from_iterable(given))
         starts = [key for key in keys if "start" in key and key.replace("start", "end") in keys]
         by = next(filter(_WHO.search, reversed(keys)), None)
@@ -157,27 +144,19 @@ def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Gues
             named = {"field": path, "by": by, "label": label, "start": start, "end": start.replace("start", "end")}
             gold = {"annotators": {key: name for key, name in named.items() if name and name != key}}
             why = f"{path!r} has records of {len(_different(keys[by]))} annotators"
-            return "spans" if starts else "label", labels, gold, why
-        if any(map(_has_offsets, values)):
-            return "spans", labels, {"spans": path}, f"{path!r} has offsets"
-    return None
+            yield "spans" if starts else "label", labels, gold, why
+        elif any(map(_has_offsets, values)):
+            yield "spans", labels, {"spans": path}, f"{path!r} has offsets"
 
 
-def _label(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess | None:
+def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
+    """Guess from fields with a few short values, the last one if no name suggests a label."""
     few = [path for path, values in columns.items() if path not in texts and _is_few(values)]
-    # prefer a field whose name suggests a label, else the last
     likely = [path for path in few if _LABEL.search(path)] or [path for path in few if "." not in path]
-    if not likely:
-        return None
-    path, labels = likely[-1], _different(columns[likely[-1]])
-    names = {value: str(value) for value in columns[path] if isinstance(value, bool)}
-    gold = {"target": path, "labels": names or None}
-    return "label", labels, gold, f"{path!r} has {len(labels)} values: {', '.join(labels)}"
-
-
-def _judged(texts: Sequence[str]) -> _Guess:
-    target = next((path for path in texts[1:] if _REFERENCE.search(path)), None)
-    return "judged_text", [], {"target": target}, "a judge, rather than a field, says what is right"
+    for path in likely[-1:]:
+        labels, names = _different(columns[path]), {v: str(v) for v in columns[path] if isinstance(v, bool)}
+        gold = {"target": path, "labels": names or None}
+        yield "label", labels, gold, f"{path!r} has {len(labels)} values: {', '.join(labels)}"
 
 
 # --- rows -------------------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ RECORDS = "gold: {text: body, annotators: {field: notes, by: worker, label: verd
     [
         ("plain.jsonl", "'supported' has 2 values: False, True", "cluster: text"),
         ("few_shot.csv", "'error' has 3 values: entity, none, number", "labels: [entity, none, number]"),
-        ("judged.jsonl", "a judge, rather than a field, says what is right); rows with", "kind: judged_text"),
+        ("judged.jsonl", "a judge, no field, says what is right); rows with", "kind: judged_text"),
         ("judged.jsonl", "; the language 'de', into which the question should be translated", "Answer the question."),
         ("spans.jsonl", "'errors' has offsets", "gold: {text: answer, spans: errors}"),
         ("annotators.jsonl", "'marked_by' has the offsets of 3 annotators", "gold: {annotators: marked_by}"),
