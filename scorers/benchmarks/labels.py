@@ -186,7 +186,7 @@ class LabelQuestion(TypeQuestion):
         letters = "|".join(re.escape(label) for label in labels if len(label) == 1) or "(?!)"
         self._letters = re.compile(rf"(?<![\w'’-])(?:{letters})(?![\w'’-])")
         named = (found[1] or found[2] for prompt in prompts for found in _CUE.finditer(prompt))
-        cues = sorted({cue for cue in named if not _PLACE.search(self.prepare(cue))}, key=len, reverse=True)
+        cues = sorted({cue for cue in named if not _PLACE.search(self.prepare(cue))}, key=lambda cue: (-len(cue), cue))
         self._cues = re.compile("|".join(_word(_plain(cue)) for cue in cues) or "(?!)")
         self.form = f"a label alone or behind {' or '.join(f'“{cue}:”' for cue in cues or ['Answer'])}"
 
