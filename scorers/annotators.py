@@ -34,7 +34,7 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
     - `all`: the best label that is given, the characters that all mark, with the best category;
     - `majority`: the most frequent label over annotations, the worse of several; the characters that more than half of
       the annotators mark, with their most frequent category;
-    - `soft`: the label of `majority`; the share of annotators that mark each character, for spans with degrees.
+    - `soft`: the share of annotators that mark each character, for spans with degrees.
 
     Args:
         item: The item.

@@ -35,7 +35,7 @@ def report(
 
     Args:
         results: an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a folder of any of
-            these
+            these; and files of your own groups (.yaml), whose means are added
         output: where to write
         title: the heading of the page
         reference: better labels of judged replies (halu-tasks label verdicts), by which judged rates are corrected

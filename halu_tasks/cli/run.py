@@ -78,8 +78,9 @@ def run(
     from halu_tasks.replies.scoring import judge_warnings
     from halu_tasks.runs.models import models_named
     from halu_tasks.runs.run import Runs, in_folders
-    from halu_tasks.tasks.registry import tasks_at
+    from halu_tasks.tasks.registry import files_at, is_group, tasks_at
 
+    groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
@@ -105,7 +106,7 @@ def run(
         return _show(job.runs, left_out)
     try:
         executor.create()(job, (lambda line: say(f"$ {line}")) if alone else progress)
-        return _finish(runs, left_out, folder, json=json)
+        return _finish(runs, left_out, folder, groups, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
 
@@ -211,8 +212,10 @@ def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Op
     return left_out
 
 
-def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, *, json: bool) -> int:
-    """Write the report, and print what is done; return the exit status."""
+def _finish(
+    runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, groups: Sequence[str], *, json: bool
+) -> int:
+    """Write the report, with the means of files of groups, and print what is done; return the exit status."""
     from halu_tasks.report.write import write_report
 
     done: dict[str, dict[str, Any]] = {}
@@ -229,7 +232,7 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     if any(row["done"] for row in done.values()):
         sys.stdout.flush()
         progress("Writing the report …")
-        written = write_report([str(folder)], folder / REPORT, "Runs", warn, warn_unfinished=False)
+        written = write_report([str(folder), *groups], folder / REPORT, "Runs", warn, warn_unfinished=False)
     if json:
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:

@@ -135,6 +135,7 @@ def new(
     name: str,
     *,
     rows: Annotated[Path, "FILE"],
+    judged: bool = False,
     output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
 ) -> int:
     """Write the file of a new task about your own rows, and check it.
@@ -142,6 +143,7 @@ def new(
     Args:
         name: the name of the task
         rows: rows in JSON Lines, JSON, .csv, .xlsx or .parquet
+        judged: draft a task whose replies a judge labels, whatever the rows have
         output: where to write it (default: NAME.yaml beside the rows)
     """
     from halu_tasks.core.files import atomic_write_text
@@ -153,7 +155,7 @@ def new(
         raise UsageError(f"{name!r} cannot name a new task: use letters, digits and _, and no name of a packaged task")
     if path.exists():
         raise UsageError(f"{path} exists; name another file with -o")
-    text, guessed = draft(name, rows, os.path.relpath(rows, path.parent))
+    text, guessed = draft(name, rows, os.path.relpath(rows, path.parent), judged=judged)
     atomic_write_text(path, text)
     say(f"wrote {path}; guessed: {guessed}")
     if status := check([str(path)]):

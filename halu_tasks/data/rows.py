@@ -271,7 +271,9 @@ def numbered(id: str, seen: Counter[str]) -> str:
 # --- tables -----------------------------------------------------------------------------------------
 
 
-def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
+def table_lines(
+    path: Path, columns: Mapping[str, Sequence[str]], optional: Iterable[str] = ()
+) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
     The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Cells of a CSV file
@@ -282,6 +284,7 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
         path: The file.
         columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
             the table may have other columns, too.
+        optional: Columns that the table may lack.
 
     Raises:
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
@@ -290,7 +293,7 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
     workbook = path.suffix.lower() == WORKBOOK
     rows = _workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
-    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns) if head else []
+    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns, optional) if head else []
     for number, cells in rows:
         # a workbook omits empty cells at the end of a row
         cells += [""] * (len(names) - len(cells)) if workbook else []
@@ -315,21 +318,23 @@ def table_rows(
     names = None
     for number, row in rows:
         if names is None:
-            names = _names(f"{place}:{number}", list(row), columns)
+            names = _names(f"{place}:{number}", list(row), columns, ())
         cells = (("" if value is None else str(value)) for value in row.values())
         yield number, dict(zip(names, cells, strict=True))
 
 
-def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """Name the columns of a table, replacing alternative names by the keys of `columns`.
+def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], optional: Iterable[str]) -> list[str]:
+    """Name the columns of a table, replacing alternative names by the keys of `columns` or the names in `optional`.
 
     Raises:
         DataError: A column is missing or repeated; the message begins with `place`.
     """
     keys, names = [_column_key(name) for name in head], [*head]
-    for column, others in columns.items():
+    for column, others in {**dict.fromkeys(optional, ()), **columns}.items():
         accepted = [_column_key(name) for name in (column, *others)]
         places = [place for place, key in enumerate(keys) if key in accepted]
+        if not places and column not in columns:
+            continue
         if len(places) != 1:
             fault = "occurs more than once" if places else "is missing"
             also = f"; it may also be named {', '.join(others)}" if others else ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.exports.common import PublicRun, Warn, each, read_public, write_new
 from halu_tasks.scorers.answer import EMPTY, UNPARSED
 
@@ -51,14 +51,22 @@ def export_hub(
 
     Raises:
         DataError: There are no results, or none can be exported.
-        UsageError: A name in `models` is not in the results.
+        UsageError: A name in `models` is not in the results, or `datasets` lacks one of their benchmarks.
     """
     runs, unread = read_public(paths, models, warn)
+
+    def dataset(public: PublicRun) -> str | None:
+        named = (datasets or {}).get(public.run.benchmark_task.benchmark)
+        return named or (public.data_on_hub.repository if public.data_on_hub else None)
+
+    if lacking := [one.run for one in runs if one.run.provenance.data != "sample" and not dataset(one)]:
+        flags = " ".join(dict.fromkeys(f"--dataset {run.benchmark_task.benchmark}=OWNER/NAME" for run in lacking))
+        raise UsageError(f"data that are not from the Hub need the name of the dataset with the leaderboard: {flags}")
 
     def entry(public: PublicRun) -> tuple[Path, EvalResultEntry]:
         _check_publishable(public, partial=partial)
         path = folder / "models" / public.folders / ".eval_results" / f"{public.run.task}.yaml"
-        return path, _entry(public, datasets or {}, source)
+        return path, _entry(public, str(dataset(public)), source)
 
     entries, failed = each(runs, entry, warn)
     by_file: dict[Path, list[EvalResultEntry]] = {}
@@ -84,21 +92,15 @@ def _check_publishable(public: PublicRun, *, partial: bool) -> None:
         )
 
 
-def _entry(public: PublicRun, datasets: Mapping[str, str], source: str | None) -> EvalResultEntry:
+def _entry(public: PublicRun, dataset: str, source: str | None) -> EvalResultEntry:
     """Return the entry of a run.
 
     Raises:
-        DataError: It has no figure of which higher values are better, or its dataset is not known.
+        DataError: It has no figure of which higher values are better.
     """
     from huggingface_hub import EvalResultEntry
 
     run, address = public.run, public.data_on_hub
-    benchmark = run.benchmark_task.benchmark
-    dataset = datasets.get(benchmark) or (address.repository if address else None)
-    if dataset is None:
-        raise DataError(
-            f"its data are not from the Hub; name the dataset with the leaderboard: --dataset {benchmark}=OWNER/NAME"
-        )
     candidates = [name for name in (next(iter(public.metrics)), "acc") if name in public.figures]
     metric = next((name for name in candidates if public.direction(name) == "higher"), None)
     if metric is None:

@@ -85,8 +85,12 @@ class HaluTask(ConfigurableTask):
         super().__init__(config=_lm_eval_config(evaluation) | passed_on)
         self._version = (passed_on.get("metadata") or {}).get("version", float(evaluation.task.version))
         self._chat_template: bool | None = None
-        self._metrics = list(evaluation.metrics)
         groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
+        # without a judge, what it says has no value; a mean of a group is then undefined, not one of fewer tasks
+        unjudged = evaluation.task.judged if not evaluation.options.judge else None
+        lacking = {metric.name for metric in evaluation.metrics if unjudged and unjudged.measurement in metric.columns}
+        lacking -= {name for group in groups for name in group.means}
+        self._metrics = [metric for metric in evaluation.metrics if metric.name not in lacking]
         if any(HEADLINE in group.means for group in groups):
             # lm-eval averages what has the same name in all members of a group
             headline = evaluation.task.headline_metric(evaluation.options.scoring)

@@ -7,7 +7,7 @@ probability of a label, which is the answer if it is 0.5 or more.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +20,11 @@ from halu_tasks.tasks import Evaluation, registry
 from halu_tasks.text.marks import marks_of
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
-# further columns, with the types that the cells of a table are converted to
-_OPTIONAL: Mapping[str, type] = {"target": str, "probability": float, "epoch": int, "claim": str}
 DETECTED = ("spans", "soft_labels", "hard_labels")
 """The fields with the spans of a detector, as lists of records or of pairs; the last two are those of Mu-SHROOM."""
+# further columns, with what the cells of a table are converted by
+_OPTIONAL: dict[str, Callable[[str], Any]] = {"target": str, "probability": float, "epoch": int, "claim": str}
+_OPTIONAL |= dict.fromkeys(DETECTED, json.loads)
 _LAST_EPOCH = 1_000_000
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
@@ -132,8 +133,8 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
     probability, epoch = row.get("probability"), row.get("epoch")
     if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
-    if output is None:
-        output = _detected(row)
+    if not output:
+        output = _detected(row) or output
     if output is None and probability is not None:
         if not choices:
             raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
@@ -171,21 +172,20 @@ def _rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, R
     if name.endswith((".csv", WORKBOOK)):
         return _table_rows(file, id_field, output_field)
     if name.endswith(".parquet"):
-        return parquet_rows(file, (id_field, output_field, *_OPTIONAL, *DETECTED))
+        return parquet_rows(file, (id_field, output_field, *_OPTIONAL))
     return json_lines(file)
 
 
 def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
     """Read the rows of a table; an empty cell of an optional column counts as missing."""
     try:
-        for number, cells in table_lines(file, {id_field: (), output_field: ()}):
-            row: Row = {id_field: cells[id_field], output_field: cells[output_field]}
-            for column, cell in cells.items():
-                name, value = column.casefold(), cell.strip()
-                if name in _OPTIONAL and name not in row and value:
-                    row[name] = value
-                    with suppress(ValueError):
-                        row[name] = _OPTIONAL[name](value)
+        for number, row in table_lines(file, {id_field: ()}, (output_field, *_OPTIONAL)):
+            for name in _OPTIONAL.keys() & row.keys() - {id_field, output_field}:
+                if not (value := row.pop(name).strip()):
+                    continue
+                row[name] = value
+                with suppress(ValueError):
+                    row[name] = _OPTIONAL[name](value)
             yield number, row
     except DataError as error:
         raise DataError(f"{error}{_OTHER_NAMES if 'is missing' in str(error) else ''}") from None

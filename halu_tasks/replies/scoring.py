@@ -20,6 +20,7 @@ from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.replies.reference import check_reference, label_warnings, with_known_errors
 from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
@@ -163,18 +164,24 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
 
 
-def reply_warnings(outcomes: Mapping[Outcome, int], chat_template: bool | None = None) -> list[tuple[str, str]]:
+def reply_warnings(
+    outcomes: Mapping[Outcome, int], chat_template: bool | None = None, task: Task | None = None
+) -> list[tuple[str, str]]:
     """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
         chat_template: Whether the model was asked in its chat template, which is then not advised; None if unknown.
+        task: The task; of one's own, the prompt may be at fault.
 
     Returns:
         For each warning, how many replies there are, and what they are and what to do.
     """
     limit = "lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --"
     template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    form = getattr(task and task.rules.read, "form", "docs/reading.md")
+    is_own = task and isinstance(task.data.source, OwnSource)
+    prompt = f"the prompt must ask for what is read ({form}), " if is_own else ""
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
             EMPTY,
@@ -185,8 +192,8 @@ def reply_warnings(outcomes: Mapping[Outcome, int], chat_template: bool | None =
         (
             UNPARSED,
             MOST_UNPARSED,
-            f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies: {template}a reasoning "
-            f"model needs a higher token limit ({limit})",
+            f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies: {prompt}{template}a "
+            f"reasoning model needs a higher token limit ({limit})",
         ),
         (
             INFERRED,
@@ -223,7 +230,7 @@ def run_warnings(
         reference: Better labels of the replies, if there are any.
         chat_template: As in `reply_warnings`.
     """
-    warnings = reply_warnings(outcomes, chat_template) + failure_warnings(task, scores)
+    warnings = reply_warnings(outcomes, chat_template, task) + failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 

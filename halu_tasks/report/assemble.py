@@ -181,7 +181,9 @@ def _floors(column: Column) -> Iterator[Json]:
     task, mode = column.task, column.first.scoring
     items = [answered.item for answered in column.first.answers]
     scores = [task.score(mode, item, Reply(task.prompts.baseline(item))) for item in items]
-    for reply, metrics in {"baseline": column.metrics, **task.scoring[mode].reference_replies}.items():
+    # without the key, the baseline is an empty reply, which says nothing of the task
+    baseline = {"baseline": column.metrics} if "baseline" in task.values else {}
+    for reply, metrics in {**baseline, **task.scoring[mode].reference_replies}.items():
         for metric, figure in estimates(metrics, scores).items():
             is_headline = metric == column.headline.name
             known = {"column": column.id, "name": reply, "metric": metric}

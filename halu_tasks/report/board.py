@@ -182,16 +182,18 @@ class Board:
     superseded: Sequence[tuple[Run, Entry, Column]]
 
 
-def board(runs: Sequence[Run]) -> Board:
+def board(runs: Sequence[Run], groups: Sequence[Group] = ()) -> Board:
     """Arrange runs by the conditions under which they were made.
 
     Args:
         runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
+        groups: Groups that have means, beside the packaged ones.
     """
     rows = list(zip(entries_of(runs), runs, strict=True))
     entries = labelled(sorted({entry for entry, _ in rows}, key=_alphabetical))
     arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
-    arranged.means = sorted(_means(arranged), key=lambda mean: len(mean.figures) < 2)
+    means = _means(arranged, [*registry()[1].values(), *groups])
+    arranged.means = sorted(means, key=lambda mean: len(mean.figures) < 2)
     for number, mean in enumerate(arranged.means, 1):
         mean.id = f"g{number}"
     return arranged
@@ -256,9 +258,9 @@ def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike
     return Board(entries, columns, [], superseded)
 
 
-def _means(board: Board) -> Iterator[Mean]:
+def _means(board: Board, groups: Sequence[Group]) -> Iterator[Mean]:
     """Compute the mean headlines of groups, those of most tasks first, in each mode in which all have a column."""
-    for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
+    for group in sorted(groups, key=lambda group: -len(group.members)):
         for mode in ("strict", "paper"):
             columns = [column for member in group.members if (column := _column(board, member, mode))]
             if len(columns) < len(group.members) or not _same_condition(columns):
@@ -277,10 +279,14 @@ def _column(board: Board, task: str, mode: str) -> Column | None:
 
 
 def _same_condition(columns: Sequence[Column]) -> bool:
-    """Return whether a mean mixes neither the sample with the benchmark nor different values of an option."""
+    """Return whether a mean mixes neither the sample with the benchmark nor different values of an option.
+
+    A task may show a number of worked examples by default that others do not.
+    """
     values: dict[str, set[str]] = {}
     for run in (column.first for column in columns):
-        for name, value in {"data": run.provenance.data, **run.asked}.items():
+        usual = {"fewshot": "usual"} if run.provenance.fewshot == run.benchmark_task.prompts.shots else {}
+        for name, value in {"data": run.provenance.data, **run.asked, **usual}.items():
             values.setdefault(name, set()).add(str(value))
     return all(len(different) == 1 for different in values.values())
 

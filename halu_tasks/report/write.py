@@ -17,6 +17,7 @@ from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.read import read_results
 from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
+from halu_tasks.tasks.registry import group_named
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 FILES = (PAGE, TEXT, FIGURES, TABLE)
@@ -36,7 +37,7 @@ def write_report(
     """Write a report on the results in files and folders.
 
     Args:
-        paths: Results, or folders that contain some.
+        paths: Results, folders that contain some, and files of groups (.yaml) whose means are shown.
         folder: Where to write, created if necessary.
         title: The heading of the page.
         warn: Called with a message for each result that is not read, except logs of runs that were continued, and for
@@ -48,6 +49,8 @@ def write_report(
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
+    files = [path for path in paths if path.endswith(".yaml")]
+    groups, paths = [*map(group_named, files)], [path for path in paths if path not in files]
     results = read_results(paths)
     create_folder(folder, "report")
     quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
@@ -58,7 +61,9 @@ def write_report(
         raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
     with atomic_files(folder, PAGE, "report") as made:
-        report = assemble(board(runs), results.skipped, title, table=made / TABLE, margin=margin)
+        report = assemble(arranged := board(runs, groups), results.skipped, title, table=made / TABLE, margin=margin)
+        without = {group.name for group in groups} - {mean.group.name for mean in arranged.means}
+        warnings += [f"{name}: no mean, as no entry has all its tasks, asked alike" for name in sorted(without)]
         for line in (*warnings, *report.notes, *_warning_lines(report)):
             warn(line)
         texts = {

@@ -160,8 +160,8 @@ class Run:
     @property
     def reply_warnings(self) -> list[tuple[str, str]]:
         """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
-        warnings = reply_warnings(self.outcomes, self.chat_template)
-        return warnings + failure_warnings(self.benchmark_task, self.scores)
+        task = self.benchmark_task
+        return reply_warnings(self.outcomes, self.chat_template, task) + failure_warnings(task, self.scores)
 
     @property
     def expected_replies(self) -> int:

@@ -21,6 +21,7 @@ class HumanCeiling(NamedTuple):
         pool: How the others are pooled.
         items: The number of items with two or more annotators, of which alone this is.
         annotators: The number of annotators.
+        undefined: The metrics that are undefined, since the pooled gold of all items is of one class.
     """
 
     estimates: Mapping[str, Estimate]
@@ -28,17 +29,21 @@ class HumanCeiling(NamedTuple):
     pool: str
     items: int
     annotators: int
+    undefined: tuple[str, ...]
 
     @property
     def about(self) -> str:
         """What this is, in a line."""
         people = f"each of {self.annotators:,} annotators against the others (pool: {self.pool})"
-        return f"human ceiling: {people}, {self.items:,} items with two or more"
+        note = (
+            f"; {', '.join(self.undefined)} undefined, as the gold of these is of one class" if self.undefined else ""
+        )
+        return f"human ceiling: {people}, {self.items:,} items with two or more{note}"
 
     def as_json(self) -> dict[str, Any]:
         """Convert the figures to JSON values."""
         alpha = as_json({"krippendorff_alpha": self.alpha} if self.alpha else {})
-        counts = {"pool": self.pool, "items": self.items, "annotators": self.annotators}
+        counts = {"pool": self.pool, "items": self.items, "annotators": self.annotators, "undefined": self.undefined}
         return {**as_json(self.estimates), "agreement": alpha, **counts}
 
 
@@ -67,4 +72,6 @@ def human_ceiling(task: Task, mode: str, items: Iterable[Item]) -> HumanCeiling 
     shared = [item for item, _ in known.values()]
     names = {who for _, people in known.values() for who in people}
     pool = str(shared[0].gold[POOL])
-    return HumanCeiling(estimates(metrics, scores), annotators_alpha(shared, answer), pool, len(shared), len(names))
+    figures, alpha = estimates(metrics, scores), annotators_alpha(shared, answer)
+    undefined = tuple(m.name for m in metrics if m.averaged and not m.requires_option and m.name not in figures)
+    return HumanCeiling(figures, alpha, pool, len(shared), len(names), undefined)

@@ -256,6 +256,8 @@ def build(name: str | Task, options: Options) -> Evaluation:
     task = (name if isinstance(name, Task) else task_named(name)).check()
     if options.pool == task.data.gold.pool:  # the version only shows what differs from the task file
         options = replace(options, pool=None)
+    if "soft" in (options.pool, task.data.gold.pool) and not getattr(task.rules.answer, "degrees", False):
+        raise task.file.fault("gold", "pool: soft gives degrees, so it needs answer: {kind: spans, degrees: true}")
     if options.structured and options.scoring == "paper":
         raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
     if options.structured and options.probability and "probability" in task.prompts.task_options:

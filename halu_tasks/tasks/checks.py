@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,7 @@ from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 CLASS = "!function halu_tasks.lm_eval_adapter.task.HaluTask"
 """The class of all task files."""
+_LACKED = re.compile(r"((?:field|tag) .+? is )('.*')(?=, which .* lacks)")
 
 
 def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
@@ -108,7 +110,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         evaluation = build(task, replace(options, fewshot=shots))
     with _naming(file, "rows"):
         rows = list(task.rows(located, refused.append))
-    yield from (file.fault("rows", error) for error in refused)
+    yield from (file.fault("rows", error) for error in (refused if data else _first_of(refused)))
     try:
         items = list(task.items(rows, Options()))
     except Exception as error:  # whatever the function raises is a fault of the file that names it
@@ -131,6 +133,14 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         if tag not in known:
             yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
     yield from (file.fault("metric_list", reason) for reason in _metric_faults(task, scores, of))
+
+
+def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
+    """Yield the first error of rows, if it names a value that is not listed, with the other such values."""
+    found = [(str(error), _LACKED.search(str(error))) for error in refused]
+    for first, named in found[:1]:
+        values = dict.fromkeys(other[2] for _, other in found if named and other and other[1] == named[1])
+        yield first.replace(named[2], ", ".join(values), 1) if named else first
 
 
 def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> Score:
@@ -179,16 +189,15 @@ def _check_quoted(item: Item) -> None:
 def _metric_faults(task: Task, scores: Sequence[Score], of: str) -> Iterator[str]:
     """Say what metrics lack over the full-score replies to all items; those of a judge are undefined without it."""
     metrics = {metric.name: metric for metric in task.scoring["strict"].metrics if not metric.requires_option}
-    listed = [entry.name for entry in task.rules.metric_list if entry.name in metrics]
     values = {} if task.judged else estimates(metrics.values(), scores)
-    if values:
-        yield from (f"{name} has no value for the full-score replies to {of}" for name in listed if name not in values)
+    listed = [entry.name for entry in task.rules.metric_list if entry.name in metrics if values]
+    yield from (f"{name} has no value for the full-score replies to {of}" for name in listed if name not in values)
     headline = task.headline_metric("strict")
     if headline.name in values and not headline.item and not _is_full(headline, values[headline.name].value):
         value = values[headline.name].value
         yield f"{headline.name} of the full-score replies to {of} is {value:g} instead of {_full(headline):g}"
-    names = {metric.name for metric in task.scoring["strict"].metrics}
-    if "acc" not in names and not isinstance(task.rules.answer, Spans | Strings):
+    lacks_acc = all(metric.name != "acc" for metric in task.scoring["strict"].metrics)
+    if lacks_acc and not isinstance(task.rules.answer, Spans | Strings):
         yield "lacks acc, which all other tasks with labels have; list it, too"
 
 

@@ -96,8 +96,8 @@ class AnswerKeys(Keys):
             raise ValueError(f"only_with: {min(unknown)!r} is not a label")
         return self
 
-    def asked(self) -> AnswerKind:
-        """Return the kind of answer that the task asks for."""
+    def asked(self, prompts: Iterable[str]) -> AnswerKind:
+        """Return the kind of answer that the task asks for in its prompts."""
         if self.kind == "spans":
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
@@ -106,7 +106,7 @@ class AnswerKeys(Keys):
 
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
-            self.reading or LabelQuestion(tuple(self.labels)),
+            self.reading or LabelQuestion(tuple(self.labels), prompts),
             self.labels if any(self.labels.values()) else {},
             target_varies=self.target_varies,
             explains=self.explains,
@@ -189,6 +189,8 @@ class Scoring(Keys):
         judge: What a judge is asked about a reply; None if no judge is needed.
         tags: The values of the tags by which metrics are split.
         metric_list: The metrics, the headline first; empty for all that the scorers have.
+        system: The system text, of which only the cues to an answer matter here.
+        user: The prompt, likewise.
     """
 
     answer_keys: AnswerKeys = Field(alias="answer")
@@ -197,6 +199,8 @@ class Scoring(Keys):
     judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(_judge)] | None = None
     tags: dict[StrictStr, Strings] = Field({})
     metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = ()
+    system: Any = Field(None, alias="description")
+    user: Any = Field(None, alias="doc_to_text")
 
     @model_validator(mode="after")
     def _check(self) -> Scoring:
@@ -215,7 +219,7 @@ class Scoring(Keys):
     @cached_property
     def answer(self) -> AnswerKind:
         """The kind of answer that is asked for."""
-        return self.answer_keys.asked()
+        return self.answer_keys.asked([str(text) for text in (self.system, self.user) if text])
 
     @cached_property
     def scorers(self) -> Mapping[str, TaskScorer]:

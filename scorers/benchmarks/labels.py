@@ -158,28 +158,37 @@ _QUALIFIES = (
     *("label", "either", "ask", "modal"),
 )
 _PLACE = re.compile(r"\bzq(\d+)z\b")
+# words before a colon in a prompt, where the answer is to stand: at its end, before a gap, or in quotation marks
+_WORDS = r"([^\W\d_][^\n:：.?!¿¡;*{}<>\[\]\"“”„«»「」`]{1,58}?)[\s*]*[:：]"
+_CUE = re.compile(rf'(?:(?<=["“„「`])|«\s?){_WORDS}(?!\s*\{{)|{_WORDS}[\s*]*(?:\Z|…|\.\.\.|[<\[])')
 
 
 class LabelQuestion(TypeQuestion):
     """A question that is answered by one of a task's own labels.
 
     Only a declared label is read: one that is the reply, its first or its last line, stands behind a word such as
-    "Answer:", or is a field of a JSON object. A label that its sentence negates or qualifies is not read, nor is one
-    that is followed by words of which nothing is known.
+    "Answer:" or a cue of the prompt, or is a field of a JSON object. A label that its sentence negates or qualifies is
+    not read, nor is one that is followed by words of which nothing is known.
 
     Args:
         labels: The labels.
+        prompts: The texts of the prompt, whose cues are the words before a colon at the end ("Verdict:"), before a gap
+            ("Verdict: …"), or in quotation marks.
     """
 
-    def __init__(self, labels: tuple[str, ...]) -> None:
-        super().__init__(("labels",), _LANGUAGES, labels, yes="")
-        plain = [fold(" ".join(sentence.text for sentence in sentences(label)) or label) for label in labels]
+    def __init__(self, labels: tuple[str, ...], prompts: Iterable[str] = ()) -> None:
+        super().__init__(("labels", "declining"), _LANGUAGES, labels, yes="")
+        plain = [_plain(label) for label in labels]
         self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
         words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)
         self._words = re.compile("|".join(map(_word, words)) or "(?!)")
         # in small letters, a letter may also be a word
         letters = "|".join(re.escape(label) for label in labels if len(label) == 1) or "(?!)"
         self._letters = re.compile(rf"(?<![\w'’-])(?:{letters})(?![\w'’-])")
+        named = (found[1] or found[2] for prompt in prompts for found in _CUE.finditer(prompt))
+        cues = sorted({cue for cue in named if not _PLACE.search(self.prepare(cue))}, key=lambda cue: (-len(cue), cue))
+        self._cues = re.compile("|".join(_word(_plain(cue)) for cue in cues) or "(?!)")
+        self.form = f"a label alone or behind {' or '.join(f'“{cue}:”' for cue in cues or ['Answer'])}"
 
     def prepare(self, text: str) -> str:
         """Return a sentence in which labels are words of their own ("zq0z")."""
@@ -192,7 +201,9 @@ class LabelQuestion(TypeQuestion):
     def _of_text(self, text: str) -> Read:
         read = super()._of_text(text)
         labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(read.text)]
-        tokens = sorted([*read.tokens, *labels], key=lambda token: token.start)
+        cues = [Token("declare", "", *found.span()) for found in self._cues.finditer(read.text)]
+        others = [t for t in read.tokens if all(t.end <= cue.start or t.start >= cue.end for cue in cues)]
+        tokens = sorted([*others, *labels, *cues], key=lambda token: token.start)
         return read._replace(tokens=tokens, clauses=clauses(tokens, read.text))
 
     def value(self, read: Read, start: int = 0) -> Value | None:
@@ -229,6 +240,10 @@ class LabelQuestion(TypeQuestion):
         return super()._field(
             {name: f" {value}" if isinstance(value, str | int) else value for name, value in item.items()}
         )
+
+
+def _plain(text: str) -> str:
+    return fold(" ".join(sentence.text for sentence in sentences(text)) or text)
 
 
 def _word(label: str) -> str:

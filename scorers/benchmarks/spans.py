@@ -231,25 +231,18 @@ def _ranks(degrees: Array) -> Array:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.ravel()])
 
 
-def mushroom_scorer(degrees: bool) -> TaskScorer:
-    """Score spans with degrees as Mu-SHROOM's own scorer does (`paper`).
-
-    Args:
-        degrees: Whether the gold has degrees, as it must.
+def mushroom_scorer() -> TaskScorer:
+    """Score spans as Mu-SHROOM's own scorer does (`paper`). Spans of gold without degrees have the degree 1.
 
     Returns:
         A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, and `cor`, -1 to 1. A reply
         without an answer has 0 in both.
-
-    Raises:
-        ValueError: The gold has no degrees.
     """
-    if not degrees:
-        raise ValueError("needs spans with degrees; state degrees: true in the answer")
 
     def score(item: Item, reply: str, verdicts: object) -> Score:
-        text, gold = item.gold["text"], [Mark(**mark) for mark in item.gold["degrees"]]
-        found = read_marks(reply, text, [(start, end) for start, end in item.gold["spans"]], "passage", records=True)
+        text, spans = item.gold["text"], item.gold["spans"]
+        gold = [Mark(**mark) for mark in item.gold.get("degrees", ())] or [Mark(*span) for span in spans]
+        found = read_marks(reply, text, [(start, end) for start, end in spans], "passage", records=True)
         hard, by_hard, soft, by_soft = (
             series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
         )

@@ -522,7 +522,7 @@ def only_declines(text: str) -> bool:
 
 
 def _sentences_decline(text: str) -> Iterator[bool]:
-    words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES))
+    words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES), "declining.eu")
     folded = (fold(sentence.text) for sentence in sentences(text))
     return (any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 import yaml
 from cases import CASES
 from common import write_rows
+from openpyxl import Workbook
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.score_file import ScoredFile, score_file
@@ -90,6 +92,27 @@ def test_spans_of_a_detector_have_the_figures_of_a_reply_that_quotes_them(tmp_pa
     assert detector.as_json()["metrics"]["balanced_acc"] == 1.0
 
 
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+@pytest.mark.parametrize("blank", [{}, {"Output": ""}])
+def test_spans_in_the_cells_of_a_table_are_those_of_json_lines(
+    tmp_path: Path, suffix: str, blank: dict[str, str]
+) -> None:
+    task = own_task(tmp_path, "spans")
+    rows = [in_shape("records", at, string) for at, string in zip(spans_of(FOUND), FOUND, strict=True)]
+    of_lines = scored(task, tmp_path, "detector", rows).as_json()["metrics"]
+    cells = [["id", *blank, "spans"], *([f"{n}", *blank.values(), json.dumps(r["spans"])] for n, r in enumerate(rows))]
+    if suffix == "xlsx":
+        book = Workbook()
+        for row in cells:
+            book.worksheets[0].append(row)
+        book.save(tmp_path / "detector.xlsx")
+    else:
+        with (tmp_path / "detector.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(cells)
+    table = score_file(task, Options(), [str(tmp_path / f"detector.{suffix}")])
+    assert table.as_json()["metrics"] == of_lines and of_lines["iou"] > 0
+
+
 def test_a_probability_is_the_answer_from_a_half(tmp_path: Path) -> None:
     task = own_task(tmp_path, "label")
     probabilities = [0.9, 0.5, 0.4, 0.1, 0.3]
@@ -113,6 +136,20 @@ def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: A
     with pytest.raises(DataError) as error:
         _ = build(str(path), Options()).items
     assert f"rows.jsonl:1: {fault}" in str(error.value)
+
+
+def test_people_of_an_own_task(tmp_path: Path, kind: str) -> None:
+    """Shares of people need degrees; where all texts are of one class, the ceiling says what is undefined."""
+    path = Path(own_task(tmp_path, kind))
+    keys = yaml.full_load(path.read_text()[len(LM_EVAL) :])
+    said: Any = [[0, 2]] if kind == "spans" else "Yes"
+    row = {"text": TEXTS[0], "id": "0", "by": {"ann": said, "ben": said}}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    path.write_text(LM_EVAL + yaml.safe_dump({**keys, "gold": {"annotators": "by"}}))
+    people = scored(str(path), tmp_path, "model", [{"output": "Yes"}]).people
+    assert people and "items with two or more; balanced_acc undefined, as the gold of these is of" in people.about
+    with pytest.raises(UsageError, match="gold: pool: soft gives degrees, so it needs answer: "):
+        build(str(path), Options(pool="soft"))
 
 
 def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: str) -> None:

@@ -146,9 +146,22 @@ def test_scores_are_reported_without_the_file(here: Cli, tmp_path: Path, monkeyp
     assert (result["version"], result["metrics"]["acc"]["value"]) == ("1", 1.0)
 
 
+NOTE = {"worker": "ann", "verdict": ["bad", "worst"], "body_start": 4, "body_end": 6}
+DRAFTED = {
+    "records.jsonl": [
+        {"source": f"It is {n}.", "body": f"It was {n}.", "notes": [NOTE, {**NOTE, "worker": "ben"}] * (n > 0)}
+        for n in range(4)
+    ],
+    "votes.jsonl": [{"body": f"It was {n}.", "votes": {"ann": "yn"[n % 2], "ben": "yn"[n // 2]}} for n in range(4)],
+}
+
+
 @pytest.mark.parametrize(("rows", "guessed", "written"), CASES["a_new_task_is_drafted_from_rows"])
 def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, here: Cli, tmp_path: Path) -> None:
-    shutil.copy(EXAMPLES / rows, tmp_path)
+    if (EXAMPLES / rows).exists():
+        shutil.copy(EXAMPLES / rows, tmp_path)
+    else:
+        _write(tmp_path / rows, DRAFTED[rows])
     (tmp_path / "tasks").mkdir()
     for path in (tmp_path / "mine.yaml", tmp_path / "tasks" / "mine.yaml"):
         done = here("new", "mine", "--rows", tmp_path / rows, *(["-o", path] if path.parent != tmp_path else []))
@@ -156,5 +169,7 @@ def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, 
         assert f"no faults in 1 files\nchange the prompt, and see it with: halu-tasks items {path}" in done.stdout
     again = here("new", "mine", "--rows", tmp_path / rows)
     assert again.returncode == 2 and again.stderr.endswith("/mine.yaml exists; name another file with -o\n")
+    judged = here("new", "judged", "--judged", "--rows", tmp_path / rows)
+    assert judged.returncode == 0 and "guessed: answers of the kind judged_text" in judged.stdout
     packaged = here("new", "factchd", "--rows", tmp_path / rows)
     assert packaged.returncode == 2 and "'factchd' cannot name a new task" in packaged.stderr

@@ -48,8 +48,11 @@ def test_a_group_file_has_the_means_of_its_members(own: Path, here: Cli) -> None
     shown = here("score", "tasks/ours.yaml", "replies").stdout
     assert "ours 1  means over 2 tasks" in shown and shown.count("scoring: strict") == 2
     Path("scored.json").write_text(told.stdout)
-    assert here("report", "scored.json", "-o", "report").returncode == 0
-    results = json.loads(Path("report/report.json").read_text())["results"]
+    assert here("report", "scored.json", "tasks/ours.yaml", "-o", "report").returncode == 0
+    report = json.loads(Path("report/report.json").read_text())
+    ((mean,), results) = (report["group_results"], report["results"])
+    assert report["groups"][0]["group"] == "ours" and mean["figure"]["value"] == scored["group"]["metrics"]["acc"]
+    assert report["floors"] == []  # the tasks have no baseline
     assert sorted(result["metrics"]["acc"]["value"] for result in results) == sorted(acc.values())
 
 
@@ -71,6 +74,8 @@ def test_tasks_without_replies_are_named(own: Path, here: Cli) -> None:
     assert (partial.returncode, partial.stderr) == (3, said)
     assert scored["tasks"].keys() == {"claim_support"} and scored["group"]["metrics"] == {}
     assert here("score", "tasks", "replies", "--gold").returncode == 2
+    Path("one.json").write_text(partial.stdout)
+    assert "halu-tasks: ours: no mean, as no entry has all" in here("report", "one.json", "tasks/ours.yaml").stderr
 
 
 def test_a_packaged_group_has_the_means_of_a_report(here: Cli, tmp_path: Path, monkeypatch: Patch) -> None:

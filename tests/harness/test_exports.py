@@ -17,8 +17,8 @@ import yaml
 from common import Cli, Run, write_rows
 from huggingface_hub import parse_eval_result_entries
 from inspect_ai.log import read_eval_log
-from shared_runs import asked, asked_lm_eval
 from programs import shown_stderr
+from shared_runs import asked, asked_lm_eval
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
@@ -296,6 +296,8 @@ def test_a_harness_result_reads_back_equal(
 def test_entries_of_the_hub_read_back_equal(results: dict[str, Path], here: Cli, tmp_path: Path) -> None:
     named = ["--model-id", f"halu-baseline={MODEL}", "--source", "https://example.org/logs"]
     datasets = ["--dataset", "cfaith=acme/cfaith", "--dataset", "refact=acme/refact"]
+    one = here("export", "hub", *results.values(), "-o", tmp_path, *named, *datasets[:2])
+    assert (one.returncode, [*tmp_path.iterdir()]) == (2, []) and "--dataset refact=OWNER/NAME" in one.stderr
     done = here("export", "hub", *results.values(), "-o", tmp_path, *named, *datasets)
     assert done.returncode == 0, done.stderr
     assert here("export", "eee", *results.values(), "-o", tmp_path, *named[:2]).returncode == 0
@@ -427,7 +429,9 @@ def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
     done = here("export", "hub", nameless, results["lm_eval"], "-o", out, *ORACLE)
     assert done.returncode == 2 and "no result is of a model 'halu-oracle'" in done.stderr
     done = here("export", "hub", results["lm_eval"], "-o", out)
-    assert done.returncode == 2 and "name the dataset with the leaderboard: --dataset cfaith=OWNER/NAME" in done.stderr
+    assert (
+        done.returncode == 2 and "name of the dataset with the leaderboard: --dataset cfaith=OWNER/NAME" in done.stderr
+    )
     assert here("export", "hub", results["lm_eval"], "-o", out, "--dataset", "cfaith").returncode == 2
 
 
@@ -439,8 +443,8 @@ def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Cli, tmp_pat
         score(here, tmp_path / f"{file}.json", JUDGMENT, judgments(file), "--model", name)
     files = [tmp_path / f"{file}.json" for file in names]
     done = here("export", "eee", *files, "-o", tmp_path / "out")
-    folder, *_, unknown = done.stderr.splitlines()
-    assert done.returncode == 3 and f"c.json: {JUDGMENT}: model '/data/tiny' is not an id" in folder
+    *_, unknown = done.stderr.splitlines()
+    assert done.returncode == 3 and f"c.json: {JUDGMENT}: model '/data/tiny' is not an id" in done.stderr
     assert "model tiny: the results do not say which organization made it" in unknown and "--model-id 'tiny=" in unknown
     assert {path.parts[-4:-1] for path in (tmp_path / "out").rglob("*.json")} == {("refact", "unknown", "tiny")}
     named = ("--model-id", f"tiny={MODEL}", "--model-id", f"/data/tiny={MODEL}")

@@ -38,7 +38,7 @@ def replies(task: Path, tmp_path: Path) -> Path:
     """Replies to all items: right, wrong and half right in turn, one that declines and one that is blank."""
     items = build(str(task), Options()).items
     texts = [(item.target, f"Falsch ist: {item.target}", f"Halb: {item.target}")[n % 3] for n, item in enumerate(items)]
-    texts[0], texts[1] = "I don't know.", " "
+    texts[0], texts[1] = "Das kann ich leider nicht beantworten.", " "
     rows = (json.dumps({"id": item.id, "output": text}) for item, text in zip(items, texts, strict=True))
     path = tmp_path / "replies.jsonl"
     path.write_text("\n".join(rows))
@@ -51,16 +51,16 @@ def by_its_beginning(request: dict[str, Any]) -> str:
         return "ready"
     reply = re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", asked_text(request), re.S)[-1][1]
     label = (
-        "widerlegt" if reply.startswith("Falsch") else "teilweise belegt" if reply[:4] in ("Halb", "I do") else "belegt"
+        "widerlegt" if reply.startswith("Falsch") else "teilweise belegt" if reply[:4] in ("Halb", "Das ") else "belegt"
     )
     return verdict(label.capitalize())
 
 
-def in_lm_eval(task: Path, replies: Path, server: Any, **options: Any) -> dict[str, Any]:
+def in_lm_eval(task: Path, replies: Path, server: Any = None) -> dict[str, Any]:
     import lm_eval
     from lm_eval.tasks import TaskManager
 
-    options = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url, **options}
+    options = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url} if server else {}
     manager = TaskManager(include_path=str(task.parent), include_defaults=False, metadata=options)
     run = lm_eval.simple_evaluate(model=ReplayLM(str(replies)), tasks=["stuetzung"], task_manager=manager)
     assert run is not None
@@ -96,6 +96,8 @@ def test_both_harnesses_and_score_say_the_same(
     for name in expected:
         assert found[f"{name},none"] == scored["metrics"][name] == figures(log)[name], name
     assert log.results.headline.metric == "bad_rate"
+    without = {name.partition(",")[0] for name in in_lm_eval(task, replies) if "_stderr" not in name}
+    assert without == {"alias", "name", "sample_len", "unparsed", "abstained", "empty"}
 
 
 @pytest.mark.parametrize("failing", [1, 2])

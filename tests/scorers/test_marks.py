@@ -74,7 +74,7 @@ def test_the_gold_reply_has_the_full_score(text: str, data: st.DataObject) -> No
         own = [mark if kind.categories else mark._replace(category="") for mark in marks]
         gold = item(*own, text=text, kind=kind)
         scorer = iou_scorer(**kind.scorer_arguments())
-        scorers = [scorer, mushroom_scorer(degrees=True)] if kind.degrees else [scorer]
+        scorers = [scorer, mushroom_scorer()] if kind.degrees else [scorer]
         for each in scorers:
             score = each.score(gold, gold.target, None)
             figures = estimates([metric for metric in each.metrics if metric.higher_is_better], [score])

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from halu_tasks.core.items import Item, Reply
+from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.scorers.benchmarks.labels import LabelQuestion
 from halu_tasks.tasks.registry import task_of_file
 
@@ -18,7 +19,7 @@ REPLIES, MODULE, FILE = OWN["replies"], OWN["module"], OWN["file"]
 
 @pytest.mark.parametrize("case", REPLIES)
 def test_a_declared_label_is_read_and_none_rather_than_the_opposite(case: str) -> None:
-    read = LabelQuestion(tuple(REPLIES[case]["labels"]))
+    read = LabelQuestion(tuple(REPLIES[case]["labels"]), REPLIES[case].get("prompts", ()))
     for reply, label in REPLIES[case]["replies"]:
         answer = read(reply)
         assert (answer.value, answer.inferred) == (label, False), reply
@@ -46,6 +47,13 @@ def test_scorer_and_metrics_follow_from_the_answer(make: Any) -> None:
     assert task.headline == "acc" and {"f1", "f1_macro", "unparsed", "abstained", "inferred"} <= {*names(task)}
     score = task.score("paper", Item("1", "1", "belegt"), Reply("Urteil: belegt"))
     assert score.answer == "belegt" and score.measurements["correct"] == 1.0
+
+
+def test_the_cue_of_the_prompt_is_read_and_named_where_replies_are_not(make: Any) -> None:
+    task = make("description: 'Schließe mit „Befund: …“.'")
+    assert task.score("strict", Item("1", "1", "belegt"), Reply("Befund: belegt. Das Jahr stimmt.")).answer == "belegt"
+    ((_, meaning),) = reply_warnings({"unparsed": 1}, task=task)
+    assert "the prompt must ask for what is read (a label alone or behind “Befund:”)" in meaning
 
 
 def test_a_bias_to_a_position_is_that_of_positions(make: Any) -> None:
