@@ -182,12 +182,12 @@ class TaskData(Keys):
             DataError: A row lacks it, or two have the same.
         """
         assert self.row.join
-        on, found = self.row.join["on"], dict[str, Row]()
+        by, found = self.row.join["by"], dict[str, Row]()
         table = FORMATS.get(Path(str(path).removesuffix(".gz")).suffix.lower()) in ("csv", "xlsx")
-        lines = table_lines(path, {on: ()}) if table else json_lines(path)
-        for row in read_rows(lines, path, {on: object}, lambda row: None):
-            if (value := text_at(row, on)) in found:
-                raise DataError(f"{path}: {on} {value!r} occurs twice")
+        lines = table_lines(path, {by: ()}) if table else json_lines(path)
+        for row in read_rows(lines, path, {by: object}, lambda row: None):
+            if (value := text_at(row, by)) in found:
+                raise DataError(f"{path}: {by} {value!r} occurs twice")
             found[value] = row
         return found
 

@@ -54,7 +54,7 @@ class RowKeys(Keys):
         check: Raises ValueError if a row is invalid.
         format: The format of the files; by default, their suffix says it.
         records: Where the list of rows is in a JSON file, as a dotted path.
-        join: The `file` with further fields, whose rows have the same value of the field `on`; several rows may share
+        join: The `file` with further fields, whose rows have the same value of the field `by`; several rows may share
             one, and their own fields take precedence.
         where: The values that fields must have in the rows that are used.
         id: The field with the item's id, or a template over the fields and the stem of the file (`file`).
@@ -70,7 +70,7 @@ class RowKeys(Keys):
     check: Annotated[Function, takes({})] = _accepted
     format: Literal["json", "jsonl", "csv", "xlsx", "parquet"] | None = None
     records: StrictStr | None = None
-    join: Annotated[dict[Literal["file", "on"], StrictStr], Field(min_length=2)] | None = None
+    join: Annotated[dict[Literal["file", "by"], StrictStr], Field(min_length=2)] | None = None
     where: dict[StrictStr, Any] = Field({})
     id: StrictStr | None = None
     cluster: StrictStr | None = None
@@ -98,8 +98,8 @@ class RowKeys(Keys):
 
     def _other(self, row: Row, others: Mapping[str, Row]) -> Row:
         assert self.join
-        if (value := text_at(row, self.join["on"])) not in others:
-            raise ValueError(f"{self.join['on']} {value!r} is not in {self.join['file']}")
+        if (value := text_at(row, self.join["by"])) not in others:
+            raise ValueError(f"{self.join['by']} {value!r} is not in {self.join['file']}")
         return others[value]
 
     def check_values(self, row: Row) -> None:
