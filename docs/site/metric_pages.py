@@ -19,6 +19,7 @@ _OF: dict[str, dict[str, Any]] = {
     "iou": {"categories": {"name": "name"}, "degrees": True},
     "judged": {"labels": {"right": "good", "wrong": "bad"}},
     "mushroom": {"degrees": True},
+    "psiloqa": {"degrees": True},
 }
 
 

@@ -13,7 +13,6 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
-from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.kinds import Spans, Strings
 from halu_tasks.scorers.metrics import Metric, estimates
@@ -98,7 +97,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     own, of = isinstance(task.data.source, OwnSource), "the data" if data else "the rows"
     if not own and data is None:
         data, of = "sample", "the sample"
-        if not (SAMPLE / task.benchmark / task.data.file(Options())).is_file():
+        if not task.data.in_sample(Options()):
             return
     options, refused = Options(data=data), list[DataError]()
     with _naming(file, "file"):

@@ -23,7 +23,7 @@ from halu_tasks.core.items import by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.hub import Dataset, parquet_file
-from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample, locate, locate_own
+from halu_tasks.data.locate import SAMPLE, Located, find_beside, in_folder, is_sample, locate, locate_own
 from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_rows, table_lines, table_rows
 from halu_tasks.data.sources import SOURCES, OwnSource, Source, with_named_files
 from halu_tasks.tasks.keys import (
@@ -122,6 +122,10 @@ class TaskData(Keys):
         """Return the name of the file under some options; the names of several, separated by commas."""
         return ", ".join(self._names(options))
 
+    def in_sample(self, options: Options) -> bool:
+        """Return whether the packaged sample has rows under some options."""
+        return in_folder(self.source, self.file(options), SAMPLE / self.source.name) is not None
+
     def _names(self, options: Options) -> list[str]:
         return [name if "{" not in name else render_jinja(name, vars(options)) for name in self.file_names]
 
@@ -173,6 +177,7 @@ class TaskData(Keys):
             lines = table_lines(content, columns)
         else:
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
+        lines = self.row.selected(lines, content)
         if maker and maker.names_file:
             lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
         return read_rows(lines, content, types, check, named, refuse)

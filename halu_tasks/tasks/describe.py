@@ -13,7 +13,7 @@ from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE, Located, find_beside
+from halu_tasks.data.locate import Located, find_beside
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.tasks.build import build
@@ -31,7 +31,7 @@ def summary(task: Task) -> Summary:
     """Summarize a task as JSON: what its file declares, and the version, source, metrics and options that follow."""
     source = task.data.source
     options = Options(data=None if isinstance(source, OwnSource) else "sample")
-    has_rows = options.data is None or (SAMPLE / source.name / task.data.file(options)).is_file()
+    has_rows = options.data is None or task.data.in_sample(options)
     item = next(build(task, options).stream()) if has_rows else None
     return {
         "task": task.name,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictStr
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
@@ -53,6 +54,7 @@ class RowKeys(Keys):
         check: Raises ValueError if a row is invalid.
         format: The format of the files; by default, their suffix says it.
         records: Where the list of rows is in a JSON file, as a dotted path.
+        where: The values that fields must have in the rows that are used.
         id: The field with the item's id, or a template over the fields and the stem of the file (`file`).
         cluster: The field that items with a common source share; by default, each item is its own cluster.
         tags: The field of each tag, unless it has the tag's name.
@@ -66,6 +68,7 @@ class RowKeys(Keys):
     check: Annotated[Function, takes({})] = _accepted
     format: Literal["json", "jsonl", "csv", "xlsx", "parquet"] | None = None
     records: StrictStr | None = None
+    where: dict[StrictStr, Any] = Field({})
     id: StrictStr | None = None
     cluster: StrictStr | None = None
     tags: dict[StrictStr, StrictStr] = Field({})
@@ -74,6 +77,19 @@ class RowKeys(Keys):
         """Return the fields with the types of their values."""
         declared = {name: str if isinstance(kind, tuple) else _TYPES[kind] for name, kind in self.fields.items()}
         return {**dict.fromkeys(self.columns, str), **declared}
+
+    def selected(self, lines: Iterable[tuple[int, Row]], place: object) -> Iterator[tuple[int, Row]]:
+        """Yield the numbered rows that are used.
+
+        Raises:
+            DataError: A row lacks a field that `where` names; the message names its line.
+        """
+        for number, row in lines:
+            try:
+                if all(value_at(row, name) == value for name, value in self.where.items()):
+                    yield number, row
+            except ValueError as error:
+                raise DataError(f"{place}:{number}: {error}") from None
 
     def check_values(self, row: Row) -> None:
         """Check the values of a row whose fields have the right types.
