@@ -104,6 +104,12 @@ def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
     return [span for span in occurrences if span in gold] or occurrences
 
 
+def recall(found: Marked, strings: Iterable[str]) -> float:
+    """Compute the share of the different gold strings that are marked, 0 to 1; of none, 1 if nothing is marked."""
+    gold = {normalise(string) for string in strings}
+    return len(gold & found.spans.keys()) / len(gold) if gold else float(not found.spans)
+
+
 def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Sequence[Mark]) -> Marked:
     beyond = [(max(mark.start, len(text)), mark.end) for mark in hard if mark.is_hard and mark.end > len(text)]
     hard, soft = (
@@ -237,7 +243,8 @@ def average_precision(gold: Array, predicted: Array, extra: int = 0, *, publishe
 
     It is the mean of the precision at each degree, weighted by the recall that is gained there; equal degrees are not
     ordered. What is not marked has the degree 0, so that marking nothing, or everything, has the share of the gold
-    characters in the text. Where no character is gold, it is 1 if nothing is marked and otherwise 0; if `published`, 0.
+    characters in the text. Where no character is gold, it is 1 if none has a degree above 0.5 and otherwise 0; if
+    `published`, 0.
 
     Args:
         gold: The degrees of the gold, of which those above 0.5 are positive.
@@ -248,7 +255,7 @@ def average_precision(gold: Array, predicted: Array, extra: int = 0, *, publishe
     """
     positive = gold > HARD
     if not positive.any():
-        return float(not published and not extra and not predicted.any())
+        return float(not published and not extra and not (predicted > HARD).any())
     degrees = np.round(np.append(predicted, np.ones(extra)), _EQUAL)
     _, at, counts = np.unique(-degrees, return_inverse=True, return_counts=True)
     hits = np.cumsum(np.bincount(at.ravel(), np.append(positive, np.zeros(extra))))
@@ -262,8 +269,8 @@ def mushroom_scorer(degrees: bool) -> TaskScorer:
         degrees: Whether the gold has degrees, as it must.
 
     Returns:
-        A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, and `cor`, -1 to 1. A reply
-        without an answer has 0 in both.
+        A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, `cor`, -1 to 1, and `acc`,
+        0 to 1, the share of gold strings that are returned. A reply without an answer has 0 in all.
 
     Raises:
         ValueError: The gold has no degrees.
@@ -279,8 +286,8 @@ def psiloqa_scorer(degrees: bool) -> TaskScorer:
         degrees: Whether the gold has degrees, as it must.
 
     Returns:
-        A scorer with the metrics `iou`, of the characters with a degree above 0.5, and `ap`, both 0 to 1. A reply
-        without an answer has 0 in both.
+        A scorer with the metrics `iou`, of the characters with a degree above 0.5, `ap`, and `acc`, the share of gold
+        strings that are returned, all 0 to 1. A reply without an answer has 0 in all.
 
     Raises:
         ValueError: The gold has no degrees.
@@ -290,7 +297,7 @@ def psiloqa_scorer(degrees: bool) -> TaskScorer:
 
 
 def _released(degrees: bool, metric: Metric, figure: Callable[..., float]) -> TaskScorer:
-    """Create a scorer with `iou` and another metric, each the mean over texts of a figure of their characters."""
+    """Create a scorer with `iou`, another metric and `acc`, each the mean over texts of a figure."""
     if not degrees:
         raise ValueError("needs spans with degrees; state degrees: true in the answer")
 
@@ -303,10 +310,12 @@ def _released(degrees: bool, metric: Metric, figure: Callable[..., float]) -> Ta
         figures = {
             "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), found.extra),
             metric.name: figure(soft, by_soft, published=True),
+            "acc": recall(found, item.gold["strings"]),
         }
         answered = float(found.answer.value is not None)
         measurements = {name: value * answered for name, value in figures.items()}
         return Score.of(item, found.answer, measurements, list(item.gold["strings"]))
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
-    return TaskScorer(score, (iou, metric, share_unparsed()))
+    acc = mean("acc", "acc", "mean share of the gold strings that are returned")
+    return TaskScorer(score, (iou, metric, acc, share_unparsed()))

@@ -12,7 +12,15 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published as authors
-from halu_tasks.scorers.benchmarks.spans import Marked, average_precision, correlation, read_marks, series, soft_iou
+from halu_tasks.scorers.benchmarks.spans import (
+    Marked,
+    average_precision,
+    correlation,
+    read_marks,
+    recall,
+    series,
+    soft_iou,
+)
 from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
@@ -63,10 +71,9 @@ def score_passages(
     counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)
     gold_strings = {normalise(string) for string in item.gold["strings"]}
     answered = answer.value is not None
-    recall = len(gold_strings & returned) / len(gold_strings) if gold_strings else float(not returned)
     measurements = {
         "iou": counts.iou if answered else 0.0,
-        "acc": recall if answered else 0.0,
+        "acc": recall(found, item.gold["strings"]) if answered else 0.0,
         "exact": float(answered and gold_strings == returned),
         "strings": float(len(returned)),
         "unplaced": float(len(unplaced)),
