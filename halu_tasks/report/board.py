@@ -111,9 +111,7 @@ class Column:
         asked = self.first.provenance.prompt_hash
         apart = [run.model for run in self.runs.values() if run.provenance.prompt_hash != asked]
         if apart and not any(map(reads_prompts, apart)):
-            notes.append(
-                f"{' and '.join(apart)} reply without reading prompts, which were others than those of the rest"
-            )
+            notes.append(f"{' and '.join(apart)} had other prompts than the rest, but read none")
         return notes
 
 

@@ -17,6 +17,7 @@ from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.report.write import compare_paths, write_report
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
+from halu_tasks.tasks.annotators import human_ceiling
 
 LM_EVAL = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\n"
 TEXTS = ["The film grossed a lot.", "Water boils at 90 degrees.", "Six legs has an ant.", "It is red.", "It is blue."]
@@ -165,3 +166,24 @@ def test_baselines_of_mushroom_have_the_published_figures(shared_data: Path) -> 
             assert {metric: figures[metric].value for metric in ("iou", "cor")} == pytest.approx(
                 {metric: want[metric] for metric in ("iou", "cor")}, abs=5e-7
             )
+
+
+@pytest.mark.parametrize(("language", "annotators"), [("en", 95), ("fa", 3)])
+def test_gold_and_people_of_mushroom(language: str, annotators: int, shared_data: Path) -> None:
+    evaluation = build(f"mushroom_{language}", Options(data=str(shared_data)))
+    task, items = evaluation.task, evaluation.items
+    assert evaluation.provenance.data == "pinned" and len(items) == task.data.size
+    assert {item.id for item in items} == {f"tst-{language}-{number}" for number in range(1, len(items) + 1)}
+    for mode in ("strict", "paper"):
+        scores = [task.score(mode, item, Reply(task.prompts.oracle(item))) for item in items]
+        figures = estimates([metric for metric in task.scoring[mode].metrics if metric.higher_is_better], scores)
+        assert {figure.value for figure in figures.values()} == {1.0}
+        people = human_ceiling(task, mode, items)
+        assert people and (people.items, people.annotators) == (len(items), annotators)
+        assert 0.5 < people.estimates["iou"].value < 0.7
+
+
+def test_rows_lack_the_field_by_which_they_are_chosen(tmp_path: Path) -> None:
+    (tmp_path / "psiloqa.jsonl").write_text('{"id": "1", "llm_answer": "No."}\n')
+    with pytest.raises(DataError, match=r"psiloqa.jsonl:1: field 'lang' is missing"):
+        _ = build("psiloqa_en", Options(data=str(tmp_path))).items
