@@ -31,6 +31,7 @@ MOST_SECONDS = 1.0  # for a megabyte
 SHORT = 0.02  # seconds from which on a measurement counts
 LIMIT = 20.0  # seconds after which a reading is broken off
 
+OWN = Path(__file__).parent.parent / "docs" / "own_task"
 Read = Callable[[str], object]
 TEXT = "The moons of Jupiter are made of cheese. Light takes an hour to reach them.\nNone of them is larger than Earth."
 
@@ -67,12 +68,15 @@ def readers() -> dict[str, Read]:
 
 
 def tasks() -> Iterator[tuple[str, Read]]:
-    """The scoring of the first item of every task, in each mode."""
-    for name, task in sorted(registry()[0].items()):
-        item = next(build(name, Options(data="sample")).stream())
+    """The scoring of the first item of every task, and of those of the documentation, in each mode."""
+    asked = [(name, Options(data="sample")) for name in sorted(registry()[0])]
+    asked += [(str(path), Options()) for path in sorted(OWN.glob("*.yaml"))]
+    for name, options in asked:
+        evaluation = build(name, options)
+        task, item = evaluation.task, next(evaluation.stream())
         for mode in task.scoring:
             yield (
-                f"task {name} {mode}",
+                f"task {task.name} {mode}",
                 lambda reply, task=task, mode=mode, item=item: task.score(mode, item, Reply(reply)),
             )
 

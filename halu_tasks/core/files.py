@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
@@ -154,15 +155,20 @@ def to_json(value: Any) -> Any:
         return value
     if is_dataclass(value):
         record: dict[str, Any] = {}
-        for each in fields(value):
-            inner = to_json(getattr(value, each.name))
-            record |= inner if each.metadata.get("part") else {each.name: inner}
+        for name, is_part in _fields(value.__class__):
+            inner = to_json(getattr(value, name))
+            record |= inner if is_part else {name: inner}
         return record
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {name: to_json(part) for name, part in value.items()}
     return [to_json(part) for part in value]
+
+
+@cache
+def _fields(record: type) -> list[tuple[str, bool]]:
+    return [(each.name, each.metadata.get("part", False)) for each in fields(record)]
 
 
 _LINE_SEPARATORS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}

@@ -7,7 +7,7 @@ localization tasks (section 4.2); the rule for locating a string is this project
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
@@ -53,11 +53,15 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._budget = _FUZZY_BUDGET
+
+    @cached_property
+    def _fold(self) -> tuple[str, list[int]]:
+        """The folded text, and the character of the text that each of its characters comes from."""
         folded: list[str] = []
-        # the character of the text that each folded character comes from
-        self._origin: list[int] = []
+        origin: list[int] = []
         space = False
-        for index, char in enumerate(text):
+        for index, char in enumerate(self.text):
             if (char.isspace() and space) or (char == _DOT and folded and folded[-1].endswith("i")):
                 continue
             if char.isspace():
@@ -65,9 +69,16 @@ class Text:
             else:
                 piece, space = _fold_char(char), False
             folded.append(piece)
-            self._origin.extend([index] * len(piece))
-        self._folded = "".join(folded)
-        self._budget = _FUZZY_BUDGET
+            origin.extend([index] * len(piece))
+        return "".join(folded), origin
+
+    @property
+    def _folded(self) -> str:
+        return self._fold[0]
+
+    @property
+    def _origin(self) -> list[int]:
+        return self._fold[1]
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
         """Locate a string; white space around it is ignored.

@@ -16,7 +16,7 @@ A reply that takes back what it said ("Wait, …") is read from there on, if thi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -518,13 +518,13 @@ def partly_declines(text: str) -> bool:
 def only_declines(text: str) -> bool:
     """Return whether all sentences of a reply decline; False if it has none."""
     found = _sentences_decline(text)
-    return bool(found) and all(found)
+    return next(found, False) and all(found)
 
 
-def _sentences_decline(text: str) -> list[bool]:
+def _sentences_decline(text: str) -> Iterator[bool]:
     words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES))
     folded = (fold(sentence.text) for sentence in sentences(text))
-    return [any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded]
+    return (any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded)
 
 
 def _declined(found: list[Read]) -> bool:

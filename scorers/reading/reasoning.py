@@ -7,6 +7,7 @@ off what its providers know. What the reasoning says is never read as the answer
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from halu_tasks.scorers.reading.lexicon import load
 
@@ -32,6 +33,8 @@ def answer_text(reply: str) -> tuple[str, str]:
     return text or "", "unclosed reasoning" if text is None else "" if text.strip() else "empty"
 
 
+# several steps of reading one reply ask for it
+@lru_cache(maxsize=4)
 def strip_reasoning(reply: str) -> str | None:
     """Return the answer of a reply, without the reasoning before it and the markup around it.
 
