@@ -1,7 +1,9 @@
 """Gold by several people: their labels or spans pooled, and how far they agree.
 
 An item's gold keeps them as `annotators`: records with `by` and a `label` for each annotation, or `by` and the `marks`
-of each annotator. With `pool`, which says how they are pooled, a log has all that the human ceiling needs.
+of each annotator. With `pool`, which says how they are pooled, a log has all that the human ceiling needs. If these
+labels are classes of which the task's labels follow, `classes` has the label of each in both modes, and the tag `class`
+the class of an item.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.statistics.agreement import alpha_of_counts
 from halu_tasks.text.marks import Mark, trimmed
 
-ANNOTATORS, POOL = "annotators", "pool"
+ANNOTATORS, POOL, CLASSES, CLASS, GIVEN = "annotators", "pool", "classes", "class", "given"
 Record = Mapping[str, Any]
 
 
@@ -34,6 +36,8 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
     - `all`: the best label that is given, the characters that all mark, with the best category;
     - `majority`: the most frequent label over annotations, the worse of several; the characters that more than half of
       the annotators mark, with their most frequent category;
+    - `distinct`: the most frequent label of the different values that are given, each once, the better of several; the
+      characters of `majority`;
     - `soft`: the label of `majority`; the share of annotators that mark each character, for spans with degrees.
 
     Args:
@@ -43,13 +47,24 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
     """
     pool = item.gold[POOL]
     if isinstance(answer, Label):
-        given, rank = Counter(record["label"] for record in records if record["label"]), answer.labels.index
+        labels, rank = [record["label"] for record in records], (*item.gold.get(CLASSES, answer.labels),).index
+        if pool == "distinct":
+            labels = [label for _, label in {tuple(pair) for record in records for pair in record[GIVEN]}]
+        given = Counter(filter(None, labels))
         orders: dict[str, Callable[[str], Any]] = {"any": rank, "all": lambda label: -rank(label)}
+        orders["distinct"] = lambda label: (-given[label], -rank(label))
         order = orders.get(pool, lambda label: (-given[label], rank(label)))
-        return replace(item, target=min(given, key=order, default=""))
+        label = min(given, key=order, default="")
+        return replace(item, target=label, tags={**item.tags, CLASS: label} if CLASSES in item.gold else item.tags)
     assert isinstance(answer, Spans)
     marks = _pooled_marks([_marks(record) for record in records], len(item.gold["text"]), [*answer.categories], pool)
     return with_marks(item, list(marks), answer)
+
+
+def in_mode(item: Item, mode: str) -> Item:
+    """Return an item with the label of its class in a scoring mode as its target."""
+    classes = item.gold.get(CLASSES)
+    return replace(item, target=classes[item.tags[CLASS]][mode]) if classes and item.tags.get(CLASS) else item
 
 
 def _marks(record: Record) -> list[Mark]:
@@ -59,7 +74,8 @@ def _marks(record: Record) -> list[Mark]:
 def _pooled_marks(people: Sequence[list[Mark]], length: int, categories: Sequence[str], pool: str) -> Iterator[Mark]:
     votes = _votes(people, length)
     share = votes / max(len(people), 1)
-    degrees = {"any": votes > 0, "all": (votes > 0) & (share == 1), "majority": share > 0.5, "soft": share}[pool] * 1.0
+    kinds = {"any": votes > 0, "all": (votes > 0) & (share == 1), "soft": share}
+    degrees = kinds.get(pool, share > 0.5) * 1.0
     names = [*categories, ""]
     of_names = np.array([_votes([[m for m in p if m.category == name] for p in people], length) for name in names])
     chosen = len(names) - 1 - (of_names[::-1] > 0).argmax(axis=0) if pool == "all" else of_names.argmax(axis=0)
@@ -115,12 +131,13 @@ def by_annotator(item: Item) -> dict[str, list[Record]]:
     return people
 
 
-def annotators_alpha(items: Sequence[Item], answer: AnswerKind) -> Estimate | None:
+def annotators_alpha(items: Sequence[Item], answer: AnswerKind, mode: str = "strict") -> Estimate | None:
     """Compute Krippendorff's alpha of annotators, of labels or of whether each character is marked.
 
     Args:
         items: The items; those of a single annotator do not count.
         answer: The kind of answer.
+        mode: The scoring mode, on which labels may depend.
 
     Returns:
         The estimate; None if it is undefined.
@@ -131,7 +148,7 @@ def annotators_alpha(items: Sequence[Item], answer: AnswerKind) -> Estimate | No
         if len(people) < 2:
             continue
         if isinstance(answer, Label):
-            given = Counter(pooled(item, own, answer).target for own in people.values())
+            given = Counter(in_mode(pooled(item, own, answer), mode).target for own in people.values())
             counts.append(np.array([[given[label] for label in answer.labels]]))
         else:
             marks = [[mark for record in own for mark in _marks(record)] for own in people.values()]

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "halu_"
 """The prefix of options in lm-eval, where the metadata of all packages share one namespace."""
-POOLS = ("any", "majority", "all", "soft")
+POOLS = ("any", "majority", "distinct", "all", "soft")
 """The ways to pool what several annotators say."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +36,8 @@ class Located:
             data that the user named.
         sha256: Its checksum, in hex.
         columns: The columns that the user named, by field.
+        files: The files, if they are several, or a user's.
+        joined: The file whose rows complete these, if there is one.
     """
 
     content: Path | Dataset
@@ -43,6 +45,7 @@ class Located:
     sha256: str
     columns: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    joined: Path | None = None
 
     def __str__(self) -> str:
         return str(self.content)
@@ -84,6 +87,42 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
             return _user_dataset(named_dataset(str(path), options), options)
     _refuse(options, "data_split", "data_config")
     return _user_file(source, name, _named_file(source, name, path), options)
+
+
+def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) -> Located:
+    """Locate the files of a source that a pattern stands for, in the order of the source, as `locate` does one.
+
+    Of a user's folder, those that it has are read, and one of them may be named alone; so are those of the sample.
+
+    Raises:
+        DataError: There is none, or one cannot be downloaded or has another checksum than the published one.
+        UsageError: An option does not apply to the data.
+    """
+    names = source.matching(pattern)
+    named = options.data or os.environ.get("HALU_TASKS_DATA")
+    if len(names) == 1 or (named and named.startswith(SCHEME)):
+        return locate(source, names[0], options)
+    if named:
+        path = SAMPLE / source.name if named == "sample" else Path(named).expanduser()
+        there = [name for name in names if path.match(name) or (path.is_dir() and in_folder(source, name, path))]
+        names = there or names[:1]
+    parts = [locate(source, name, options) for name in names]
+    kinds = {part.kind for part in parts}
+    kind: Kind = "local" if len(kinds) > 1 else kinds.pop()
+    if kind == "pinned" and names != source.matching(pattern):
+        kind = "extract"
+    if len(parts) == 1:
+        return replace(parts[0], kind=kind)
+    files = tuple(part.content for part in parts if isinstance(part.content, Path))
+    columns = parts[0].columns
+    return Located(files[0].parent / pattern, kind, stable_hash(*(part.sha256 for part in parts)), columns, files)
+
+
+def with_joined(located: Located, other: Located) -> Located:
+    """Return located rows that those of another file complete."""
+    assert isinstance(other.content, Path)
+    kind: Kind = located.kind if located.kind == other.kind else "local"
+    return replace(located, kind=kind, sha256=stable_hash(located.sha256, other.sha256), joined=other.content)
 
 
 def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> Located:

@@ -212,6 +212,8 @@ def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
 def value_at(row: Row, path: str) -> Any:
     """Return the value of a field, or of one within other fields and lists, as `metadata.model` or `notes.0.label`.
 
+    A name after a list is that of a field of all its records, whose values are the list `notes.label`.
+
     Raises:
         ValueError: There is none.
     """
@@ -221,6 +223,8 @@ def value_at(row: Row, path: str) -> Any:
             value = value[part]
         elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
+        elif isinstance(value, list) and not part.isdecimal() and all(isinstance(each, dict) for each in value):
+            value = [value_at(each, part) for each in value]
         else:
             known = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
             raise ValueError(f"field {path!r} is missing (has {known or 'none'})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,10 @@ class Source:
     def file(self, name: str) -> SourceFile:
         """Return the published file of this name."""
         return next(file for file in self.files if file.name == name)
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the names of the published files that a name or pattern stands for, in their order."""
+        return [file.name for file in self.files if fnmatchcase(file.name, pattern)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.scorers.annotators import POOL, annotators_alpha, by_annotator, pooled
+from halu_tasks.scorers.annotators import POOL, annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.tasks.task import Task
@@ -59,12 +59,12 @@ def human_ceiling(task: Task, mode: str, items: Iterable[Item]) -> HumanCeiling 
     for item, people in known.values():
         for who, own in people.items():
             others = [record for other, records in people.items() if other != who for record in records]
-            reply = Reply(oracle(pooled(item, own, answer)))
+            reply = Reply(oracle(in_mode(pooled(item, own, answer), mode)))
             scores.append(task.score(mode, pooled(item, others, answer), reply))
     if not scores:
         return None
     metrics = [metric for metric in task.scoring[mode].metrics if metric.name not in (*NO_ANSWER, INFERRED)]
     shared = [item for item, _ in known.values()]
     names = {who for _, people in known.values() for who in people}
-    pool = str(shared[0].gold[POOL])
-    return HumanCeiling(estimates(metrics, scores), annotators_alpha(shared, answer), pool, len(shared), len(names))
+    alpha, pool = annotators_alpha(shared, answer, mode), str(shared[0].gold[POOL])
+    return HumanCeiling(estimates(metrics, scores), alpha, pool, len(shared), len(names))

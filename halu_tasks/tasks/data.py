@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +24,16 @@ from halu_tasks.core.items import by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.hub import Dataset, parquet_file
-from halu_tasks.data.locate import SAMPLE, Located, find_beside, in_folder, is_sample, locate, locate_own
+from halu_tasks.data.locate import (
+    SAMPLE,
+    Located,
+    find_beside,
+    in_folder,
+    is_sample,
+    locate_own,
+    locate_parts,
+    with_joined,
+)
 from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_rows, table_lines, table_rows
 from halu_tasks.data.sources import SOURCES, OwnSource, Source, with_named_files
 from halu_tasks.tasks.keys import (
@@ -37,7 +47,7 @@ from halu_tasks.tasks.keys import (
     reason_of,
     takes,
 )
-from halu_tasks.tasks.rows_to_items import FILE, GoldKeys, ItemMaker, RowKeys
+from halu_tasks.tasks.rows_to_items import FILE, GoldKeys, ItemMaker, RowKeys, text_at
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".xlsx": "xlsx", ".parquet": "parquet"}
 
@@ -64,7 +74,8 @@ class TaskData(Keys):
 
     Attributes:
         source: Where the data come from.
-        file_names: The file of the source, or files and patterns beside a task file; options may be part of a name.
+        file_names: The file of the source or a pattern of several, or files and patterns beside a task file; options
+            may be part of a name.
         training: The file of its training part.
         examples: The file beside a task file whose rows make worked examples.
         row: What a valid row is, and what of it is id, cluster and tags.
@@ -98,8 +109,9 @@ class TaskData(Keys):
     @model_validator(mode="after")
     def _check(self) -> TaskData:
         own, published = isinstance(self.source, OwnSource), [file.name for file in self.source.files]
-        for key, name in {"file": self.file(Options()), "training_file": self.training}.items():
-            if name is not None and name not in published and not (own and key == "file"):
+        joined = self.row.join["file"] if self.row.join else None
+        for key, name in {"file": self.file(Options()), "training_file": self.training, "rows": joined}.items():
+            if name is not None and not self.source.matching(name) and not (own and key != "training_file"):
                 has = f"it has {', '.join(published)}" if not own else "use examples"
                 raise KeyFault(key, f"source {self.source.name} has no file {name!r}; {has}")
         if self.examples and not own:
@@ -119,12 +131,13 @@ class TaskData(Keys):
         return self
 
     def file(self, options: Options) -> str:
-        """Return the name of the file under some options; the names of several, separated by commas."""
+        """Return the name or pattern of the file under some options; the names of several, separated by commas."""
         return ", ".join(self._names(options))
 
     def in_sample(self, options: Options) -> bool:
         """Return whether the packaged sample has rows under some options."""
-        return in_folder(self.source, self.file(options), SAMPLE / self.source.name) is not None
+        sample = SAMPLE / self.source.name
+        return any(in_folder(self.source, name, sample) for name in self.source.matching(self.file(options)))
 
     def _names(self, options: Options) -> list[str]:
         return [name if "{" not in name else render_jinja(name, vars(options)) for name in self.file_names]
@@ -136,9 +149,17 @@ class TaskData(Keys):
             DataError: They do not exist, or cannot be downloaded.
             UsageError: An option does not apply to the data.
         """
+        located = self._located(self._names(options), options)
+        if not self.row.join or isinstance(located.content, Dataset):  # the rows of a dataset are whole
+            return located
+        alone = options.data and Path(options.data).expanduser().is_file()
+        beside = replace(options, data=str(located.content.parent)) if alone else options
+        return with_joined(located, self._located([self.row.join["file"]], beside))
+
+    def _located(self, names: list[str], options: Options) -> Located:
         if isinstance(self.source, OwnSource):
-            return locate_own(self.source, self._names(options), options)
-        return locate(self.source, self.file(options), options)
+            return locate_own(self.source, names, options)
+        return locate_parts(self.source, ", ".join(names), options)
 
     def rows(self, data: Located | Path, maker: ItemMaker | None = None, refuse: Refuse | None = None) -> Iterator[Row]:
         """Read the rows of files or a dataset.
@@ -153,10 +174,32 @@ class TaskData(Keys):
         """
         located = Located(data, "local", "") if isinstance(data, Path) else data
         parts = located.files or (located.content,)
-        return chain.from_iterable(self._rows_of(part, located.columns, maker, refuse) for part in parts)
+        others = self._joined_rows(located.joined) if located.joined else None
+        return chain.from_iterable(self._rows_of(part, located.columns, maker, refuse, others) for part in parts)
+
+    def _joined_rows(self, path: Path) -> dict[str, Row]:
+        """Return the rows of the file that completes others, by what they share.
+
+        Raises:
+            DataError: A row lacks it, or two have the same.
+        """
+        assert self.row.join
+        by, found = self.row.join["by"], dict[str, Row]()
+        table = FORMATS.get(Path(str(path).removesuffix(".gz")).suffix.lower()) in ("csv", "xlsx")
+        lines = table_lines(path, {by: ()}) if table else json_lines(path)
+        for row in read_rows(lines, path, {by: object}, lambda row: None):
+            if (value := text_at(row, by)) in found:
+                raise DataError(f"{path}: {by} {value!r} occurs twice")
+            found[value] = row
+        return found
 
     def _rows_of(
-        self, content: Path | Dataset, named: Mapping[str, str], maker: ItemMaker | None, refuse: Refuse | None
+        self,
+        content: Path | Dataset,
+        named: Mapping[str, str],
+        maker: ItemMaker | None,
+        refuse: Refuse | None,
+        others: Mapping[str, Row] | None = None,
     ) -> Iterator[Row]:
         columns = {column: others for column, others in self.row.columns.items() if column not in named}
         columns |= dict.fromkeys(named.values(), ())
@@ -177,7 +220,7 @@ class TaskData(Keys):
             lines = table_lines(content, columns)
         else:
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
-        lines = self.row.selected(lines, content)
+        lines = self.row.selected(lines, content, others)
         if maker and maker.names_file:
             lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
         return read_rows(lines, content, types, check, named, refuse)

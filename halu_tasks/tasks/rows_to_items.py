@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictStr
@@ -12,12 +12,12 @@ from pydantic import BeforeValidator, Field, StrictStr
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import POOLS, Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.rows import Row, numbered, require_text, value_at
-from halu_tasks.scorers.annotators import ANNOTATORS, POOL, pooled, with_marks
+from halu_tasks.scorers.annotators import ANNOTATORS, CLASS, CLASSES, GIVEN, POOL, in_mode, pooled, with_marks
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
-from halu_tasks.tasks.keys import Function, Keys, takes
+from halu_tasks.tasks.keys import Function, Keys, Mode, one_of, takes
 from halu_tasks.tasks.keys import Strings as StringList
 from halu_tasks.text.marks import Mark, marks_of, shifted, unmarked
 from halu_tasks.text.spans import Text
@@ -54,6 +54,8 @@ class RowKeys(Keys):
         check: Raises ValueError if a row is invalid.
         format: The format of the files; by default, their suffix says it.
         records: Where the list of rows is in a JSON file, as a dotted path.
+        join: The `file` with further fields, whose rows have the same value of the field `by`; several rows may share
+            one, and their own fields take precedence.
         where: The values that fields must have in the rows that are used.
         id: The field with the item's id, or a template over the fields and the stem of the file (`file`).
         cluster: The field that items with a common source share; by default, each item is its own cluster.
@@ -68,6 +70,7 @@ class RowKeys(Keys):
     check: Annotated[Function, takes({})] = _accepted
     format: Literal["json", "jsonl", "csv", "xlsx", "parquet"] | None = None
     records: StrictStr | None = None
+    join: Annotated[dict[Literal["file", "by"], StrictStr], Field(min_length=2)] | None = None
     where: dict[StrictStr, Any] = Field({})
     id: StrictStr | None = None
     cluster: StrictStr | None = None
@@ -78,18 +81,26 @@ class RowKeys(Keys):
         declared = {name: str if isinstance(kind, tuple) else _TYPES[kind] for name, kind in self.fields.items()}
         return {**dict.fromkeys(self.columns, str), **declared}
 
-    def selected(self, lines: Iterable[tuple[int, Row]], place: object) -> Iterator[tuple[int, Row]]:
-        """Yield the numbered rows that are used.
+    def selected(
+        self, lines: Iterable[tuple[int, Row]], place: object, others: Mapping[str, Row] | None
+    ) -> Iterator[tuple[int, Row]]:
+        """Yield the numbered rows that are used, completed by those of the joined file, if there is one.
 
         Raises:
-            DataError: A row lacks a field that `where` names; the message names its line.
+            DataError: A row lacks a field that `where` names, or has no counterpart; the message names its line.
         """
         for number, row in lines:
             try:
                 if all(value_at(row, name) == value for name, value in self.where.items()):
-                    yield number, row
+                    yield number, row if others is None else {**self._other(row, others), **row}
             except ValueError as error:
                 raise DataError(f"{place}:{number}: {error}") from None
+
+    def _other(self, row: Row, others: Mapping[str, Row]) -> Row:
+        assert self.join
+        if (value := text_at(row, self.join["by"])) not in others:
+            raise ValueError(f"{self.join['by']} {value!r} is not in {self.join['file']}")
+        return others[value]
 
     def check_values(self, row: Row) -> None:
         """Check the values of a row whose fields have the right types.
@@ -135,6 +146,10 @@ def _text(value: Any) -> str:
 # --- gold -------------------------------------------------------------------------------------------
 
 
+def _by_mode(value: Any) -> Any:
+    return {"strict": value, "paper": value} if isinstance(value, str) else value
+
+
 def _by_text(value: Any) -> Any:
     return {_text(key): label for key, label in value.items()} if isinstance(value, dict) else value
 
@@ -171,27 +186,32 @@ class GoldKeys(Keys):
     Attributes:
         target: The field with the label, the strings, or a reply that earns the full score.
         labels: The labels by the values that this field has, or the categories of spans by their values; by default,
-            the values themselves.
+            the values themselves. What annotators give is left out if its label is null.
+        classes: The labels by the classes that `labels` has instead, the worst first: pooled are classes, of which an
+            item has the tag `class`. A label that depends on the scoring is a mapping of both modes.
         text: The prompt field that spans are in; by default `text`, or else the only one.
         spans: The field with the spans: [start, end] in characters of the text, records with `start`, `end`, `label`
-            and `prob`, strings that are marked wherever they occur, or the text with tags such as [HAL] and [/HAL].
-            White space at their ends does not count.
+            and `prob`, strings that are marked wherever they occur, or the text with tags such as [HAL] and [/HAL];
+            with `tokens`, true or false for each. White space at their ends does not count.
+        tokens: The field with the tokens of the text, in order.
         annotators: What each of several people says, likewise.
         pool: How this is pooled, if no other field says what is right; also an option of the task.
     """
 
     target: StrictStr | None = None
-    labels: Annotated[dict[str, StrictStr], BeforeValidator(_by_text)] = Field({})
+    labels: Annotated[dict[str, StrictStr | None], BeforeValidator(_by_text)] = Field({})
+    classes: dict[StrictStr, Annotated[dict[Mode, StrictStr], BeforeValidator(_by_mode)]] = Field({})
     text: StrictStr | None = None
     spans: StrictStr | None = None
+    tokens: StrictStr | None = None
     annotators: _Annotators | None = None
-    pool: Literal["any", "majority", "all", "soft"] = "majority"
+    pool: Annotated[StrictStr, one_of("pool", POOLS)] = "majority"
 
     @property
     def paths(self) -> list[str]:
         """The fields that are named."""
         people = self.annotators.field if self.annotators else None
-        return [path for path in (self.target, self.spans, people) if path]
+        return [path for path in (self.target, self.spans, self.tokens, people) if path]
 
     def fault(self, answer: AnswerKind) -> str | None:
         """Return what is missing or wrong for a kind of answer; None if nothing is."""
@@ -201,13 +221,20 @@ class GoldKeys(Keys):
         key = "spans" if of_spans else "target"
         if not (getattr(self, key) or self.annotators or isinstance(answer, JudgedText)):
             return f"{key}: is missing: the field of the rows with the {answer.name}"
-        unknown = [label for label in self.labels.values() if _known(answer) and label not in _known(answer)]
-        return f"labels: {unknown[0]!r} is not among the labels of the answer" if unknown else None
+        if self.classes and not isinstance(answer, Label):
+            return f"classes: are for labels, which answers of the kind {answer.name} are not"
+        by_mode = [label for labels in self.classes.values() for label in labels.values()]
+        for known, labels in ((self._known(answer), self.labels.values()), (_known(answer), by_mode)):
+            if unknown := [label for label in labels if known and label is not None and label not in known]:
+                return f"labels: {unknown[0]!r} is not among the labels of the answer"
+        return None
 
-    def of(
-        self, row: Row, fields: Mapping[str, str], answer: AnswerKind, options: Options
-    ) -> tuple[str, dict[str, Any]]:
-        """Return the target and the gold of the item of a row.
+    def _known(self, answer: AnswerKind) -> tuple[str, ...]:
+        """Return what is pooled, from the worst to the best: the classes, or the labels or categories themselves."""
+        return (*self.classes,) if self.classes and isinstance(answer, Label) else _known(answer)
+
+    def of(self, row: Row, fields: Mapping[str, str], answer: AnswerKind, options: Options) -> Item:
+        """Return an item with the target and the gold of the item of a row, and the tag `class` if it has one.
 
         Args:
             row: The row.
@@ -222,30 +249,52 @@ class GoldKeys(Keys):
         gold: dict[str, Any] = {}
         if isinstance(answer, Strings):
             value = value_at(row, str(self.target))
-            return target, {"originals": list(map(_text, value)) if isinstance(value, list) else [target]}
+            originals = list(map(_text, value)) if isinstance(value, list) else [target]
+            return Item("", "", target, gold={"originals": originals})
         if isinstance(answer, Spans):
             name = self.text or ("text" if "text" in fields or len(fields) != 1 else next(iter(fields)))
             if name not in fields:
                 raise ValueError(f"gold: text: {name!r} is not among the fields; they are {', '.join(fields)}")
             gold["text"] = fields[name]
         if self.annotators:
-            gold |= {ANNOTATORS: self._records(row, gold, answer), POOL: options.pool or self.pool}
+            pool = options.pool or self.pool
+            gold |= {ANNOTATORS: self._records(row, gold, answer, pool), POOL: pool}
+        gold |= {CLASSES: self.classes} if self.classes else {}
         item = Item("", "", "", gold=gold)
         if self.spans and isinstance(answer, Spans):
-            item = with_marks(item, self._marks(value_at(row, self.spans), self.spans, gold, answer), answer)
-        elif self.annotators:
+            value = value_at(row, self.spans)
+            if self.tokens:
+                marks = flagged(gold["text"], value_at(row, self.tokens), value)
+            else:
+                marks = self._marks(value, self.spans, gold, answer)
+            item = with_marks(item, marks, answer)
+        elif self.annotators and not target:
             item = pooled(item, gold[ANNOTATORS], answer)
-        return target or item.target or (self.annotators and self.annotators.none) or "", dict(item.gold)
+        label = target or item.target or (self.annotators and self.annotators.none) or ""
+        if self.classes and label not in self.classes:
+            raise ValueError(
+                f"gold: {label or 'no label'!r} is not among the classes; they are {', '.join(self.classes)}"
+            )
+        return in_mode(replace(item, target=label, tags={CLASS: label} if self.classes else {}), options.scoring)
 
     def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
         values = (value or [""]) if isinstance(value, list) and _known(answer) else [value]
-        texts = [text_at({path: one}, path) for one in values]
+        labels = {label for _, label in self._given([text_at({path: one}, path) for one in values], path) if label}
+        return next((label for label in self._known(answer) if label in labels), next(iter(labels), ""))
+
+    def _given(self, texts: Iterable[str], path: str) -> list[tuple[str, str | None]]:
+        """Return different values, each with its label, None for those that are left out."""
+        texts = [*dict.fromkeys(texts)]
         if unknown := [text for text in texts if self.labels and text not in self.labels]:
             known = ", ".join(map(repr, self.labels))
             raise ValueError(f"field {path!r} is {unknown[0]!r}, which gold: labels lacks; it has {known}")
-        labels = {self.labels.get(text, text) for text in texts}
-        return next((label for label in _known(answer) if label in labels), next(iter(labels), ""))
+        return [(text, self.labels.get(text, text)) for text in texts]
+
+    def _left_out(self, value: Any) -> bool:
+        """Return whether all labels that an annotation has are null."""
+        texts = [*map(_text, value or [""])] if isinstance(value, list) else [_text(value)]
+        return all(self.labels.get(text, text) is None for text in texts)
 
     def _marks(self, value: Any, path: str, gold: Mapping[str, Any], answer: Spans) -> list[Mark]:
         """Return the marks that a value gives in one of the ways of `spans`."""
@@ -262,8 +311,8 @@ class GoldKeys(Keys):
             raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
         return marks
 
-    def _records(self, row: Row, gold: Mapping[str, Any], answer: AnswerKind) -> list[dict[str, Any]]:
-        """Return what each annotator says, one record for each label, or for the marks of each annotator."""
+    def _records(self, row: Row, gold: Mapping[str, Any], answer: AnswerKind, pool: str) -> list[dict[str, Any]]:
+        """Return what each annotator says, one record for each annotation, or for the marks of each annotator."""
         keys = self.annotators
         assert keys
         given, of_spans = value_at(row, keys.field), isinstance(answer, Spans)
@@ -272,19 +321,46 @@ class GoldKeys(Keys):
         names = {"start": keys.start, "end": keys.end, **({"label": keys.label} if _known(answer) else {})}
         pairs = [*given.items()] if isinstance(given, dict) else []
         for one in given if isinstance(given, list) else ():
+            if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
+                continue
             said = (
                 [{name: value_at(one, key) for name, key in names.items()}] if of_spans else value_at(one, keys.label)
             )
             pairs.append((text_at(one, keys.by), said))
         if not isinstance(answer, Spans):
             labels = [self._label(value, keys.field, answer) if value or value == [] else "" for _, value in pairs]
-            if unknown := {*labels} - {*_known(answer), ""}:
+            if unknown := {*labels} - {*self._known(answer), ""}:
                 raise ValueError(f"field {keys.field!r}: {min(unknown)!r} is not among the labels of the answer")
-            return [{"by": by, "label": label} for (by, _), label in zip(pairs, labels, strict=True)]
+            records = [{"by": by, "label": label} for (by, _), label in zip(pairs, labels, strict=True)]
+            if pool != "distinct":
+                return records
+            values = [value if isinstance(value, list) else [value] for _, value in pairs]
+            said = [self._given(map(_text, value), keys.field) if value else [] for value in values]
+            return [record | {GIVEN: [*map(list, each)]} for record, each in zip(records, said, strict=True)]
         people: dict[str, list[Mark]] = {}
         for by, value in pairs:
             people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
         return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
+
+
+def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
+    """Return the marks of the tokens of a text that are flagged; those that follow each other are one mark.
+
+    Raises:
+        ValueError: The text does not consist of the tokens, or there is not a flag for each.
+    """
+    if not isinstance(tokens, list) or not isinstance(flags, list) or len(tokens) != len(flags):
+        raise ValueError("gold: tokens: expected a list of tokens, and of as many true and false as spans")
+    marks, at, was = list[Mark](), 0, False
+    for token, flag in zip(tokens, flags, strict=True):
+        start = text.find(str(token), at)
+        if start < 0 or text[at:start].strip() or not isinstance(flag, bool):
+            raise ValueError(f"gold: tokens: {token!r} is not the next of the text, or {flag!r} is not true or false")
+        at = start + len(str(token))
+        if flag:
+            marks.append(Mark(marks.pop().start if was else start, at))
+        was = flag
+    return marks
 
 
 def _known(answer: AnswerKind) -> tuple[str, ...]:
@@ -316,7 +392,8 @@ class ItemMaker:
     @property
     def tag_paths(self) -> dict[str, str]:
         """The field of each tag."""
-        return {**{tag: tag for tag in self.tags}, **self.row.tags}
+        pooled = {CLASS} if self.gold.classes else set()
+        return {**{tag: tag for tag in self.tags if tag not in pooled}, **self.row.tags}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -342,14 +419,14 @@ class ItemMaker:
 
     def _item(self, row: Row, options: Options, seen: Counter[str]) -> Item:
         fields = {name: text_at(row, path) for name, path in self.fields.items()}
-        target, gold = self.gold.of(row, fields, self.answer, options)
+        made = self.gold.of(row, fields, self.answer, options)
         tags = {tag: text_at(row, path) for tag, path in self.tag_paths.items()}
         for tag, values in self.tags.items():
-            if tags[tag] not in values:
+            if tag in tags and tags[tag] not in values:
                 raise ValueError(f"tag {tag} is {tags[tag]!r}, which tags lacks; it has {', '.join(values)}")
         id = self._id(row) or numbered(short_hash(*fields.values()), seen)
         cluster = text_at(row, self.row.cluster) if self.row.cluster else id
-        return Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
+        return replace(made, id=id, cluster=cluster, tags={**tags, **made.tags}, fields=fields)
 
     def _id(self, row: Row) -> str | None:
         """Return the id that a row has; None if it gets one made from its prompt fields."""

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
+from halu_tasks.scorers.annotators import in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
@@ -323,6 +324,7 @@ class Scoring(Keys):
         self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: tuple[str, ...]
     ) -> Score:
         """Score a reply; `questions` are those that a reply may continue with."""
+        item = in_mode(item, mode)
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
         else:

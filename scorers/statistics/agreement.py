@@ -161,10 +161,13 @@ def _estimate(
             the most common label and all others, it needs five clusters of each for an interval.
     """
     table = np.column_stack(terms).astype(np.float64)
-    names, cluster = np.unique(np.arange(len(table)) if clusters is None else clusters, return_inverse=True)
+    own = range(len(table)) if clusters is None else clusters
+    # an array of names, which may be whole texts, would take gigabytes where items are characters
+    numbers = {name: number for number, name in enumerate(sorted(set(own)))}
+    cluster = np.array([numbers[name] for name in own], dtype=np.intp)
     classes = np.zeros((len(table), 0), dtype=bool)
     if counts is not None:
         common = counts[:, int(counts.sum(axis=0).argmax())]
         classes = np.column_stack([common > 0, counts.sum(axis=1) > common])
     metric = Metric("agreement", lambda columns: (), range=bounds, value=value, averaged=True)
-    return estimate_of_sums(metric, Sums(table, classes).by_cluster(cluster.ravel(), len(names)))
+    return estimate_of_sums(metric, Sums(table, classes).by_cluster(cluster, len(numbers)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -79,14 +80,16 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
 def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path) -> None:
     evaluation = build(task, Options(data="sample"))
     name = evaluation.located.content.name
+    shutil.copytree(evaluation.located.content.parent, tmp_path, dirs_exist_ok=True)
     if name.endswith(".csv"):
         with evaluation.located.content.open(encoding="utf-8", newline="") as file:
             head, *cells = csv.reader(file)
         with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([head, *reversed(cells)])
-    elif task == "fave":
-        rows = json.loads(evaluation.located.content.read_text(encoding="utf-8"))
-        (tmp_path / name).write_text(json.dumps(rows[::-1]), encoding="utf-8")
+    elif task == "fave" or evaluation.task.data.row.records:
+        whole = json.loads(evaluation.located.content.read_text(encoding="utf-8"))
+        turned = {key: rows[::-1] for key, rows in whole.items()} if isinstance(whole, dict) else whole[::-1]
+        (tmp_path / name).write_text(json.dumps(turned), encoding="utf-8")
     else:
         lines = evaluation.located.content.read_text(encoding="utf-8").splitlines()
         (tmp_path / name).write_text("\n".join(lines[::-1]) + "\n", encoding="utf-8")

@@ -124,6 +124,7 @@ NOT_RUN = (
     NotRun("docs/builders.md", r"halu-tasks build one_edit |inspect eval halu_tasks/halluverse25_en ", BUILDER),
     NotRun("docs/scanners.md", r"scout view$", ENDLESS),
     NotRun("docs/findings.md", r"git |python |halu-tasks score ", RELEASED),
+    NotRun("docs/detectors.md", r"halu-tasks data fetch ", DOWNLOADS),
     NotRun("docs/report-example.md", r"for model in |halu-tasks report ", RELEASED),
     NotRun("docs/leaderboards.md", r"inspect-evals-lint ", "is another project's program"),
     NotRun("docs/local-data.md", r"halu-tasks data fetch ", DOWNLOADS),
