@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -161,7 +162,7 @@ def _estimate(
             the most common label and all others, it needs five clusters of each for an interval.
     """
     table = np.column_stack(terms).astype(np.float64)
-    own = range(len(table)) if clusters is None else clusters
+    own: Sequence[Any] = range(len(table)) if clusters is None else clusters
     # an array of names, which may be whole texts, would take gigabytes where items are characters
     numbers = {name: number for number, name in enumerate(sorted(set(own)))}
     cluster = np.array([numbers[name] for name in own], dtype=np.intp)
