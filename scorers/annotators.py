@@ -111,8 +111,7 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
     gold |= {"categories": [mark.category for mark in hard]} if answer.categories else {}
     gold |= {"degrees": [mark._asdict() for mark in marks]} if answer.degrees else {}
     target = "\n".join(strings)
-    lines = quotations(target, text, "passage").value
-    if answer.categories or answer.degrees or lines != strings:
+    if answer.categories or answer.degrees or quotations(target, text, "passage").value != strings:
         keys = ["start", "end", *(["prob"] * answer.degrees), *(["category"] if answer.categories else [])]
         listed = marks if answer.degrees else hard
         records = [{"text": text[m.start : m.end], **{key: getattr(m, key) for key in keys}} for m in listed]

@@ -58,6 +58,7 @@ SCORERS = {
     "iou": "benchmarks.strings:iou_scorer",
     "judged": "benchmarks.judged:judged_scorer",
     "mushroom": "benchmarks.spans:mushroom_scorer",
+    "psiloqa": "benchmarks.spans:psiloqa_scorer",
     "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""

@@ -29,6 +29,7 @@ def report(
     pairs: bool = False,
     metric: Annotated[Sequence[str], "NAME"] = (),
     margin: Annotated[float | None, click.FloatRange(0, min_open=True), "DIFFERENCE"] = None,
+    published: bool = False,
     json: bool = False,
 ) -> int:
     """Write an HTML page, Markdown and a JSON file about results of any kind, or print a comparison of all pairs.
@@ -42,6 +43,7 @@ def report(
         pairs: print figures, costs and differences of all pairs instead, as Markdown
         metric: for --pairs, a metric to compare instead of the headline metric
         margin: also test whether differences are smaller than this, such as 0.02 for two points: equal instead of open
+        published: show published figures, which cannot be tested, as rows of the leaderboard
         json: for --pairs, print one JSON object instead of Markdown
     """
     if pairs:
@@ -52,12 +54,12 @@ def report(
         if json:
             print_json(as_json(compared))
         else:
-            say(markdown(compared, metric))
+            say(markdown(compared, metric, published=published))
         return EXIT_PARTIAL if incomplete else 0
     from halu_tasks.report.write import FILES, write_report
 
     folder = output.expanduser()
-    written = write_report(results, folder, title, warn, reference=reference, margin=margin)
+    written = write_report(results, folder, title, warn, reference=reference, margin=margin, published=published)
     say(f"{summary(folder, written)}; in the same folder: {', '.join(FILES[1:])}")
     return EXIT_PARTIAL if any(skipped.lost for skipped in written.skipped) else 0
 

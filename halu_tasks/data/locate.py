@@ -72,8 +72,8 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     named = options.data or os.environ.get("HALU_TASKS_DATA")
     if not named or named == "sample":
         _refuse(options, "data_split", "data_config", "columns")
-        path = SAMPLE / source.name / name if named else fetch(source, name)
-        if not path.is_file():
+        path = in_folder(source, name, SAMPLE / source.name) if named else fetch(source, name)
+        if path is None:
             raise DataError(f"{source.title}: the packaged sample has no {name}")
         return Located(path, "sample" if named else "pinned", sha256_of(path))
     if named.startswith(SCHEME):

@@ -27,6 +27,11 @@ def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
     return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
 
 
+def reads_prompts(model: str) -> bool:
+    """Return whether a model of this name in results may depend on how it was asked: `oracle` and `baseline` do not."""
+    return model not in (name_of("oracle", {}), name_of("baseline", {}))
+
+
 def provenance_of(kind: str, provenance: Provenance) -> Provenance:
     """Return the provenance of a run, given the kind of embedded model or the name of another model.
 

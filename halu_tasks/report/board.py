@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.reference import comparison_note, decisive_metric
 from halu_tasks.results.comparability import (
     Entry,
@@ -53,8 +54,8 @@ class Column:
 
     @property
     def first(self) -> Run:
-        """The run of the first entry, which stands for the condition of all."""
-        return next(iter(self.runs.values()))
+        """The run of the first entry that depends on its prompts, which stands for the condition of all."""
+        return min(self.runs.values(), key=lambda run: not reads_prompts(run.model))
 
     @property
     def entries(self) -> list[Entry]:
@@ -107,6 +108,10 @@ class Column:
             who = next(iter(counts)) if len(counts) == 1 else f"{len(counts)} models"
             order = f"the answers of {items} items were in a different order than for {self.first.model}"
             notes.append(f"for {who}, {order}")
+        asked = self.first.provenance.prompt_hash
+        apart = [run.model for run in self.runs.values() if run.provenance.prompt_hash != asked]
+        if apart and not any(map(reads_prompts, apart)):
+            notes.append(f"{' and '.join(apart)} had other prompts than the rest, but read none")
         return notes
 
 
@@ -189,9 +194,14 @@ def board(runs: Sequence[Run], groups: Sequence[Group] = ()) -> Board:
         runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
         groups: Groups that have means, beside the packaged ones.
     """
-    rows = list(zip(entries_of(runs), runs, strict=True))
+    rows = sorted(zip(entries_of(runs), runs, strict=True), key=lambda row: not reads_prompts(row[1].model))
     entries = labelled(sorted({entry for entry, _ in rows}, key=_alphabetical))
-    arranged = _arranged(rows, entries, lambda one, other: one.condition == other.condition)
+
+    def alike(one: Run, other: Run) -> bool:
+        anyhow = reads_prompts(one.model) and not reads_prompts(other.model)
+        return one.condition[anyhow:] == other.condition[anyhow:]
+
+    arranged = _arranged(rows, entries, alike)
     means = _means(arranged, [*registry()[1].values(), *groups])
     arranged.means = sorted(means, key=lambda mean: len(mean.figures) < 2)
     for number, mean in enumerate(arranged.means, 1):
@@ -226,7 +236,10 @@ def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike
     superseded: list[tuple[Run, Entry, Column]] = []
     named = {entry: entry for entry in entries}
     for entry, run in ((named[entry], run) for entry, run in rows):
-        column = next((column for column in columns if alike(column.first, run)), None)
+        fitting = [column for column in columns if alike(column.first, run)]
+        column = min(
+            fitting, key=lambda column: (column.first.condition != run.condition, -len(column.runs)), default=None
+        )
         if column is None:
             columns.append(column := Column())
         elif entry in column.runs:

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from halu_tasks.core.files import to_json
+from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
 from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
 from halu_tasks.report.summary import rule, summary, wins
@@ -26,8 +27,8 @@ from halu_tasks.text.figures import escaped, format_estimate, format_needed, for
 _HERE = Path(__file__).parent
 
 
-def render(report: Report) -> str:
-    """Render a report as an HTML page.
+def render(report: Report, *, published: bool = False) -> str:
+    """Render a report as an HTML page, on which published figures are shown at first or only if they are asked for.
 
     All strings in the report are untrusted: they are escaped, and invisible characters are made visible. As a second
     line of defence, the page's content security policy allows only the page's own script and no loading at all.
@@ -42,6 +43,7 @@ def render(report: Report) -> str:
         .render(
             report=report,
             part=part,
+            published=published,
             details={details["column"]: details for details in part.why},
             items=items,
             kinds=list(dict.fromkeys(kind for _, item in items for kind in item["kinds"])),
@@ -56,13 +58,20 @@ def render(report: Report) -> str:
     )
 
 
-def markdown(report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryPair] | None = None) -> str:
+def markdown(
+    report: Report,
+    metrics: Sequence[str] = (),
+    pairs: Sequence[EntryPair] | None = None,
+    *,
+    published: bool = False,
+) -> str:
     """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
 
     Args:
         report: The report.
         metrics: Metrics whose figures are shown besides those of the leaderboard.
         pairs: The differences that are listed; all if None.
+        published: Whether published figures are rows of the leaderboard.
     """
     environment = Environment(**_TEMPLATES)
     environment.filters |= {
@@ -75,7 +84,7 @@ def markdown(report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryP
     }
     environment.globals |= _SHARED
     return environment.get_template("report.md.j2").render(
-        report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs
+        report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs, published=published
     )
 
 
@@ -150,15 +159,41 @@ def verdict(column: ReportColumn, reply: Json) -> tuple[str, str]:
 
 def ranked(report: Report, places: Sequence[Place]) -> list[Entry]:
     """List the entries with results in some columns and groups, by their figures in the first place, best first."""
+    entries = (one for one in report.entries if any(report.cell(one.id, place) for place in places))
+    return sorted(entries, key=lambda entry: _order(report, entry, places[0]))
 
-    def order(entry: Entry) -> float:
-        cell = report.cell(entry.id, places[0])
+
+def rows(report: Report, places: Sequence[Place]) -> list[Entry | Json]:
+    """List the rows of a leaderboard, best first: entries, and published systems, of which there are no items.
+
+    A published system has `model`, `method` and its `figures` by the id of the place.
+    """
+    ids = {place.id for place in places}
+    figures = (one for one in report.published if one["headline"] and (one["column"] or one["group"]) in ids)
+    systems = grouped(((one["model"], one["method"]), one) for one in figures)
+    published: list[Json] = [
+        {"model": model, "method": method, "figures": {one["column"] or one["group"]: one for one in own}}
+        for (model, method), own in systems.items()
+    ]
+    return sorted((*ranked(report, places), *published), key=lambda row: _order(report, row, places[0]))
+
+
+def _order(report: Report, row: Entry | Json, place: Place) -> float:
+    if isinstance(row, Entry):
+        cell = report.cell(row.id, place)
         figure = cell.corrected if cell and cell.by_corrected and cell.result else cell.figure if cell else None
-        if figure is None or not isfinite(figure.value):
-            return inf
-        return -figure.value if places[0].higher_is_better else figure.value
+        value = figure.value if figure else inf
+    else:
+        value = row["figures"].get(place.id, {"value": inf})["value"]
+    return inf if not isfinite(value) else -value if place.higher_is_better else value
 
-    return sorted((one for one in report.entries if any(report.cell(one.id, place) for place in places)), key=order)
+
+def kind(report: Report, entry: Entry) -> str:
+    """Return what an entry is if no model was asked: an embedded model, or replies that were made elsewhere."""
+    if not reads_prompts(entry.model):
+        return "embedded model"
+    made = [result.harness for result in report.results if result.entry == entry.id]
+    return "scored replies" if all(harness.startswith("halu-tasks score") for harness in made) else ""
 
 
 def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, float, float] | None:
@@ -200,6 +235,8 @@ _TEMPLATES: dict[str, Any] = {
 }
 _SHARED: dict[str, Any] = {
     "ranked": ranked,
+    "rows": rows,
+    "kind": kind,
     "notes_on": notes_on,
     "rule": rule,
     "summary": summary,

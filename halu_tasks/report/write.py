@@ -32,6 +32,7 @@ def write_report(
     *,
     reference: str | None = None,
     margin: float | None = None,
+    published: bool = False,
     warn_unfinished: bool = True,
 ) -> Report:
     """Write a report on the results in files and folders.
@@ -44,6 +45,7 @@ def write_report(
             each note and warning of the report.
         reference: A table of better labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
+        published: Whether published figures are shown as rows of the leaderboard without being asked for.
         warn_unfinished: Whether `warn` is called for unfinished runs.
 
     Raises:
@@ -67,8 +69,8 @@ def write_report(
         for line in (*warnings, *report.notes, *_warning_lines(report)):
             warn(line)
         texts = {
-            PAGE: render(report),
-            TEXT: markdown(report, pairs=in_detail(report).pairs),
+            PAGE: render(report, published=published),
+            TEXT: markdown(report, pairs=in_detail(report).pairs, published=published),
             FIGURES: json.dumps(as_json(report)) + "\n",
         }
         for name, content in texts.items():

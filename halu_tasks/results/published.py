@@ -7,7 +7,7 @@ They are stored in `halu_tasks/reference/`, one file per paper, with each table 
       - source: where in the paper
         method, scoring, critic, judge: the same for all figures of the table; the latter two are optional
         columns: {task: [metric, …], …}, in the order of a row's values
-        rows: {model: [value, …], …}
+        rows: {model: [value, …], …}; null for a figure that there is not
         notes: [{text, and optionally the tasks, metrics and models that it is about; all by default}, …]
     prompts: see `halu_tasks.tasks.asking`
 
@@ -53,6 +53,9 @@ class Published:
             `with_knowledge`: shown evidence from outside the benchmark;
             `tuned_with_knowledge`: both of the latter;
             `truth_triangulator`: a tuned model, a model with knowledge, and a manager that decides;
+            `submission`: a system submitted to a shared task, or a baseline of its organizers; of a team's systems in a
+                language, that of the ranking by `iou`;
+            `submission_by_cor`: likewise, that of the ranking by `cor`, if it is another one;
             `construction`: the share of a builder's drafts that passed a check;
             `annotation`: what annotators said of built items: the share that is right, and their agreement.
         value: The figure, rounded as in the paper, in the package's unit (shares from 0 to 1).
@@ -111,6 +114,8 @@ def _read_table(paper: str, table: Mapping[str, Any]) -> Iterator[Published]:
     columns = [(task, metric) for task, metrics in table["columns"].items() for metric in metrics]
     for model, values in table["rows"].items():
         for (task, metric), value in zip(columns, values, strict=True):
+            if value is None:
+                continue
             about = {"tasks": task, "metrics": metric, "models": model}
             notes = [
                 note["text"]

@@ -223,16 +223,17 @@ class Run:
 
     @cached_property
     def condition(self) -> tuple[Any, ...]:
-        """What comparable runs of a task have in common, as a key."""
+        """What comparable runs of a task have in common, as a key; first, how the model was asked."""
         labelled = bool(self.benchmark_task.rules.own_targets)
         targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
+        asked = {name: str(value) for name, value in self.asked.items()}
         return (
+            (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured"))),
             self.task,
             self.task_version,
             self.scoring,
             self.provenance.data_sha256,
-            self.provenance.prompt_hash,
-            tuple(sorted((name, str(value)) for name, value in self.asked.items())),
+            tuple(sorted(asked.items())),
             self.judge,
             self.epochs,
             self.items_hash,

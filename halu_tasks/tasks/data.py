@@ -28,6 +28,7 @@ from halu_tasks.data.locate import (
     SAMPLE,
     Located,
     find_beside,
+    in_folder,
     is_sample,
     locate_own,
     locate_parts,
@@ -135,7 +136,8 @@ class TaskData(Keys):
 
     def in_sample(self, options: Options) -> bool:
         """Return whether the packaged sample has rows under some options."""
-        return any((SAMPLE / self.source.name).glob(self.file(options)))
+        sample = SAMPLE / self.source.name
+        return any(in_folder(self.source, name, sample) for name in self.source.matching(self.file(options)))
 
     def _names(self, options: Options) -> list[str]:
         return [name if "{" not in name else render_jinja(name, vars(options)) for name in self.file_names]

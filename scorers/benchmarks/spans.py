@@ -1,13 +1,14 @@
 """Spans that a reply gives by offsets, by tags in the text or as quotations, and scores of their degrees.
 
-Degrees are compared character by character. `paper` has the definitions of Mu-SHROOM (SemEval-2025, task 3): the
-intersection over union of the characters above 0.5, and Spearman's correlation of the degrees, which is 1 if both are
-constant, so that marking everything has 1 in a text without a hallucination.
+Degrees are compared character by character. `paper` has the definitions of the released evaluators: the intersection
+over union of the characters above 0.5; for Mu-SHROOM (SemEval-2025, task 3) Spearman's correlation of the degrees,
+which is 1 if both are constant, so that marking everything has 1 in a text without a hallucination; and for PsiloQA the
+average precision of the degrees, which is 0 in a text without a hallucination whatever is marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.sections import Unit
@@ -101,6 +102,12 @@ def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
     """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them."""
     occurrences = text.place(string)
     return [span for span in occurrences if span in gold] or occurrences
+
+
+def recall(found: Marked, strings: Iterable[str]) -> float:
+    """Compute the share of the different gold strings that are marked, 0 to 1; of none, 1 if nothing is marked."""
+    gold = {normalise(string) for string in strings}
+    return len(gold & found.spans.keys()) / len(gold) if gold else float(not found.spans)
 
 
 def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Sequence[Mark]) -> Marked:
@@ -231,13 +238,54 @@ def _ranks(degrees: Array) -> Array:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.ravel()])
 
 
+def average_precision(gold: Array, predicted: Array, extra: int = 0, *, published: bool = False) -> float:
+    """Compute the average precision of the degrees of characters, 0 to 1.
+
+    It is the mean of the precision at each degree, weighted by the recall that is gained there; equal degrees are not
+    ordered. What is not marked has the degree 0, so that marking nothing, or everything, has the share of the gold
+    characters in the text. Where no character is gold, it is 1 if none has a degree above 0.5 and otherwise 0; if
+    `published`, 0.
+
+    Args:
+        gold: The degrees of the gold, of which those above 0.5 are positive.
+        predicted: The degrees of the prediction.
+        extra: The number of marked characters that are not in the text.
+        published: Whether it is that of PsiloQA's evaluator (`psilo/methods/uncertainty/evaluation.py`, which calls
+            scikit-learn's `average_precision_score` for each text).
+    """
+    positive = gold > HARD
+    if not positive.any():
+        return float(not published and not extra and not (predicted > HARD).any())
+    degrees = np.round(np.append(predicted, np.ones(extra)), _EQUAL)
+    _, at, counts = np.unique(-degrees, return_inverse=True, return_counts=True)
+    hits = np.cumsum(np.bincount(at.ravel(), np.append(positive, np.zeros(extra))))
+    return float(np.sum(np.diff(hits, prepend=0) * hits / np.cumsum(counts)) / hits[-1])
+
+
 def mushroom_scorer() -> TaskScorer:
     """Score spans as Mu-SHROOM's own scorer does (`paper`). Spans of gold without degrees have the degree 1.
 
     Returns:
-        A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, and `cor`, -1 to 1. A reply
-        without an answer has 0 in both.
+        A scorer with the metrics `iou`, 0 to 1, of the characters with a degree above 0.5, `cor`, -1 to 1, and `acc`,
+        0 to 1, the share of gold strings that are returned. A reply without an answer has 0 in all.
     """
+    about = "mean of Spearman's correlation of degrees; 1 if both are constant"
+    return _released(mean("cor", "cor", about, range=(-1.0, 1.0)), correlation)
+
+
+def psiloqa_scorer() -> TaskScorer:
+    """Score spans as PsiloQA's own evaluator does (`paper`). Spans of gold without degrees have the degree 1.
+
+    Returns:
+        A scorer with the metrics `iou`, of the characters with a degree above 0.5, `ap`, and `acc`, the share of gold
+        strings that are returned, all 0 to 1. A reply without an answer has 0 in all.
+    """
+    about = "mean average precision of the degrees of characters; 0 where none is gold"
+    return _released(mean("ap", "ap", about), average_precision)
+
+
+def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
+    """Create a scorer with `iou`, another metric and `acc`, each the mean over texts of a figure."""
 
     def score(item: Item, reply: str, verdicts: object) -> Score:
         text, spans = item.gold["text"], item.gold["spans"]
@@ -248,12 +296,13 @@ def mushroom_scorer() -> TaskScorer:
         )
         figures = {
             "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), found.extra),
-            "cor": correlation(soft, by_soft, published=True),
+            metric.name: figure(soft, by_soft, published=True),
+            "acc": recall(found, item.gold["strings"]),
         }
         answered = float(found.answer.value is not None)
-        measurements = {name: figure * answered for name, figure in figures.items()}
+        measurements = {name: value * answered for name, value in figures.items()}
         return Score.of(item, found.answer, measurements, list(item.gold["strings"]))
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
-    cor = mean("cor", "cor", "mean of Spearman's correlation of degrees; 1 if both are constant", range=(-1.0, 1.0))
-    return TaskScorer(score, (iou, cor, share_unparsed()))
+    acc = mean("acc", "acc", "mean share of the gold strings that are returned")
+    return TaskScorer(score, (iou, metric, acc, share_unparsed()))

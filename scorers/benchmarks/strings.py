@@ -12,7 +12,15 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published as authors
-from halu_tasks.scorers.benchmarks.spans import Marked, correlation, read_marks, series, soft_iou
+from halu_tasks.scorers.benchmarks.spans import (
+    Marked,
+    average_precision,
+    correlation,
+    read_marks,
+    recall,
+    series,
+    soft_iou,
+)
 from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
@@ -46,8 +54,8 @@ def score_passages(
     Measurements: `iou`, 0 to 1, the intersection over union of the characters; `acc`, 0 to 1, the share of gold strings
     that are returned; `exact`, 0 or 1, whether the two sets of strings are equal; the numbers of returned `strings` and
     of `unplaced` ones, which occur nowhere in the text; and the numbers of characters `gold_chars`, `predicted_chars`,
-    `shared_chars` and `text_chars`. With `degrees` also `soft_iou`, 0 to 1, and `cor`, -1 to 1; with `categories`
-    numbers of characters by category.
+    `shared_chars` and `text_chars`. With `degrees` also `soft_iou` and `ap`, 0 to 1, and `cor`, -1 to 1; with
+    `categories` numbers of characters by category.
 
     Args:
         item: An item whose gold has the `text` shown to the model, the `spans` and their `strings`, and their
@@ -63,10 +71,9 @@ def score_passages(
     counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)
     gold_strings = {normalise(string) for string in item.gold["strings"]}
     answered = answer.value is not None
-    recall = len(gold_strings & returned) / len(gold_strings) if gold_strings else float(not returned)
     measurements = {
         "iou": counts.iou if answered else 0.0,
-        "acc": recall if answered else 0.0,
+        "acc": recall(found, item.gold["strings"]) if answered else 0.0,
         "exact": float(answered and gold_strings == returned),
         "strings": float(len(returned)),
         "unplaced": float(len(unplaced)),
@@ -80,6 +87,7 @@ def score_passages(
         by_reply = series(found.soft, len(text))
         measurements["soft_iou"] = soft_iou(by_gold, by_reply, found.extra) if answered else 0.0
         measurements["cor"] = correlation(by_gold, by_reply) if answered and (found.soft or not unplaced) else 0.0
+        measurements["ap"] = average_precision(by_gold, by_reply, found.extra) if answered else 0.0
     if categories:
         measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
     if unplaced and not answer.reason:
@@ -156,6 +164,7 @@ _METRICS = (
 _DEGREES = (
     mean("soft_iou", "soft_iou", "mean of the sum of the smaller over that of the larger degrees of characters"),
     mean("cor", "cor", "mean of Spearman's correlation of the degrees of characters", range=(-1.0, 1.0)),
+    mean("ap", "ap", "mean average precision of the degrees of characters"),
 )
 
 
@@ -208,9 +217,9 @@ def iou_scorer(
     Returns:
         A scorer with the metrics `acc` (the share of gold strings that are returned), `iou`, `exact`, `char_precision`,
         `char_recall`, `char_f1`, `unplaced`, and `balanced_acc`, the mean of the shares of items with and without gold
-        spans that are told apart, in which unread replies are wrong. With `degrees` also `soft_iou` and `cor`, and with
-        `categories` also `category_acc` and `recall_NAME`. If `published`, only `acc` and `iou`, each item once, and
-        `acc_published_join` and `iou_published_join`, some items twice. All are 0 to 1, but `cor` is -1 to 1.
+        spans that are told apart, in which unread replies are wrong. With `degrees` also `soft_iou`, `cor` and `ap`;
+        with `categories` also `category_acc` and `recall_NAME`. If `published`, only `acc` and `iou`, each item once,
+        and `acc_published_join` and `iou_published_join`, some items twice. All are 0 to 1, but `cor` is -1 to 1.
 
     Raises:
         ValueError: `returns` is unknown, or unknown to the authors' evaluation.

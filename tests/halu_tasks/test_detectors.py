@@ -21,6 +21,7 @@ from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.report.write import compare_paths, write_report
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
+from halu_tasks.tasks.annotators import human_ceiling
 
 LM_EVAL = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\n"
 TEXTS = ["The film grossed a lot.", "Water boils at 90 degrees.", "Six legs has an ant.", "It is red.", "It is blue."]
@@ -167,22 +168,10 @@ def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: s
     assert {report.labels[result.entry] for result in report.results} == {"detector", "model"}
 
 
-MUSHROOM = """task: mushroom
-file: rows.jsonl
-fields: {question: model_input, answer: model_output_text}
-doc_to_text: "{{question}} {{answer}}"
-answer: {kind: spans, degrees: true}
-gold: {text: answer, spans: soft_labels, annotators: annotations, pool: soft}
-scorer: {strict: iou, paper: mushroom}
-"""
-
-
-def test_baselines_of_mushroom_have_the_published_figures(tmp_path: Path, shared_data: Path) -> None:
+def test_baselines_of_mushroom_have_the_published_figures(shared_data: Path) -> None:
     published = json.loads((shared_data.parent / "reference" / "mushroom.json").read_text())["results"]
-    (tmp_path / "mushroom.yaml").write_text(LM_EVAL + MUSHROOM)
     for language, tables in published.items():
-        data = shared_data / "mushroom" / f"mushroom.{language}-tst.v1.extra.jsonl"
-        evaluation = build(str(tmp_path / "mushroom.yaml"), Options(data=str(data), scoring="paper"))
+        evaluation = build(f"mushroom_{language}", Options(data=str(shared_data), scoring="paper"))
         for name, share in (("Baseline (mark all)", 1), ("Baseline (mark none)", 0)):
             marks = ([[0, len(item.gold["text"])]] * share for item in evaluation.items)
             replies = zip(evaluation.items, (Reply(json.dumps({"spans": own})) for own in marks), strict=True)
@@ -192,3 +181,24 @@ def test_baselines_of_mushroom_have_the_published_figures(tmp_path: Path, shared
             assert {metric: figures[metric].value for metric in ("iou", "cor")} == pytest.approx(
                 {metric: want[metric] for metric in ("iou", "cor")}, abs=5e-7
             )
+
+
+@pytest.mark.parametrize(("language", "annotators"), [("en", 95), ("fa", 3)])
+def test_gold_and_people_of_mushroom(language: str, annotators: int, shared_data: Path) -> None:
+    evaluation = build(f"mushroom_{language}", Options(data=str(shared_data)))
+    task, items = evaluation.task, evaluation.items
+    assert evaluation.provenance.data == "pinned" and len(items) == task.data.size
+    assert {item.id for item in items} == {f"tst-{language}-{number}" for number in range(1, len(items) + 1)}
+    for mode in ("strict", "paper"):
+        scores = [task.score(mode, item, Reply(task.prompts.oracle(item))) for item in items]
+        figures = estimates([metric for metric in task.scoring[mode].metrics if metric.higher_is_better], scores)
+        assert {figure.value for figure in figures.values()} == {1.0}
+        people = human_ceiling(task, mode, items)
+        assert people and (people.items, people.annotators) == (len(items), annotators)
+        assert 0.5 < people.estimates["iou"].value < 0.7
+
+
+def test_rows_lack_the_field_by_which_they_are_chosen(tmp_path: Path) -> None:
+    (tmp_path / "psiloqa.jsonl").write_text('{"id": "1", "llm_answer": "No."}\n')
+    with pytest.raises(DataError, match=r"psiloqa.jsonl:1: field 'lang' is missing"):
+        _ = build("psiloqa_en", Options(data=str(tmp_path))).items

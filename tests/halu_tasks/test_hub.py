@@ -29,6 +29,7 @@ from halu_tasks.tasks import build
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_good"
 ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
+PSILOQA = [row for _, row in json_lines(SAMPLE / "psiloqa" / "psiloqa.jsonl")]
 GATED = ["en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"]
 
 
@@ -80,6 +81,7 @@ HUB = {
             "data/test-00001-of-00002.parquet": parquet(RENAMED[20:]),
         }
     ),
+    "s-nlp/PsiloQA": Repository({"data/test-00000-of-00001.parquet": parquet(PSILOQA)}),
     "user/gated": Repository({"test.jsonl": b'{"a": 1}\n'}, gated=True),
 }
 
@@ -208,6 +210,19 @@ def ran(server: HubServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 # --- pinned sources -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_tasks_of_several_languages_read_their_rows_of_one_file(ran: dict[str, Ran], server: HubServer) -> None:
+    for name, task in (("psiloqa", "psiloqa_en"), ("psiloqa dataset", "psiloqa_fa")):
+        own = [row["id"] for row in PSILOQA if row["lang"] == task[-2:]]
+        expected = build(task, Options(data="sample")).items
+        assert [item.id for item in expected] == own
+        assert [(item["id"], item["prompt"], item["target"]) for item in ran[name].items] == [
+            (item.id, item.prompt, item.target) for item in expected
+        ]
+    pinned = SOURCES["psiloqa"].revision
+    assert any(path.endswith(f"resolve/{pinned}/data/test-00000-of-00001.parquet") for path, _ in server.asked)
 
 
 @pytest.mark.slow

@@ -162,7 +162,8 @@ def test_every_task_and_published_table_is_on_the_page() -> None:
     papers = {"refact", "cfaith", "factchd", "halluverse25", "fave"}
     covered = run | {member for name in run & GROUPS.keys() for member in GROUPS[name].members}
     assert {name for name, task in TASKS.items() if task.benchmark in papers} <= covered
-    assert {figure.task for figure in published()} <= covered
+    # the rankings of a shared task are of none of the five papers
+    assert {figure.task for figure in published()} - {*GROUPS["mushroom"].members} <= covered
     files = {Path(name).stem for row in rows(PAGE) for name in names(row[3])}
     assert {path.stem for path in PROTOCOLS.glob("*/*.yaml")} <= files
     solvers = {name for name in run if name.startswith("halu_tasks/")}

@@ -307,6 +307,34 @@ def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked
     ]
 
 
+def test_published_systems_scored_replies_and_embedded_models_are_rows_of_one_table(tmp_path: Path) -> None:
+    asked = replace(build("mushroom_en", Options(data="sample")).provenance, data="pinned")
+    made = {"harness": "halu-tasks score 0.1.0", "provenance": asked.without_prompt()}
+    runs = [
+        run_of("mushroom_en", model="halu-oracle", provenance=asked),
+        run_of("mushroom_en", model="detector", wrong=2, **made),
+    ]
+    report = report_on(runs, tmp_path)
+    assert [column.notes for column in report.columns] == [
+        ["halu-oracle had other prompts than the rest, but read none"]
+    ]
+    table = markdown(report, published=True).partition("## Leaderboard")[2].partition("| human")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    heads = [head.removeprefix("| ") for head, _ in rows]
+    assert heads[:2] == ["halu-oracle<br>embedded model", "*iai_MSU*<br>published (submission), no items: not tested"]
+    assert rows[1][1].startswith("*0.651*<br>Mu-SHROOM, iou")
+    place = heads.index("detector<br>scored replies")
+    figures = [float(cell.strip("* ")[:5]) for _, cell in rows]
+    assert figures == sorted(figures, reverse=True) and 2 < place < len(heads) - 1
+    assert "published" not in markdown(report)
+    page = render(report, published=True)
+    assert 'id="show-published" checked>' in page and 'id="show-published">' in render(report)
+    assert page.count('<tr class="published">') == len(heads) - 2
+    # a model with the same prompts is a better neighbour
+    beside = board([*runs, run_of("mushroom_en", model="model", wrong=1, provenance=asked)])
+    assert titles(beside)[0] == ("mushroom_en", "", 2) and len(beside.columns) == 2
+
+
 def test_predictions_that_moved_along_are_found_and_others_of_that_name_are_passed_over(
     score: Score, tmp_path: Path, monkeypatch: Patch
 ) -> None:

@@ -13,11 +13,12 @@ from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
+from sklearn.metrics import average_precision_score
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.annotators import annotators_alpha, pooled, with_marks
 from halu_tasks.scorers.benchmarks.labels import verdict_scorer
-from halu_tasks.scorers.benchmarks.spans import correlation, mushroom_scorer, read_marks, soft_iou
+from halu_tasks.scorers.benchmarks.spans import average_precision, correlation, mushroom_scorer, read_marks, soft_iou
 from halu_tasks.scorers.benchmarks.strings import iou_scorer
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.metrics import estimates
@@ -96,6 +97,21 @@ def test_marking_everything_where_nothing_is_wrong_has_a_correlation_only_as_pub
     assert correlation(nothing, everything) == 0.0
     assert correlation(nothing, everything, published=True) == 1.0
     assert soft_iou(nothing, everything) == 0.0
+
+
+@given(DEGREES, st.data())
+def test_average_precision_is_scikit_learns(gold: list[float], data: st.DataObject) -> None:
+    other = data.draw(st.lists(st.sampled_from([0.0, 0.3, 0.9, 1.0]), min_size=len(gold), max_size=len(gold)))
+    extra = data.draw(st.integers(0, 3))
+    one, two = np.array(gold), np.array(other)
+    if (positive := one > 0.5).any():
+        padded = average_precision_score([*positive, *[False] * extra], [*other, *[1.0] * extra])
+        assert average_precision(one, two, extra) == pytest.approx(padded, abs=1e-12)
+        assert average_precision(one, two, published=True) == pytest.approx(average_precision_score(positive, other))
+        assert average_precision(one, one) == 1.0
+    else:
+        assert average_precision(one, two, extra) == float(not extra and max(other) < 0.5)
+        assert average_precision(one, two, published=True) == 0.0
 
 
 def test_recall_by_category_and_balanced_accuracy() -> None:
