@@ -134,7 +134,7 @@ def test_a_task_of_the_same_name_in_the_users_folder_wins(tmp_path: Path) -> Non
     code = (
         FEW
         + f"""
-index = TaskManager(include_path={str(tmp_path)!r}).task_index
+index = TaskManager(include_path={str(tmp_path)!r})._index
 print(json.dumps({{name: str(index[name].yaml_path) for name in ("refact_correction", "refact_judgment", "arc_easy")}}))
 """
     )
