@@ -69,6 +69,9 @@ def _watch_files(loader):
             if kwargs.get("_seen") is None:  # not one that another includes
                 unread[path] = error
             raise
+        if kwargs == {"resolve_func": False} and str(config.get("class")).endswith(".HaluTask"):
+            # lm-eval 0.5.0.dev1 makes this a task that was named by its file, without its functions
+            config, kwargs = load(path), {}
         if kwargs.get("resolve_func", True) and isinstance(config.get("task"), str):
             files[config["task"]] = str(path)
         return config

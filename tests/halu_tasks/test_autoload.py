@@ -129,7 +129,7 @@ def test_a_task_of_the_same_name_in_the_users_folder_wins(tmp_path: Path) -> Non
     mine = tmp_path / "mine.yaml"
     mine.write_text("task: refact_correction\ndataset_path: json\noutput_type: generate_until\n")
     code = f"""{FEW}
-index = TaskManager(include_path={str(tmp_path)!r}).task_index
+index = TaskManager(include_path={str(tmp_path)!r})._index
 print(json.dumps({{name: str(index[name].yaml_path) for name in ("refact_correction", "refact_judgment", "arc_easy")}}))
 """
     found, errors = shown(code)
