@@ -81,7 +81,7 @@ def sample() -> dict[str, Evaluation]:
 @pytest.mark.parametrize("name", TASKS)
 def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Evaluation]) -> None:
     evaluation = sample[name]
-    assert len(evaluation.items) >= 10
+    assert len(evaluation.items) >= 3
     cases = list(evaluation.task.items(_rows(evaluation), evaluation.options))
     assert [case.id for case in cases] == [item.id for item in evaluation.items]
     for case, item in zip(cases, evaluation.items, strict=True):
