@@ -29,7 +29,7 @@ class HumanCeiling(NamedTuple):
     pool: str
     items: int
     annotators: int
-    undefined: tuple[str, ...]
+    undefined: tuple[str, ...] = ()
 
     @property
     def about(self) -> str:
