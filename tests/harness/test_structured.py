@@ -83,16 +83,15 @@ def test_a_server_without_schemas_is_asked_without(serve: Any, openai: Any, run_
 
 
 def test_lm_eval_asks_a_chat_server_by_a_schema(serve: Any, tmp_path: Path) -> None:
-    server = serve(answering(TASK, ASKED))
-    arguments = {
-        "model_args": f"model=m,base_url={server.url}{CHAT}", "apply_chat_template": True,
-        "metadata": {"halu_structured": True},
-    }  # fmt: skip
-    results = asked_lm_eval(tmp_path / "structured", [TASK], "local-chat-completions", **arguments)
+    server, of_text = serve(answering(TASK, ASKED)), serve(answering(TASK, Options(data="sample")))
+    model, of_texts = ({"model_args": f"model=m,base_url={each.url}{CHAT}"} for each in (server, of_text))
+    asked: dict[str, Any] = {"model": "local-chat-completions", "apply_chat_template": True}
+    options = {"halu_structured": True}
+    results = asked_lm_eval(tmp_path / "structured", [TASK], **asked, **model, metadata=options)
     found = json.loads(results.read_text())
     assert found["results"][TASK]["acc,none"] == 1.0 and "structured" in str(found["versions"][TASK])
     assert "enum" in schema_of(server.asked[0])["properties"]["answer"]
-    plain = asked_lm_eval(tmp_path / "plain", [TASK], "halu-oracle")
+    plain = asked_lm_eval(tmp_path / "plain", [TASK], **asked, **of_texts)
     told = report(tmp_path / "report", results, plain)
     assert len({cell["column"] for cell in told["results"]}) == 2
 
