@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_the_printed_test_passes(checkout: Path) -> None:
 @pytest.mark.slow
 def test_both_harnesses_find_them_by_the_printed_commands(checkout: Path) -> None:
     (block,) = re.findall(r"^```console\n(lm_eval --model halu-oracle.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    first, second = (line.split() for line in block.splitlines())
+    first, second = map(shlex.split, block.splitlines())
     in_lm_eval = run(checkout, "lm_eval", *first[1:])
     assert in_lm_eval.returncode == 0 and re.search(r"\|acc +\|[^|]*\| +1\|", in_lm_eval.stdout)
     in_inspect = run(checkout, "inspect_ai", *second[1:])

@@ -42,8 +42,9 @@ def predictions(path: Path, rows: Mapping[str, str | dict[str, Any]]) -> Path:
     return write_rows(path, lines)
 
 
-def oracle(task: str) -> dict[str, str]:
-    return {item.id: TASKS[task].prompts.oracle(item) for item in items(task)}
+def oracle(task: str, mode: str = "strict") -> dict[str, str]:
+    asked = build(task, Options(data="sample", scoring=mode)).items
+    return {item.id: TASKS[task].prompts.oracle(item) for item in asked}
 
 
 @pytest.fixture
@@ -345,7 +346,7 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
 def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
     task: str, mode: str, score: Run, tmp_path: Path
 ) -> None:
-    replies = oracle(task)
+    replies = oracle(task, mode)
     gone = list(replies)[: min(8, len(replies) // 2)]
     out = tmp_path / "details.jsonl"
     found = score(
