@@ -6,7 +6,7 @@ from importlib.metadata import version
 from halu_tasks.core.errors import LM_EVAL, install_excepthook
 
 TRIED = ("0.4.13", "0.5.0.dev1")
-"""The versions of lm-eval with which all tests pass."""
+"""The versions of lm-eval that are tested."""
 
 _installed = version("lm_eval")
 _untried = f"lm-eval {_installed} has not been tried with halu-tasks, which was tried with {' and '.join(TRIED)}"
