@@ -224,7 +224,9 @@ def conclude_by_probability(state: TaskState, record: MethodRecord, threshold: f
     This is the first of the task's choices if the probability is above the threshold, else the second, and empty
     without a probability. The choices of a sample of another package are Yes and No.
     """
-    hallucinated, right = state.metadata.get("choices", ("Yes", "No"))
+    own = SampleMetadata.of(state)
+    stated = own.benchmark_task.rules.choices if own else state.metadata.get("choices")
+    hallucinated, right = stated or ("Yes", "No")
     if record.probability is None:
         return conclude(state, "", record)
     return conclude(state, str(hallucinated if record.probability > threshold else right), record)
@@ -259,18 +261,15 @@ def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str,
 class SampleMetadata(BaseModel):
     """What scorers and methods read of a sample of this package.
 
-    Metadata hold more than this: the fields that the prompt shows, and for spans `text` and `spans`, so that solvers
-    and scorers for users' own samples run on these samples too.
-
     Attributes:
         task: The task's name.
-        id: The item's id.
         cluster: The item's cluster.
         gold: What the scorer needs besides the target.
         tags: What results can be split by.
+        fields: The fields that the prompt shows. Inspect shortens each string of its summaries several times, but not
+            those inside a mapping.
         reference_task: For a derived task, the packaged task that it comes from.
         overrides: For a derived task, the keys of its file that differ.
-        choices: The two labels of a task that can be answered by a probability, the one looked for first.
         weighed: Whether a probability is asked for.
         group: The group that the sample is run in.
     """
@@ -278,20 +277,24 @@ class SampleMetadata(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     task: str
-    id: str
     cluster: str
-    gold: dict[str, Any]
-    tags: dict[str, str]
+    gold: dict[str, Any] = {}
+    tags: dict[str, str] = {}
+    fields: dict[str, str] = {}
     reference_task: str | None = None
     overrides: dict[str, Any] | None = None
-    choices: tuple[str, ...] | None = None
     weighed: bool = False
     group: str | None = None
 
     @classmethod
     def of(cls, state: TaskState) -> SampleMetadata | None:
         """Return the metadata of a sample of this package; None for a sample of another one."""
-        return state.metadata_as(cls) if state.metadata.keys() >= _REQUIRED else None
+        return cls.in_metadata(state.metadata)
+
+    @classmethod
+    def in_metadata(cls, metadata: Mapping[str, Any]) -> SampleMetadata | None:
+        """Return what is in the metadata of a sample of this package; None for those of another one."""
+        return cls.model_validate(metadata) if metadata.keys() >= _REQUIRED else None
 
     @classmethod
     def required_of(cls, state: TaskState) -> SampleMetadata:
@@ -306,6 +309,10 @@ class SampleMetadata(BaseModel):
             f"sample {state.sample_id!r} is not of a halu_tasks task; for samples of your own use a named scorer or "
             "solver such as halu_tasks/iou or halu_tasks/comparative"
         )
+
+    def item_id(self, sample_id: int | str | None) -> str:
+        """Return the item's id, before which a group's sample has the name of the task."""
+        return str(sample_id).removeprefix(f"{self.task}/" if self.group else "")
 
     @property
     def reference(self) -> TaskReference:
@@ -337,7 +344,7 @@ def parts_of(state: TaskState) -> dict[str, str] | None:
     """
     own = SampleMetadata.of(state)
     if own and own.benchmark_task.prompts.subject:
-        return own.benchmark_task.prompts.parts_of(state.metadata)
+        return own.benchmark_task.prompts.parts_of(own.fields)
     parts: dict[str, str] | None = state.metadata.get("subject")
     return parts
 

@@ -83,7 +83,9 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
         record = MethodRecord(method=method, counts=counts, steps={"labels": labels})
         if not votes:
             return conclude(state, "", replace(record, reason="no vote can be read"))
-        label, tied = winner(votes, state.metadata.get("id", str(state.sample_id)), seed)
+        own = SampleMetadata.of(state)
+        id = own.item_id(state.sample_id) if own else state.metadata.get("id", str(state.sample_id))
+        label, tied = winner(votes, id, seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
         probability = votes.count(choices[0]) / len(votes) if choices else None
         return conclude(state, replies[labels.index(label)], replace(record, probability=probability))

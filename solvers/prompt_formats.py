@@ -311,7 +311,9 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
 
 def _sample(state: TaskState, shown: Iterable[str]) -> tuple[Row, Iterable[str], str]:
     """Return a sample's values, the texts that show them, and the sample's name in errors."""
-    return {"input": state.input_text, **state.metadata}, shown, f"sample {state.sample_id!r}"
+    own = SampleMetadata.of(state)
+    values = {"input": state.input_text, **state.metadata, **(own.fields if own else {})}
+    return values, shown, f"sample {state.sample_id!r}"
 
 
 def _fields(

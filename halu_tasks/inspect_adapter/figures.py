@@ -17,6 +17,7 @@ from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
 from halu_tasks.scorers.statistics.differences import difference
+from halu_tasks.solvers.asking import SampleMetadata
 from halu_tasks.tasks import Task, TaskReference, registry
 
 RECORD = "halu_tasks"
@@ -38,12 +39,14 @@ _OF_LABELLED_TEXTS = (
 )
 
 # the fields of a score's record that are logged as they are
-_PLAIN = ("cost", "scoring", "method", "counts", "opinions", "group")
+_PLAIN = ("cost", "scoring", "method", "counts", "opinions")
+# what a score has from its sample, where it is logged
+_OF_SAMPLE = ("id", "cluster", "tags")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRecord:
-    """A score with all that metrics need, as it is logged.
+    """A score with all that metrics need, as it is logged but for what is in the sample's metadata.
 
     Attributes:
         score: The score of the reply.
@@ -70,24 +73,36 @@ class ScoreRecord:
     group: str | None = None
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any] | None) -> ScoreRecord | None:
-        """Restore a record from the metadata of a score; None if another package's scorer made it."""
+    def from_log(
+        cls, metadata: Mapping[str, Any] | None, sample_id: int | str | None, of_sample: Mapping[str, Any] | None
+    ) -> ScoreRecord | None:
+        """Restore a record; None if another package's scorer made it.
+
+        Args:
+            metadata: The metadata of the score.
+            sample_id: The id of the sample.
+            of_sample: The metadata of the sample.
+        """
         metadata = metadata or {}
         if not isinstance(record := metadata.get(RECORD), dict):
             return None
+        own = SampleMetadata.in_metadata(of_sample or {})
+        id = own.item_id(sample_id) if own else str(sample_id)
+        item = {"id": id, "cluster": own.cluster if own else id, "tags": own.tags if own else {}}
         return cls(
-            score=Score.from_json(record["score"]),
+            score=Score.from_json(item | record["score"]),
             acc=metadata.get(ACC),
-            task=TaskReference.from_json(record) if "task" in record else None,
-            draft=Score.from_json(record["draft"]) if "draft" in record else None,
+            task=own.reference if own else None,
+            draft=Score.from_json(item | record["draft"]) if "draft" in record else None,
+            group=own.group if own else None,
             **{name: record[name] for name in _PLAIN if name in record},
         )
 
     def as_metadata(self) -> dict[str, Any]:
         """Convert to the metadata of a score; entries without a value are left out."""
         record: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        record |= {"score": self.score.as_json(), "counts": list(self.counts) or None}
-        record |= {"draft": self.draft.as_json() if self.draft else None, **(self.task.as_json() if self.task else {})}
+        record |= {"score": _logged(self.score), "counts": list(self.counts) or None}
+        record["draft"] = self.draft and _logged(self.draft)
         known = {key: value for key, value in record.items() if value is not None}
         return {RECORD: known} if self.acc is None else {ACC: self.acc, RECORD: known}
 
@@ -96,6 +111,11 @@ class ScoreRecord:
         """The task, of a record that has one."""
         assert self.task
         return self.task.resolve()
+
+
+def _logged(score: Score) -> dict[str, Any]:
+    record = {key: value for key, value in score.as_json().items() if key not in _OF_SAMPLE}
+    return record if score.reason else {key: value for key, value in record.items() if key != "reason"}
 
 
 @metric(name="figures", scores="unreduced")
@@ -115,8 +135,10 @@ def figures() -> Metric:
         # Inspect computes figures about once a second while samples run, so each record is restored once; the metadata
         # is kept, so that no other object can have its id
         restored = {
-            id(metadata): restored.get(id(metadata)) or (metadata, ScoreRecord.from_metadata(metadata))
-            for metadata in (score.score.metadata for score in scores)
+            id(metadata): restored.get(id(metadata))
+            or (metadata, ScoreRecord.from_log(metadata, score.sample_id, score.sample_metadata))
+            for score in scores
+            for metadata in (score.score.metadata,)
         }
         records = [record for score in scores if (record := restored[id(score.score.metadata)][1])]
         if not records:

@@ -34,7 +34,7 @@ from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.solvers.asking import MethodRecord, checked, method_prompt
+from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt
 
 
 @metric(name="clustered", scores="unreduced")
@@ -148,7 +148,9 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
     assert of_one
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        sample = UserSample(str(state.sample_id), list(target), state.metadata)
+        own = SampleMetadata.of(state)
+        fields = {**own.fields, **own.gold, **state.metadata} if own else state.metadata
+        sample = UserSample(str(state.sample_id), list(target), fields)
         found = named.score(sample, state.output.completion)
         value = of_one(found)
         metadata = {"scorer": name, "arguments": dict(arguments), **found.as_json()}

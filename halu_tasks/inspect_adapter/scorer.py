@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from inspect_ai._control.eval_state import get_eval_state  # inspect-evals-lint: ignore[IECQ001] -- has no public name
-from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
+from inspect_ai.hooks import Hooks, TaskEnd, hooks
 from inspect_ai.log import transcript
 from inspect_ai.log._samples import sample_active  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.model import Model, model_roles
@@ -45,8 +45,13 @@ from halu_tasks.tasks.reference import read_reference
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
 
-# the better labels by which replies to a task were last scored, for the warnings at its end
+# for the warnings at the end of a run: the better labels by which replies to a task were last scored, and the replies
+# by run and task
 _labels: dict[str, ReferenceLabels] = {}
+_scored: dict[str, dict[str, list[tuple[Outcome, ScoreRecord]]]] = {}
+
+_LAST = 100
+"""How many samples before the end of a run Inspect is asked to report it, because it then reports each event, too."""
 
 
 @scorer(metrics=[figures()])
@@ -85,14 +90,14 @@ async def _score_sample(
         labels: The better labels of replies, by task, to which those of the sample's are added.
         failures: The failures of judges, to which those of the sample are added.
     """
-    _warn_of_replies()
     cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
     task = sample.benchmark_task
     judged, reading = task.judged, None if sample.weighed else task.rules.reading_spec(mode, task.about)
     judge = judge_of_run(judged, options) if judged else None
     reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
-    item = Item(sample.id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
+    id = sample.item_id(state.sample_id)
+    item = Item(id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
     item = with_target(item, (output.metadata or {}).get(TARGET))
 
     async def score_reply(reply: Reply) -> Score:
@@ -129,6 +134,7 @@ async def _score_sample(
         opinions=method.opinions,
         group=sample.group,
     )
+    _remember(task.name, outcome_of(output.completion, score, mode), record)
     notes = _notes(score, "judge" if judged else "reader")
     return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
 
@@ -233,10 +239,20 @@ _Failures = dict[tuple[str, str], Failures]
 
 def _count(failures: _Failures, role: str, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
     """Count the verdicts on a reply of the run that the current sample belongs to, as `Failures.count` does."""
+    run, planned, _ = _run()
+    failures.setdefault((run, role), Failures(planned)).count(verdicts, judge)
+
+
+def _run() -> tuple[str, int | None, int]:
+    """Return the run that the current sample belongs to, the number of its samples, and how many are not finished.
+
+    The number is None if a log is only scored.
+    """
     sample = sample_active()
     run = (sample.eval_id if sample else None) or ""
-    state = get_eval_state(run)  # a run that only scores a log has none
-    failures.setdefault((run, role), Failures(state.total if state else None)).count(verdicts, judge)
+    if (state := get_eval_state(run)) is None:
+        return run, None, 0
+    return run, state.total, state.total - state.completed - state.errored - state.cancelled
 
 
 def check_addresses(options: Options) -> None:
@@ -252,29 +268,27 @@ def check_addresses(options: Options) -> None:
 # --- warnings -------------------------------------------------------------------------------------
 
 
+def _remember(task: str, outcome: Outcome, record: ScoreRecord) -> None:
+    """Keep a scored reply for the warnings at the end of the run that the current sample belongs to."""
+    run, planned, left = _run()
+    if planned is not None:
+        _scored.setdefault(run, {}).setdefault(task, []).append((outcome, record))
+        if left <= _LAST:
+            _warn_of_replies()
+
+
 @cache
 def _warn_of_replies() -> None:
     """Have `_warnings` logged at the end of each Inspect task that this package scores.
 
-    The hook is registered when the first sample is scored, because Inspect announces any hook that it finds at its
-    start, in runs of other packages too.
+    The hook is registered late, because Inspect announces any hook that it finds at its start, in runs of other
+    packages too.
     """
 
     @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
     class ReplyWarnings(Hooks):
-        def __init__(self) -> None:
-            self._scored: dict[str, dict[str, list[tuple[Outcome, ScoreRecord]]]] = {}
-
-        async def on_sample_end(self, data: SampleEnd) -> None:
-            records = (ScoreRecord.from_metadata(score.metadata) for score in (data.sample.scores or {}).values())
-            if record := next((record for record in records if record and record.task), None):
-                assert record.task
-                outcome = outcome_of(data.sample.output.completion, record.score, record.scoring)
-                by_task = self._scored.setdefault(data.eval_id, {})
-                by_task.setdefault(record.task.task, []).append((outcome, record))
-
         async def on_task_end(self, data: TaskEnd) -> None:
-            for name, scored in self._scored.pop(data.eval_id, {}).items():
+            for name, scored in _scored.pop(data.eval_id, {}).items():
                 for warning in _warnings(scored, _labels.get(name)):
                     logger.warning(warning)
 

@@ -193,11 +193,10 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
     chat[-1].metadata = {ID: item.id, TASK: task.name}
     metadata = SampleMetadata(
         **reference.as_json(),
-        id=item.id,
         cluster=item.cluster,
         gold=dict(item.gold),
         tags=dict(item.tags),
-        choices=task.rules.choices if task.prompts.subject else None,
+        fields=dict(item.fields),
         weighed=evaluation.asks_for_probability,
         group=group,
     )
@@ -205,9 +204,7 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         id=f"{task.name}/{item.id}" if group else item.id,
         input=chat,
         target=task.rules.answer.targets(item),
-        # solvers and scorers for users' samples read the fields and what the answer kind adds; an entry that this
-        # package's scorer reads replaces one of the same name
-        metadata={**item.fields, **task.rules.answer.sample_fields(item), **metadata.as_metadata()},
+        metadata=metadata.as_metadata(),
     )
 
 

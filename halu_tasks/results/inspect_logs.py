@@ -198,7 +198,8 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreReco
         if sample.get("error"):
             failed += 1
             continue
-        logged = (ScoreRecord.from_metadata(score.get("metadata")) for score in (sample.get("scores") or {}).values())
+        scores = (sample.get("scores") or {}).values()
+        logged = (ScoreRecord.from_log(score.get("metadata"), sample["id"], sample["metadata"]) for score in scores)
         # if a log was scored several times in a mode, the last one counts
         records = {record.scoring: record for record in logged if record}
         if not records:
@@ -284,7 +285,7 @@ def _answered(sample: Mapping[str, Any], record: ScoreRecord) -> ScoredReply:
     turns = sample["input"] if isinstance(sample["input"], list) else [{"role": "user", "content": sample["input"]}]
     target = sample["target"]
     item = Item(
-        id=metadata.id,
+        id=metadata.item_id(sample["id"]),
         cluster=metadata.cluster,
         target=target if isinstance(target, str) else "\n".join(target),
         system=next((_text(turn, sample) for turn in turns if turn["role"] == "system"), ""),

@@ -36,7 +36,7 @@ def flat(text: str) -> str:
 
 def subject_of(sample: Any) -> dict[str, str]:
     """The parts of a logged sample that a method looks at."""
-    return dict(task_named(sample.metadata["task"]).prompts.parts_of(sample.metadata))
+    return dict(task_named(sample.metadata["task"]).prompts.parts_of(sample.metadata["fields"]))
 
 
 class Knower:
