@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -392,7 +392,7 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         values = ((name, getattr(self, name), spec.default) for name, spec in self.specs().items())
         return {name: value for name, value, default in values if value != default}
 
-    @property
+    @cached_property
     def for_reader(self) -> Options:
         """These options with the reader in place of the judge, for what asks judges."""
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)

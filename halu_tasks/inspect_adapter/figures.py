@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspect_ai.log._samples import sample_active  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.scorer import Metric, SampleScore, metric
 
 from halu_tasks.scorers.answer import ABSTAINED
@@ -123,7 +124,8 @@ def figures() -> Metric:
     """Compute all metrics of the tasks that the scores belong to, the headline first.
 
     Each is printed as `name`, with `name_stderr`, `name_low` and `name_high` for its clustered standard error and 95%
-    interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined. Of users'
+    interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined, and the
+    only figure while samples run. Of users'
     own texts, the metrics over all are `hallucinated` (the share called hallucinated), `mean_probability`, `unparsed`
     and `abstained`; accuracy and other classification metrics are over those with a label. The counts and costs of a
     method follow.
@@ -145,6 +147,8 @@ def figures() -> Metric:
             return {}
         if records[0].task is None:
             return _text_figures(records) | _method_figures(records)
+        if sample_active():  # which is so only while samples run: Inspect shows these figures, and does not log them
+            return _headline(records)
         values = _group_figures(records[0].group, records) if records[0].group else _task_figures(records)
         return values | (_method_figures(records) if any(record.method for record in records) else {})
 
@@ -177,6 +181,18 @@ def _method_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
     values = estimates(means, (record.score for record in records))
     costs = [record.cost for record in records if record.cost]
     return {name: estimate.value for name, estimate in values.items()} | (total(costs) if costs else {})
+
+
+def _headline(records: Sequence[ScoreRecord]) -> dict[str, float]:
+    """Return the first figure alone, which takes a small part of the time."""
+    scoring, scores = records[0].scoring, [record.score for record in records]
+    if records[0].group:
+        by_task: dict[str, list[Score]] = {}
+        for record in records:
+            by_task.setdefault(record.benchmark_task.name, []).append(record.score)
+        return spread_all(registry()[1][records[0].group].figures(scoring, by_task))
+    metrics = records[0].benchmark_task.metrics_of(scoring, scores)
+    return next((spread_all(found) for metric in metrics if (found := estimates([metric], scores))), {})
 
 
 def _task_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:

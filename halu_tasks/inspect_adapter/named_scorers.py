@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import transcript
+from inspect_ai.log import HeadlineMetric, transcript
 from inspect_ai.scorer import Metric, SampleScore, Scorer, Target, metric, scorer
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Solver, TaskState
@@ -221,6 +221,7 @@ def texts_task(input: str, solver: Solver, prompts: str | None = None) -> Task:
         dataset=MemoryDataset(samples, name=path.name, location=str(path)),
         solver=solver,
         scorer=text_score(),
+        headline_metric=HeadlineMetric(scorer="text_score"),
         name="factored_verification",
         version="1-A",
     )

@@ -31,8 +31,8 @@ from halu_tasks.replies.scoring import (
     revision_warnings,
     run_warnings,
 )
-from halu_tasks.scorers.answer import EMPTY, UNPARSED, Outcome
-from halu_tasks.scorers.judge import JudgeSpec, Verdict
+from halu_tasks.scorers.answer import ABSTAINED, EMPTY, UNPARSED, Outcome
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
@@ -41,6 +41,9 @@ from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with
 from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, tokens_of
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import read_reference
+
+# the reasons for which Inspect has a name
+_REASONS = {ABSTAINED: "refusal", UNPARSED: "invalid_response_format", EMPTY: "no_response"}
 
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
@@ -59,8 +62,9 @@ def halu_score(**options: Any) -> Scorer:
     """Score a sample of this package by its task.
 
     The value is C or I where an item is right or wrong, a number between 0 and 1 where it can be partly right, and N
-    where the item has no value of its own (no judge, or a judge that failed). The metadata has the item's `acc`, if it
-    is defined. A model in the role `grader` or `reader` takes the place of the one that the options name.
+    where the item has no value of its own (no judge, or a judge that failed). None is unscored, since Inspect would
+    leave it out of all figures; `reason` says what is wrong with a reply. The metadata has the item's `acc`, if it is
+    defined. A model in the role `grader` or `reader` takes the place of the one that the options name.
 
     Args:
         **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
@@ -151,6 +155,8 @@ def _notes(score: Score, role: str) -> list[str]:
 def inspect_score(score: Score, value: str | float, metadata: dict[str, Any], *notes: str) -> InspectScore:
     """Return what Inspect shows of a score: its value, its answer, and why there is none.
 
+    The value is never NaN, with which a metric would not see the reply.
+
     Args:
         score: The score.
         value: Its value, as in `graded`.
@@ -163,6 +169,9 @@ def inspect_score(score: Score, value: str | float, metadata: dict[str, Any], *n
         # the empty list is an answer too
         answer=("\n".join(answer) or "[]") if isinstance(answer, list) else answer,
         explanation="\n\n".join(filter(None, (score.reason, *notes))) or None,
+        reason="grader_failed"
+        if FAILED in {verdict.label for verdict in score.verdicts}
+        else _REASONS.get(score.outcome),
         metadata=metadata,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.util import JSONSchema
@@ -164,8 +165,9 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         config=_config(members),
         name=name,
         version="-".join([f"{version}-A", *tags, *shots]),
-        # no headline_metric: Inspect takes the first figure, which is the headline, and would warn of a declared one
+        # its first figure, which stays the headline if other scorers are added; Inspect would warn of a named metric
         # before the first sample is scored
+        headline_metric=HeadlineMetric(scorer="halu_score"),
         metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ from cases import CASES
 from common import Caplog, Patch, Run
 from inspect_ai import eval as inspect_eval
 from inspect_ai import score as inspect_score
-from inspect_ai.log import read_eval_log
+from inspect_ai.log import headline_metric, read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import match
 from judges import figures
 from programs import run
 
 from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.results.inspect_logs import read_runs
+from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.registry import HEADLINE
 
@@ -209,6 +213,27 @@ def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None
     log = replying("refact_judgment_comparative", hostile, tmp_path)
     assert len(log.samples) == 32 and figures(log)["empty"] > 0
     assert {"unclosed reasoning", "empty"} <= {sample.scores["halu_score"].explanation for sample in log.samples}
+
+
+def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_the_view_shows(
+    tmp_path: Path, caplog: Caplog
+) -> None:
+    said = ["Final Verdict: True", "I cannot determine whether this is correct.", "Perhaps.", ""]
+    log = replying("refact_judgment_independent", said, tmp_path, limit=8, max_connections=1)
+    (scores,) = log.results.scores
+    assert (scores.scored_samples, scores.unscored_samples) == (8, 0)
+    values = [sample.scores["halu_score"].value for sample in log.samples]
+    shown = headline_metric(log)
+    assert (shown.name, shown.metric.value) == ("acc", values.count("C") / 8) and set(values) == {"C", "I"}
+    (run_read,) = read_runs(log.location)
+    acc = TASKS["refact_judgment_independent"].headline_metric("strict")
+    assert estimates([acc], [answer.score for answer in run_read.answers])["acc"].value == shown.metric.value
+    reasons = Counter(sample.scores["halu_score"].reason for sample in log.samples)
+    assert reasons == {None: 2, "refusal": 2, "invalid_response_format": 2, "no_response": 2}
+    # of a scorer that is added, Inspect's own accuracy is no headline
+    again = headline_metric(inspect_score(log, match(), action="append"))
+    assert (again.score.scorer, again.name, again.metric.value) == ("halu_score", "acc", shown.metric.value)
+    assert "Headline" not in caplog.text
 
 
 @pytest.mark.slow

@@ -151,6 +151,9 @@ def test_failures_are_counted_never_scored_and_never_kept(
     assert all(part in warning for part in ("cfaith_gen", "1 of 36", "hallucination_rate"))
     log = run_inspect("cfaith_gen", "halu/oracle", judged(server, "") | {"judge_max_failures": 0.1})
     assert Counter(check_items(registry()[0]["cfaith_gen"], log, run)) == {1: 35, None: 1}
+    assert (log.results.scores[0].scored_samples, log.results.scores[0].unscored_samples) == (36, 0)
+    scores = [sample.scores["halu_score"] for sample in log.samples]
+    assert [score.reason for score in scores if score.value == "N"] == ["grader_failed"]
     nonsense = False
     before = len(server.asked)
     found = run_lm_eval(["cfaith_gen"], OracleLM(), judged(server))["results"]["cfaith_gen"]
