@@ -19,7 +19,7 @@ from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.figures import RECORD
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
-from halu_tasks.judging.reaching import REJECTED, describe_error, reach_active, status_of
+from halu_tasks.judging.reaching import REJECTED, active_models, describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
@@ -185,14 +185,17 @@ def _config(members: Sequence[Evaluation]) -> GenerateConfig:
 
 
 def _samples(evaluation: Evaluation, group: str | None = None) -> list[Sample]:
-    reference = TaskReference.of(evaluation.task)
-    return [_sample(item, evaluation, reference, group) for item in evaluation.items]
+    reference, models = TaskReference.of(evaluation.task), active_models()
+    # which models will answer is not known outside of an eval
+    embedded = not models or any(str(model).startswith("halu/") for model in models)
+    return [_sample(item, evaluation, reference, group, embedded) for item in evaluation.items]
 
 
-def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group: str | None) -> Sample:
+def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group: str | None, embedded: bool) -> Sample:
     task = evaluation.task
     chat = chat_messages(messages(item, evaluation.examples))
-    chat[-1].metadata = {ID: item.id, TASK: task.name}
+    if embedded:
+        chat[-1].metadata = {ID: item.id, TASK: task.name}
     metadata = SampleMetadata(
         **reference.as_json(),
         cluster=item.cluster,

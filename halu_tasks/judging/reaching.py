@@ -87,19 +87,22 @@ def reach_active() -> None:
     Raises:
         ModelError: A model does not answer.
     """
+    if models := active_models():
+        log_retries()
+        reach(models)
+
+
+def active_models() -> list[Model]:
+    """Return the models of the current eval, the main one first; none outside of an eval."""
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
         # tasks that are going to be run are created inside Inspect's event loop
-        return
-    log_retries()
-    try:
+        asyncio.get_running_loop()
         active = get_model()
     except Exception:
-        # no model is named, which Inspect reports
-        return
+        # or no model is named, which Inspect reports
+        return []
     roles = model_roles().values()
-    reach([active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))])
+    return [active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))]
 
 
 def _has_server(model: Model) -> bool:
