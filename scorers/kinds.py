@@ -48,10 +48,6 @@ class AnswerKind:
         """Return the target as Inspect shows it: a string, or a list if the answer is several strings."""
         return item.target
 
-    def sample_fields(self, item: Item) -> dict[str, Any]:
-        """Return the fields from which the named scorers read an item's gold (`scorers/benchmarks/named.py`)."""
-        return {}
-
     def scorer_arguments(self) -> dict[str, Any]:
         """Return default arguments for the task's scorer; those in the task file take precedence."""
         return {}
@@ -167,10 +163,6 @@ class Spans(AnswerKind):
         if missing := [name for name in ("categories", "degrees") if getattr(self, name) and name not in item.gold]:
             raise ValueError(f"gold field {missing[0]!r} is missing")
         check_spans(item.gold.get("text"), item.gold.get("spans"))
-
-    def sample_fields(self, item: Item) -> dict[str, Any]:
-        """Return the text and the gold spans."""
-        return {"text": item.gold["text"], "spans": item.gold["spans"]}
 
     def scorer_arguments(self) -> dict[str, Any]:
         """Return the arguments `categories` and `degrees`."""

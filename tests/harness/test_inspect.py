@@ -230,6 +230,7 @@ def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_t
     assert estimates([acc], [answer.score for answer in run_read.answers])["acc"].value == shown.metric.value
     reasons = Counter(sample.scores["halu_score"].reason for sample in log.samples)
     assert reasons == {None: 2, "refusal": 2, "invalid_response_format": 2, "no_response": 2}
+    assert "2 of 8 replies (25.0%) contain no readable answer" in caplog.text
     # of a scorer that is added, Inspect's own accuracy is no headline
     again = headline_metric(inspect_score(log, match(), action="append"))
     assert (again.score.scorer, again.name, again.metric.value) == ("halu_score", "acc", shown.metric.value)
