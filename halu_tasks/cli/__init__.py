@@ -103,7 +103,7 @@ def command_line() -> CommandGroup:
 
 
 def _help() -> str:
-    """Return the help. Summaries are read from the source, since importing it takes longer than Python takes to start."""
+    """Return the help. Summaries are read from source, since importing it takes longer than Python takes to start."""
     lines = ["Usage: halu-tasks [OPTIONS] COMMAND [ARGS]...", ""]
     lines += [f"  {line}".rstrip() for line in ABOUT.splitlines()]
     lines += ["", "Options:", "  --version  Show the version and exit.", "  --help     Show this message and exit."]
