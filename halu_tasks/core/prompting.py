@@ -11,18 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import halu_tasks
 from halu_tasks.core.errors import UsageError, unknown
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.limits import exceeded, limit
 
-PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
+PROMPTS = Path(halu_tasks.__path__[-1], "solvers", "prompts")
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 Prompt = Mapping[str, str]
