@@ -139,6 +139,8 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     Raises:
         UsageError: A placeholder has no value, the template fails, or it exceeds a limit.
     """
+    if "{" not in text and "\r" not in text:  # as system texts are; Jinja would only normalise line ends
+        return str(text)
     parts, left = [], limit("max_prompt")
     try:
         for part in _template(str(text)).generate(values):

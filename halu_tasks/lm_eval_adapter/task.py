@@ -389,12 +389,12 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
 
 
 class Documents(list[dict[str, Any]]):
-    """Documents with the same fields in the same order, of which lm-eval 0.4 asks the names as of a dataset."""
+    """Documents with their fields in the order of the first, of which lm-eval 0.4 asks the names as of a dataset."""
 
     def __init__(self, documents: Iterable[dict[str, Any]]) -> None:
         super().__init__(documents)
         self.features: dict[str, Any] = dict.fromkeys(self[0])
-        self[:] = [self.features | document for document in self]
+        self[:] = [{key: doc[key] for key in self.features | doc if key in doc} for doc in self]
 
 
 def _document(item: Item) -> dict[str, Any]:
