@@ -110,8 +110,24 @@ class JinjaText(str):
     """A string with Jinja's placeholders, `{{name}}`, as in task files; in plain strings they are `{name}`."""
 
 
+_JINJA_NAME = re.compile(r"(?<!\{)\{\{ *([a-z]\w*) *\}\}(?!\})", re.ASCII)
+# what Jinja takes for something else than a field
+_RESERVED = {"and", "else", "false", "if", "in", "is", "none", "not", "or", "true"} | {"caller", "loop", "self", "super"}
+_RESERVED |= {"cycler", "dict", "joiner", "lipsum", "namespace", "range"}
+
+
+@cache
+def _only_names(source: str) -> frozenset[str] | None:
+    """Return the placeholders of a template that has nothing else of Jinja, which takes long to import and to fill."""
+    names = frozenset(_JINJA_NAME.findall(source))
+    has_more = re.search(r"\{[{%#]|\r", _JINJA_NAME.sub(" ", source)) or names & _RESERVED
+    return None if has_more else names
+
+
 @cache
 def _names_in(source: str) -> frozenset[str]:
+    if (names := _only_names(source)) is not None:
+        return names
     from jinja2 import TemplateSyntaxError, meta, nodes
 
     try:
@@ -129,8 +145,7 @@ def placeholders(text: str) -> set[str]:
     """Return the names of a template's placeholders."""
     if not isinstance(text, JinjaText):
         return set(PLACEHOLDER.findall(text))
-    # most texts of a task file have none, and Jinja takes long to import
-    return set(_names_in(str(text))) if "{" in text else set()
+    return set(_names_in(str(text)))
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:
@@ -139,11 +154,12 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     Raises:
         UsageError: A placeholder has no value, the template fails, or it exceeds a limit.
     """
-    if "{" not in text and "\r" not in text:  # as system texts are; Jinja would only normalise line ends
-        return str(text)
-    parts, left = [], limit("max_prompt")
+    parts, left, names = list[str](), limit("max_prompt"), _only_names(str(text))
     try:
-        for part in _template(str(text)).generate(values):
+        if names is not None and names <= values.keys():
+            parts.append(_JINJA_NAME.sub(lambda match: str(values[match[1]]), text))
+            left -= len(parts[0])
+        for part in () if parts else _template(str(text)).generate(values):
             parts.append(part)
             left -= len(part)
             if left < 0:
