@@ -112,8 +112,8 @@ class JinjaText(str):
 
 _JINJA_NAME = re.compile(r"(?<!\{)\{\{ *([a-z]\w*) *\}\}(?!\})", re.ASCII)
 # what Jinja takes for something else than a field
-_RESERVED = {"and", "else", "false", "if", "in", "is", "none", "not", "or", "true"} | {"caller", "loop", "self", "super"}
-_RESERVED |= {"cycler", "dict", "joiner", "lipsum", "namespace", "range"}
+_RESERVED = {"and", "else", "false", "if", "in", "is", "none", "not", "or", "true"}
+_RESERVED |= {"caller", "cycler", "dict", "joiner", "lipsum", "loop", "namespace", "range", "self", "super"}
 
 
 @cache
