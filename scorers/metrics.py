@@ -123,6 +123,15 @@ class Metric:
             return None
         return lambda score: float(self.terms(Columns.of([score]))[0])
 
+    def of_items(self, columns: Columns) -> list[float]:
+        """Compute the metric of each item, as `item` does; NaN if it is no mean over items."""
+        if not (item := self.item):
+            return [math.nan] * len(columns)
+        if self.needs_ids or "score" in self.columns:  # another item may change it
+            return list(map(item, columns["score"]))
+        with np.errstate(all="ignore"):
+            return [float(number) for number in self.terms(columns)]
+
     @property
     def has_sums(self) -> bool:
         """Whether the metric is computed from sums over items, which need not be in memory at the same time."""

@@ -1,20 +1,26 @@
-"""What the package costs beside the bare harnesses, as ratios: `python tests/benchmark.py`.
+"""What the package costs beside the bare harnesses: `python tests/benchmark.py [--instructions]`.
 
-Each pair runs the same 2,002 prompts with a model that answers at once, in processes of their own, in
-turn, and the fastest of each is compared. No network; a few minutes.
+Each line is a pair of commands, with and without the package, in processes of their own: the median ratio of their
+processor times, run in turn, and the medians. Runs have 2,002 prompts and a model that answers at once. Bare runs are
+without the hook in lm-eval; one of Inspect logs the row of each sample, as its evaluations do. With --instructions,
+those of each command are also counted, once, by callgrind: it takes fifty times as long, but a busy machine does not
+change them. No network; some minutes, or two hours.
 """
 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ITEMS = 2_002
+TASK = "refact_judgment_independent"
 REPLY = "Some reasoning about the answer.\n\nFinal Verdict: True"
 
 
@@ -32,90 +38,20 @@ def grow_sample(folder: Path, rows: int) -> None:
             file.write(json.dumps(grown) + "\n")
 
 
-# --- one run each, in a process of its own ----------------------------------------------------------
-
-
-def inspect_ours(folder: Path) -> None:
-    from inspect_ai import eval
-
-    _check(eval("halu_tasks/refact_judgment_independent", task_args={"data": str(folder)}, **_inspect(folder)))
-
-
-def inspect_bare(folder: Path) -> None:
-    from inspect_ai import Task, eval
-    from inspect_ai.dataset import Sample
-    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
-    from inspect_ai.scorer import match
-    from inspect_ai.solver import generate
-
-    from halu_tasks.core.options import Options
-    from halu_tasks.tasks import build
-
-    samples = [
-        Sample(
-            id=item.id,
-            input=[ChatMessageSystem(content=item.system), ChatMessageUser(content=item.prompt)],
-            target=item.target,
-        )
-        for item in build("refact_judgment_independent", Options(data=str(folder))).stream()
-    ]
-    _check(eval(Task(dataset=samples, solver=generate(), scorer=match()), **_inspect(folder)))
-
-
-def _inspect(folder: Path) -> dict[str, Any]:
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
-
-    def reply(*_: Any) -> Any:
-        output = ModelOutput.from_content("mockllm", REPLY)
-        output.usage = ModelUsage()
-        return output
-
-    return {
-        "model": get_model("mockllm/model", custom_outputs=reply),
-        "log_dir": str(folder / "logs"),
-        "display": "none",
-    }
-
-
-def _check(logs: Any) -> None:
-    (log,) = logs
-    assert log.status == "success" and len(log.samples) == ITEMS, log.error
-
-
-def lm_eval_ours(folder: Path) -> None:
-    _lm_eval("refact_judgment_independent", {"halu_data": str(folder)})
-
-
-def lm_eval_bare(folder: Path) -> None:
-    _lm_eval("bare", {}, str(folder / "bare"))
-
-
-def _lm_eval(task: str, metadata: dict[str, Any], include_path: str | None = None) -> None:
-    import lm_eval
-    from lm_eval.tasks import TaskManager
-
-    from halu_tasks.lm_eval_adapter.models import BaselineLM
-
-    class Instant(BaselineLM):
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-            return [REPLY for _ in requests]
-
-    manager = TaskManager(metadata=metadata, include_path=include_path)
-    results = lm_eval.simple_evaluate(model=Instant(), tasks=[task], task_manager=manager)
-    assert results["n-samples"][task]["effective"] == ITEMS
-
-
-def write_bare_task(folder: Path) -> None:
-    """A plain YAML task with the same rendered prompts, as a user would write it."""
+def write_bare_tasks(folder: Path) -> None:
+    """The same prompts as a plain YAML task, as a user would write it, and as samples with their rows."""
     from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     bare = folder / "bare"
     bare.mkdir()
-    with (bare / "prompts.jsonl").open("w") as file:
-        for item in build("refact_judgment_independent", Options(data=str(folder))).stream():
-            row = {"id": item.id, "prompt": f"{item.system}\n\n{item.prompt}", "target": item.target}
-            file.write(json.dumps(row) + "\n")
+    evaluation = build(TASK, Options(data=str(folder)))
+    rows = (row for row in evaluation.task.rows(evaluation.located) for _ in ("original", "confabulated"))
+    with (bare / "prompts.jsonl").open("w") as prompts, (bare / "samples.jsonl").open("w") as samples:
+        for row, item in zip(rows, evaluation.stream(), strict=True):
+            known = {"id": item.id, "target": item.target}
+            prompts.write(json.dumps({**known, "prompt": f"{item.system}\n\n{item.prompt}"}) + "\n")
+            samples.write(json.dumps({**known, "system": item.system, "user": item.prompt, "row": row}) + "\n")
     (bare / "bare.yaml").write_text(
         f"task: bare\ndataset_path: json\ndataset_kwargs:\n  data_files: {bare / 'prompts.jsonl'}\n"
         "test_split: train\noutput_type: generate_until\ndoc_to_text: prompt\ndoc_to_target: target\n"
@@ -124,57 +60,130 @@ def write_bare_task(folder: Path) -> None:
     )
 
 
-# --- pairs and single figures -----------------------------------------------------------------------
+# --- one run each, in a process of its own ----------------------------------------------------------
 
 
-def timed(*command: str, **environment: str) -> float:
-    start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=os.environ | environment,
-    )  # fmt: skip
-    return time.perf_counter() - start
+def bare_in_inspect(folder: Path, *, logs_row: bool) -> None:
+    from inspect_ai import Task
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import generate
+
+    samples = [
+        Sample(
+            id=known["id"],
+            input=[ChatMessageSystem(content=known["system"]), ChatMessageUser(content=known["user"])],
+            target=known["target"],
+            metadata=known["row"] if logs_row else None,
+        )
+        for known in map(json.loads, (folder / "bare" / "samples.jsonl").read_text().splitlines())
+    ]
+    in_inspect(Task(dataset=samples, solver=generate(), scorer=match()), folder)
 
 
-def compare(ours: str, bare: str, folder: Path, repeats: int) -> str:
-    """The fastest of `repeats` runs of each, taken in turn."""
-    times: dict[str, list[float]] = {ours: [], bare: []}
-    for _ in range(repeats):
-        for run in times:
-            times[run].append(timed(__file__, "--run", run, "--folder", str(folder)))
-    fastest = {run: min(seconds) for run, seconds in times.items()}
-    return f"{fastest[ours] / fastest[bare]:.3f}  ({fastest[ours]:.2f} s over {fastest[bare]:.2f} s)"
+def in_inspect(task: Any, folder: Path, **arguments: Any) -> None:
+    from inspect_ai import eval
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    def reply(*_: Any) -> Any:
+        output = ModelOutput.from_content("mockllm", REPLY)
+        output.usage = ModelUsage()
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=reply)
+    (log,) = eval(task, model=model, log_dir=str(folder / "logs"), display="none", **arguments)
+    assert log.status == "success" and len(log.samples) == ITEMS, log.error
 
 
-def hook_cost(repeats: int = 40) -> str:
-    """Time that the .pth line adds when Python starts, in ms: what -X importtime says of its module."""
-    found = []
-    for _ in range(repeats):
-        told = subprocess.run([sys.executable, "-X", "importtime", "-c", "pass"], capture_output=True, text=True)
-        lines = [line for line in told.stderr.splitlines() if line.strip().endswith("_halu_tasks_autoload")]
-        found += [int(line.split("|")[1]) for line in lines]
-    return f"{sorted(found)[len(found) // 2] / 1000:.2f} ms" if found else "the hook is not installed"
+def in_lm_eval(task: str, *, ends: bool = False, **arguments: Any) -> None:
+    import lm_eval
+    from lm_eval.api.model import LM
+    from lm_eval.tasks import TaskManager
+
+    class Instant(LM):
+        loglikelihood = loglikelihood_rolling = None
+
+        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+            if ends:
+                os._exit(0)
+            return [REPLY for _ in requests]
+
+    results = lm_eval.simple_evaluate(model=Instant(), tasks=[task], task_manager=TaskManager(**arguments))
+    assert results["n-samples"][task]["effective"] == ITEMS
+
+
+RUNS: dict[str, Callable[[Path], None]] = {
+    "inspect": lambda folder: in_inspect(f"halu_tasks/{TASK}", folder, task_args={"data": str(folder)}),
+    "inspect_bare": lambda folder: bare_in_inspect(folder, logs_row=False),
+    "inspect_bare_row": lambda folder: bare_in_inspect(folder, logs_row=True),
+    "lm_eval": lambda folder: in_lm_eval(TASK, metadata={"halu_data": str(folder)}),
+    "lm_eval_bare": lambda folder: in_lm_eval("bare", include_path=str(folder / "bare")),
+    "lm_eval_start": lambda folder: in_lm_eval("refact", ends=True, metadata={"halu_data": str(folder)}),
+    "lm_eval_bare_start": lambda folder: in_lm_eval("bare", ends=True, include_path=str(folder / "bare")),
+}
+PYTHON = ("-c", "pass")
+PAIRS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "lm-eval": (("lm_eval",), ("lm_eval_bare",)),
+    "lm-eval, to the first request": (("lm_eval_start",), ("lm_eval_bare_start",)),
+    "Inspect": (("inspect",), ("inspect_bare",)),
+    "Inspect, row logged": (("inspect",), ("inspect_bare_row",)),
+    "import halu_tasks": (("-c", "import halu_tasks"), PYTHON),
+    "halu-tasks --help": (("-m", "halu_tasks", "--help"), PYTHON),
+    "halu-tasks list": (("-m", "halu_tasks", "list"), PYTHON),
+}
+"""What is compared: runs by their names, or arguments of Python."""
+
+
+# --- what a run costs -------------------------------------------------------------------------------
+
+
+def costs(words: Sequence[str], *, bare: bool, counted: bool = False) -> float:
+    """Processor time of a command in seconds, or its instructions in millions."""
+    with tempfile.NamedTemporaryFile("w+") as told:
+        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={told.name}"]
+        process = subprocess.Popen(
+            [*(valgrind if counted else ()), sys.executable, *words], stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=os.environ | ({"HALU_TASKS_NO_AUTOLOAD": "1"} if bare else {}),
+        )  # fmt: skip
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0, words
+        return int(re.findall(r"Collected : (\d+)", told.read())[0]) / 1e6 if counted else used.ru_utime + used.ru_stime
+
+
+def compare(pair: Sequence[Sequence[str]], folder: Path, repeats: int, *, counted: bool) -> str:
+    run = [__file__, "--folder", str(folder), "--run"]
+    ours, bare = ([*run, *words] if words[0] in RUNS else words for words in pair)
+    times = [(costs(ours, bare=False), costs(bare, bare=True)) for _ in range(repeats)]
+    told = f"{median(a / b for a, b in times):6.3f}  {median(a for a, _ in times):6.2f} s over "
+    told += f"{median(b for _, b in times):6.2f} s"
+    if counted:
+        both = costs(ours, bare=False, counted=True), costs(bare, bare=True, counted=True)
+        told += f"  {both[0] / both[1]:6.3f}  {both[0]:9,.0f} M instructions over {both[1]:9,.0f} M"
+    return told
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", choices=("inspect_ours", "inspect_bare", "lm_eval_ours", "lm_eval_bare"))
-    parser.add_argument("--folder", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=PAIRS, nargs="+", default=PAIRS)
+    parser.add_argument("--instructions", action="store_true", help="count them; needs valgrind")
     arguments = parser.parse_args()
     if arguments.run:
-        globals()[arguments.run](arguments.folder)
+        RUNS[arguments.run](arguments.folder)
         return
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
         grow_sample(folder, ITEMS // 2)
-        write_bare_task(folder)
+        write_bare_tasks(folder)
         os.environ |= {"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1", "HALU_TASKS_CACHE": str(folder / "cache")}
-        for harness in ("inspect", "lm_eval"):
-            ratio = compare(f"{harness}_ours", f"{harness}_bare", folder, arguments.repeats)
-            print(f"{harness}, {ITEMS} items, ours / bare:  {ratio}")
-        print(f"hook at interpreter start:        {hook_cost()}")
-        print(f"halu-tasks --help:                {min(timed('-m', 'halu_tasks', '--help') for _ in range(5)):.2f} s")
+        os.environ |= {"PYTHONHASHSEED": "0"}
+        for title in arguments.only:
+            told = compare(PAIRS[title], folder, arguments.repeats, counted=arguments.instructions)
+            print(f"{title:<30}  {told}", flush=True)
 
 
 if __name__ == "__main__":

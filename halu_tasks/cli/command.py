@@ -237,11 +237,11 @@ class CommandGroup(click.Group):
     Args:
         name: The name of the group.
         about: What it is for.
-        paths: The function of each command as `module:function`, or a group of commands.
+        paths: The function of each command as `module:function`, or the arguments of a group of commands.
         default: The command that runs if none is named; empty if one has to be.
     """
 
-    def __init__(self, name: str, about: str, paths: Mapping[str, str | CommandGroup], default: str = "") -> None:
+    def __init__(self, name: str, about: str, paths: Mapping[str, str | tuple[Any, ...]], default: str = "") -> None:
         super().__init__(name, help=about, short_help=about.partition("\n")[0].rstrip("."), no_args_is_help=False)
         self._paths, self._default = paths, default
         # click suggests one of these for a name that is none
@@ -255,7 +255,7 @@ class CommandGroup(click.Group):
         """Return a command."""
         path = self._paths.get(cmd_name)
         if not isinstance(path, str):
-            return path
+            return CommandGroup(cmd_name, *path) if path else None
         module, _, function = path.partition(":")
         return Command(cmd_name, getattr(import_module(f"{__package__}.{module}"), function))
 

@@ -32,7 +32,7 @@ def report(
     published: bool = False,
     json: bool = False,
 ) -> int:
-    """Write an HTML page, Markdown and a JSON file about results of any kind, or print a comparison of all pairs.
+    """Write an HTML page, Markdown and JSON about results of any kind, or compare all pairs.
 
     Args:
         results: an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a folder of any of
@@ -93,7 +93,7 @@ def plan(
     cluster_size: Annotated[float | None, click.FloatRange(0, min_open=True), "N"] = None,
     json: bool = False,
 ) -> None:
-    """Plan a comparison: how many items and repeats it needs, and what a number of calls can show.
+    """Plan a comparison: how many items and repeats it needs, what a number of calls can show.
 
     Args:
         results: a pilot: one result as for report, or two on the same items; without one, state --share

@@ -171,6 +171,7 @@ def _fields(record: type) -> list[tuple[str, bool]]:
     return [(each.name, each.metadata.get("part", False)) for each in fields(record)]
 
 
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _LINE_SEPARATORS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
@@ -243,6 +244,8 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
     # libyaml, which is much faster, refuses the surrogate pairs of JSON
     libyaml = yaml.__with_libyaml__ and "\\ud" not in text.lower()
     kind = getattr(yaml, f"C{base}" if libyaml else base)
+    if str(place).startswith(_PACKAGE):  # ours are neither large nor deep, and are many
+        return kind(text)
     deepest, most = limit("max_depth"), limit("max_values")
     size, sizes, opened = 0, dict[str | None, int](), list[tuple[str | None, int]]()
     for event in yaml.parse(text, Loader=kind):

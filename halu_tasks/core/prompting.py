@@ -11,18 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import halu_tasks
 from halu_tasks.core.errors import UsageError, unknown
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.limits import exceeded, limit
 
-PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
+PROMPTS = Path(halu_tasks.__path__[-1], "solvers", "prompts")
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 Prompt = Mapping[str, str]
@@ -110,8 +110,24 @@ class JinjaText(str):
     """A string with Jinja's placeholders, `{{name}}`, as in task files; in plain strings they are `{name}`."""
 
 
+_JINJA_NAME = re.compile(r"(?<!\{)\{\{ *([a-z]\w*) *\}\}(?!\})", re.ASCII)
+# what Jinja takes for something else than a field
+_RESERVED = {"and", "else", "false", "if", "in", "is", "none", "not", "or", "true"}
+_RESERVED |= {"caller", "cycler", "dict", "joiner", "lipsum", "loop", "namespace", "range", "self", "super"}
+
+
+@cache
+def _only_names(source: str) -> frozenset[str] | None:
+    """Return the placeholders of a template that has nothing else of Jinja, which takes long to import and to fill."""
+    names = frozenset(_JINJA_NAME.findall(source))
+    has_more = re.search(r"\{[{%#]|\r", _JINJA_NAME.sub(" ", source)) or names & _RESERVED
+    return None if has_more else names
+
+
 @cache
 def _names_in(source: str) -> frozenset[str]:
+    if (names := _only_names(source)) is not None:
+        return names
     from jinja2 import TemplateSyntaxError, meta, nodes
 
     try:
@@ -129,8 +145,7 @@ def placeholders(text: str) -> set[str]:
     """Return the names of a template's placeholders."""
     if not isinstance(text, JinjaText):
         return set(PLACEHOLDER.findall(text))
-    # most texts of a task file have none, and Jinja takes long to import
-    return set(_names_in(str(text))) if "{" in text else set()
+    return set(_names_in(str(text)))
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:
@@ -139,9 +154,12 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     Raises:
         UsageError: A placeholder has no value, the template fails, or it exceeds a limit.
     """
-    parts, left = [], limit("max_prompt")
+    parts, left, names = list[str](), limit("max_prompt"), _only_names(str(text))
     try:
-        for part in _template(str(text)).generate(values):
+        if names is not None and names <= values.keys():
+            parts.append(_JINJA_NAME.sub(lambda match: str(values[match[1]]), text))
+            left -= len(parts[0])
+        for part in () if parts else _template(str(text)).generate(values):
             parts.append(part)
             left -= len(part)
             if left < 0:

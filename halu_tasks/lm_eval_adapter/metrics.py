@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -35,7 +35,7 @@ from halu_tasks.replies.scoring import logger, reply_warnings
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Columns, Estimate, Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
@@ -77,15 +77,19 @@ class ItemLabels(str):
     score: Score
 
 
-def item_value(metric: Metric, score: Score) -> ItemValue | ItemLabels:
-    """Return what a sample log shows of a metric for an item."""
-    number = metric.item(score) if metric.item else math.nan
-    value: ItemValue | ItemLabels = ItemValue(number)
-    if math.isnan(number):
+def item_values(metrics: Sequence[Metric], scores: Sequence[Score]) -> Iterator[dict[str, ItemValue | ItemLabels]]:
+    """Yield what a sample log shows of each metric for an item, item by item."""
+    columns = Columns.of(scores)
+    numbers = {metric.name: metric.of_items(columns) for metric in metrics}
+    for place, score in enumerate(scores):
         answer = score.outcome if score.answer is None else _shortened(score.answer)
-        value = ItemLabels(f"{_shortened(score.target)} -> {answer}")
-    value.score = score
-    return value
+        labels = ItemLabels(f"{_shortened(score.target)} -> {answer}")
+        labels.score = score
+        values: dict[str, ItemValue | ItemLabels] = {}
+        for name, of_items in numbers.items():
+            values[name] = value = labels if math.isnan(of_items[place]) else ItemValue(of_items[place])
+            value.score = score
+        yield values
 
 
 def _shortened(label: str | list[str]) -> str:

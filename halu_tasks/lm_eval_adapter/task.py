@@ -18,17 +18,15 @@ from traceback import walk_stack
 from typing import Any
 from weakref import WeakValueDictionary
 
-from datasets import Dataset
 from lm_eval.api.instance import Instance
 from lm_eval.api.task import ConfigurableTask
-from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.tasks._factory import TaskFactory
 
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.lm_eval_adapter.metrics import PARTS, ItemLabels, ItemValue, Part, item_value, part_of
+from halu_tasks.lm_eval_adapter.metrics import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
@@ -40,7 +38,6 @@ from halu_tasks.replies.scoring import (
     score_replies,
 )
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
-from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.asking import response_schema, worked_examples
@@ -73,7 +70,7 @@ class HaluTask(ConfigurableTask):
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._evaluation = evaluation = _build(config)
         self._items = {item.id: item for item in evaluation.items}
-        self._scores: dict[str, Score] = {}
+        self._values: dict[str, dict[str, Any]] = {}
         self._estimates: dict[str, Estimate | None] = {}
         self._examples = [
             {"prompt": example.prompt, "target": example.reply, "system": ""}
@@ -126,7 +123,7 @@ class HaluTask(ConfigurableTask):
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Set the dataset to the items, which are already there."""
-        self.dataset = {"test": Dataset.from_list([_document(item) for item in self._evaluation.items])}
+        self.dataset = {"test": Documents(map(_document, self._evaluation.items))}
 
     def fewshot_docs(self) -> list[dict[str, str]]:
         """Return the worked examples as documents."""
@@ -167,10 +164,13 @@ class HaluTask(ConfigurableTask):
         # lm-eval renders the template with a method of the model, or with a part of it
         backend = getattr(getattr(chat_template, "func", chat_template), "__self__", None)
         settings = deepcopy(self.config.generation_kwargs)
-        if self._evaluation.options.structured and isinstance(backend, LocalChatCompletion):
-            schema = response_schema(self._evaluation.task, self._evaluation.options)
-            form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-            settings["response_format"] = form
+        if self._evaluation.options.structured and backend:
+            from lm_eval.models.openai_completions import LocalChatCompletion  # takes long to import
+
+            if isinstance(backend, LocalChatCompletion):
+                schema = response_schema(self._evaluation.task, self._evaluation.options)
+                form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+                settings["response_format"] = form
         return [Instance("generate_until", doc, (ctx, settings), idx=0, **known)]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
@@ -197,6 +197,7 @@ class HaluTask(ConfigurableTask):
         if self._bypass:
             for request in self.instances:
                 request.filtered_resps[_FILTER] = request.resps[0]
+                self._values[request.doc["id"]] = {self._bypass: _BYPASSED}
             return
         evaluation, self._estimates = self._evaluation, {}
         asked: dict[str, list[Any]] = {}
@@ -215,15 +216,19 @@ class HaluTask(ConfigurableTask):
         )
         for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
             logger.warning(warning)
-        for requests, (_, reply), score in zip(asked.values(), replies, scores, strict=True):
+        if evaluation.asks_for_probability:
+            scores = [
+                score if reply.probability is not None else without_probability(score)
+                for (_, reply), score in zip(replies, scores, strict=True)
+            ]
+        self._values = dict(zip(asked, item_values(self._metrics, scores), strict=True))
+        for requests, score in zip(asked.values(), scores, strict=True):
             doc = requests[0].doc
             logged: list[Any] = [json.dumps(score.as_json(), ensure_ascii=False)]
             if evaluation.asks_for_probability:
                 logged = [(request.resps[0][0], doc.get(embedded.REPLY)) for request in requests]
-                score = score if reply.probability is not None else without_probability(score)
             for request, filtered in zip(requests, logged, strict=True):
                 request.filtered_resps[_FILTER] = filtered
-            self._scores[score.id] = score
             # the log shows the document as it was asked
             doc["target"] = self._items[score.id].target
             doc.pop(embedded.REPLY, None)
@@ -240,11 +245,6 @@ class HaluTask(ConfigurableTask):
         if probability is not None and text is None:
             text = choices[probability <= 0.5]
         return item, Reply(text or "", probability=probability)
-
-    def _values(self, id: str) -> dict[str, Any]:
-        if self._bypass:
-            return {self._bypass: _BYPASSED}
-        return {metric.name: item_value(metric, self._scores[id]) for metric in self._metrics}
 
     def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
         """Return a part of a metric's estimate; the values of any metric have the scores of all items."""
@@ -270,7 +270,7 @@ class HaluTask(ConfigurableTask):
 
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric for an item, and again under the name of its standard error."""
-        values = self._values(doc["id"])
+        values = self._values[doc["id"]]
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr
         return values if self._bypass else {name + end: value for name, value in values.items() for end in PARTS}
 
@@ -299,7 +299,7 @@ class HaluTask(ConfigurableTask):
         (scorer,) = self.scorers
         documents = {}
         for request in self.instances:
-            values = {name: [value] for name, value in self._values(request.doc["id"]).items()}
+            values = {name: [value] for name, value in self._values[request.doc["id"]].items()}
             documents[request.doc_id] = ScoredDoc(request.doc_id, request.target, values)
         scorer.set_results(documents)
 
@@ -386,6 +386,15 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
         "doc_to_target": "target",
         "fewshot_config": {"sampler": "first_n"},
     }
+
+
+class Documents(list[dict[str, Any]]):
+    """Documents with their fields in the order of the first, of which lm-eval 0.4 asks the names as of a dataset."""
+
+    def __init__(self, documents: Iterable[dict[str, Any]]) -> None:
+        super().__init__(documents)
+        self.features: dict[str, Any] = dict.fromkeys(self[0])
+        self[:] = [{key: doc[key] for key in self.features | doc if key in doc} for doc in self]
 
 
 def _document(item: Item) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
+from halu_tasks.tasks.yaml_files import Entries, TaskFile, packaged_files, read_task_file
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate, Metric
@@ -133,9 +133,10 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     be read is named in a warning and left out.
     """
     files: dict[str, dict[str, TaskFile]] = {"task": {}, "group": {}}
+    known: dict[Path, Entries] = {}
     for path in packaged_files():
         try:
-            file = read_task_file(path)
+            file = read_task_file(path, known)
         except UsageError as error:
             logger.warning("%s", error)
             continue

@@ -83,32 +83,40 @@ def packaged_files() -> list[Path]:
     return sorted(task_configs().glob("**/*.yaml"))
 
 
-def read_task_file(path: Path) -> TaskFile:
+def read_task_file(path: Path, known: dict[Path, Entries] | None = None) -> TaskFile:
     """Read a task file and the files that it includes.
+
+    Args:
+        path: The file.
+        known: What the files set themselves that were read before, to which those read now are added.
 
     Raises:
         UsageError: The file cannot be read, is not YAML or not a mapping, sets a key twice, or includes a file, such
             as itself, twice (which lm-eval refuses, too). The message names file and line.
     """
-    entries = _read(path, set())
+    entries = _read(path, set(), {} if known is None else known)
     values = {key: value for key, (value, _) in entries.items()}
     return TaskFile(path, values, {key: place for key, (_, place) in entries.items()})
 
 
-def _read(path: Path, seen: set[Path]) -> Entries:
+def _read(path: Path, seen: set[Path], known: dict[Path, Entries]) -> Entries:
     resolved = path.expanduser().resolve()
     if resolved in seen:
         raise UsageError(f"{path}: include: the file is included twice; include each file once")
     seen.add(resolved)
-    own, included = _own_entries(path), Entries()
-    names, place = own.pop("include", ([], ""))
+    if path not in known:
+        known[path] = _own_entries(path)
+    own, included = known[path], Entries()
+    names, place = own.get("include", ([], ""))
     for name in names if isinstance(names, list) else [names]:
         if not isinstance(name, str):
             raise UsageError(f"{place}: include: expected the path of a file, got {name!r}")
         if not (file := path.parent / Path(name).expanduser()).is_file():
             raise UsageError(f"{place}: include: no such file: {file}")
-        included |= _read(file, seen)
-    return included | own
+        included |= _read(file, seen, known)
+    entries = included | own
+    entries.pop("include", None)
+    return entries
 
 
 def _own_entries(path: Path) -> Entries:
