@@ -155,4 +155,5 @@ def phrases(name: str) -> dict[str, tuple[str, ...]]:
 def load(name: str) -> Any:
     """Return the content of one file; an empty mapping if there is none."""
     path = files(__package__) / "lexicons" / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader) if path.is_file() else {}
