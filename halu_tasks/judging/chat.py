@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
+from urllib.request import getproxies, proxy_bypass
 
 import anyio
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
@@ -73,10 +74,8 @@ class ChatServer:
         url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
         status = None
         try:
-            async with self._places:
-                with anyio.fail_after(self._model.config.attempt_timeout):
-                    async with self._session.post(url, data=json.dumps(body).encode(), headers=key) as response:
-                        content = await response.read()
+            async with self._places, self._session.post(url, data=json.dumps(body), headers=key) as response:
+                content = await response.read()
             status = response.status
         except (ClientError, OSError):  # TimeoutError is an OSError
             pass
@@ -111,19 +110,26 @@ def _output(completion: dict[str, Any]) -> Answered | ModelOutput:
 
 @asynccontextmanager
 async def chat_server(model: Model) -> AsyncIterator[ChatServer | None]:
-    """Open connections to the server of a model; yields None if it has another protocol, or is asked in batches."""
+    """Open connections to the server of a model.
+
+    Yields None if it has another protocol, is behind a proxy, or is asked in batches.
+    """
     api: Any = model.api
-    if model.config.batch or not _has_chat_completions(model):
+    if model.config.batch or not _has_chat_completions(api) or _has_proxy(api):
         yield None
         return
     headers = {name: value for name, value in api.client.default_headers.items() if isinstance(value, str)}
-    connector, unlimited = TCPConnector(limit=0), ClientTimeout(total=None)
-    async with ClientSession(connector=connector, timeout=unlimited, headers=headers, trust_env=True) as session:
+    connector, timeout = TCPConnector(limit=0), ClientTimeout(total=model.config.attempt_timeout)
+    async with ClientSession(connector=connector, timeout=timeout, headers=headers) as session:
         yield ChatServer(model, session)
 
 
-def _has_chat_completions(model: Model) -> bool:
-    api: Any = model.api
+def _has_proxy(api: Any) -> bool:
+    url, proxies = api.client.base_url, getproxies()
+    return bool({url.scheme, "all"} & proxies.keys()) and not proxy_bypass(url.host)
+
+
+def _has_chat_completions(api: Any) -> bool:
     # other providers are derived from this one, and change what is sent
     if (type(api).__module__, type(api).__name__) != ("inspect_ai.model._providers.openai", "OpenAIAPI"):
         return False
