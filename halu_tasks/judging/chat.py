@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
@@ -17,6 +17,7 @@ import anyio
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage
 
+Settings = Callable[[Any, GenerateConfig, bool], dict[str, Any]]
 # seconds for which only Inspect makes calls after one has failed
 _PAUSE = 60.0
 
@@ -41,11 +42,12 @@ class ChatServer:
 
     Args:
         model: The model, with the settings of all calls.
+        settings: Returns the settings of a call as the server knows them.
         session: The connections.
     """
 
-    def __init__(self, model: Model, session: ClientSession) -> None:
-        self._model, self._session = model, session
+    def __init__(self, model: Model, settings: Settings, session: ClientSession) -> None:
+        self._model, self._settings, self._session = model, settings, session
         self._client: Any = model.api.client  # type: ignore[attr-defined]
         self._places = anyio.Semaphore(model.config.max_connections or model.api.max_connections())
         # by the identity of the settings of a call, which are kept: what a call sends beside its prompt
@@ -68,7 +70,8 @@ class ChatServer:
             FailedAttemptError: The server does not answer in time, or with an error.
         """
         if id(config) not in self._bodies:
-            self._bodies[id(config)] = config, self._body(config)
+            merged = self._model.config.merge(config)
+            self._bodies[id(config)] = config, self._settings(self._model.api, merged, False)
         body = {**self._bodies[id(config)][1], "messages": [{"role": "user", "content": text}]}
         key = {"Authorization": f"Bearer {self._client.api_key}"}
         url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
@@ -83,11 +86,6 @@ class ChatServer:
             self._paused_until = time.monotonic() + _PAUSE
             raise FailedAttemptError(status)
         return _output(json.loads(content))
-
-    def _body(self, config: GenerateConfig) -> dict[str, Any]:
-        from inspect_ai.model._providers.openai_completions import completion_params_completions
-
-        return completion_params_completions(self._model.api, self._model.config.merge(config), False)  # type: ignore[arg-type]
 
 
 def _output(completion: dict[str, Any]) -> Answered | ModelOutput:
@@ -115,13 +113,14 @@ async def chat_server(model: Model) -> AsyncIterator[ChatServer | None]:
     Yields None if it has another protocol, is behind a proxy, or is asked in batches.
     """
     api: Any = model.api
-    if model.config.batch or not _has_chat_completions(api) or _has_proxy(api):
+    settings = None if model.config.batch else _settings_of(api)
+    if settings is None or _has_proxy(api):
         yield None
         return
     headers = {name: value for name, value in api.client.default_headers.items() if isinstance(value, str)}
     connector, timeout = TCPConnector(limit=0), ClientTimeout(total=model.config.attempt_timeout)
     async with ClientSession(connector=connector, timeout=timeout, headers=headers) as session:
-        yield ChatServer(model, session)
+        yield ChatServer(model, settings, session)
 
 
 def _has_proxy(api: Any) -> bool:
@@ -129,8 +128,13 @@ def _has_proxy(api: Any) -> bool:
     return bool({url.scheme, "all"} & proxies.keys()) and not proxy_bypass(url.host)
 
 
-def _has_chat_completions(api: Any) -> bool:
+def _settings_of(api: Any) -> Settings | None:
+    """Return how Inspect writes the settings of a call; None if a provider is not plain chat completions."""
+    try:
+        from inspect_ai.model._providers.openai import OpenAIAPI
+        from inspect_ai.model._providers.openai_completions import completion_params_completions
+    except ImportError:  # without the package openai, or in another version of Inspect
+        return None
     # other providers are derived from this one, and change what is sent
-    if (type(api).__module__, type(api).__name__) != ("inspect_ai.model._providers.openai", "OpenAIAPI"):
-        return False
-    return not (api.service or api.responses_api or api.streaming)
+    is_plain = type(api) is OpenAIAPI and not (api.service or api.responses_api or api.streaming)
+    return completion_params_completions if is_plain else None
