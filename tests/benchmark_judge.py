@@ -8,6 +8,7 @@ run was killed. No network; a few minutes; on an idle machine.
 """
 
 import argparse
+import asyncio
 import json
 import math
 import os
@@ -15,11 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmark_build import counts, server
+from benchmark_build import Counts, counts
+from loopback import completion
 
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
@@ -27,11 +31,63 @@ from halu_tasks.judging import judge as module
 from halu_tasks.tasks import build
 
 DELAY = 0.05
-VERDICT = json.dumps({"reason": "the year differs", "verdict": "conflict"})
+COMPLETION = completion({"content": json.dumps({"reason": "the year differs", "verdict": "conflict"})}, 100, 50)
 
 
-def verdict(asked: str) -> str:
-    return VERDICT
+class Server:
+    """Answers after a delay, in one thread, since one a connection would be slower than the judge."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[float, int]] = []
+        self.last = 0.0
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := (await reader.readuntil(b"\r\n\r\n")).lower():
+                size = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
+                content = await reader.readexactly(size)
+                data = json.dumps(await self.answer(head, content)).encode()
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(data)
+                )
+                writer.write(data)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def answer(self, head: bytes, content: bytes) -> Any:
+        if head.startswith(b"get"):
+            if b"/reset" in head:
+                self.asked = []
+            first = min((begin for begin, _ in self.asked), default=self.last)
+            return Counts(len(self.asked), len(self.asked) - len({key for _, key in self.asked}), 0, self.last - first)
+        if b"=====" in content:
+            self.asked.append((time.monotonic(), hash(content)))
+        await asyncio.sleep(DELAY)
+        self.last = time.monotonic()
+        return COMPLETION
+
+
+async def serve(ports: Any) -> None:
+    running = await asyncio.start_server(Server().connected, "127.0.0.1", 0, backlog=512)
+    ports.put(running.sockets[0].getsockname()[1])
+    await running.serve_forever()
+
+
+def run_server(ports: Any) -> None:
+    asyncio.run(serve(ports))
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """Serve in a process of its own; gives its port."""
+    context = get_context("spawn")
+    ports = context.SimpleQueue()
+    process = context.Process(target=run_server, args=(ports,), daemon=True)
+    process.start()
+    try:
+        yield ports.get()
+    finally:
+        process.terminate()
 
 
 def judge(url: str, data: Path, cache: Path, connections: int, results: Any) -> None:
@@ -106,5 +162,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("replies", type=int, nargs="?", default=1000)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, server(verdict, DELAY) as port:
+    with tempfile.TemporaryDirectory() as name, server() as port:
         measure(port, Path(name), arguments.replies)

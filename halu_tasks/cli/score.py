@@ -56,7 +56,6 @@ def score(
         executor: where the work is done
         json: print one JSON object instead of a table
     """
-    from halu_tasks.replies.agreement import measure_agreement
     from halu_tasks.replies.score_file import ScoredTasks, score_file, score_tasks
     from halu_tasks.tasks.registry import several_at
 
@@ -66,6 +65,8 @@ def score(
     options = options if several else of_task(task, options)
     fields = {"id_field": id_field, "output_field": output_field}
     if agreement or gold:
+        from halu_tasks.replies.agreement import measure_agreement
+
         return _print_agreement(
             *measure_agreement(task, options, predictions, **fields, partial=partial, gold=gold), json=json
         )

@@ -88,7 +88,7 @@ def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
 def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for the place where a reply continues with another question, as base models do.
 
-    It matches before a line that begins like one of the questions, or with the label of its first field.
+    It matches the end of a line before one that begins like one of the questions, or with the label of its first field.
 
     Args:
         questions: The user texts of prompts.
@@ -98,7 +98,7 @@ def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
         lines = question.splitlines()
         label = next((line for line in lines if "{" in line), "").partition("{")[0].strip()
         beginnings |= {beginning for beginning in (lines[0].partition("{")[0].strip(), label) if len(beginning) > 3}
-    return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(beginnings))) or '(?!)'})")
+    return re.compile(rf"\n[ \t]*(?:{'|'.join(map(re.escape, sorted(beginnings))) or '(?!)'})")
 
 
 def prompt_hash(prompt: Prompt) -> str:

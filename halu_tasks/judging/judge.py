@@ -29,6 +29,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.core.prompting import fill
 from halu_tasks.data.cache import cache_folder
+from halu_tasks.judging.chat import Answered, ChatServer, FailedAttemptError, chat_server
 from halu_tasks.judging.reaching import REJECTED, before_retry, describe_error, log_retries, run_blocking, status_of
 from halu_tasks.judging.stores import Budget, VerdictStore, dollars, open_budget
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict, verdict_schema
@@ -82,6 +83,7 @@ class Judge:
         in_batches = {"max_connections": None, "attempt_timeout": None} if model.config.batch else {}
         self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config)
         self.max_failures = options.judge_max_failures
+        self.server: ChatServer | None = None
         self._judging = judging
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
@@ -188,7 +190,7 @@ class Judge:
             reason = f"no verdict in the reply ({answer.reason})"
         return Verdict(FAILED, reason)
 
-    async def _generate(self, text: str) -> ModelOutput:
+    async def _generate(self, text: str) -> ModelOutput | Answered:
         """Call the judge with a response schema if the provider supports one.
 
         Some providers ignore the schema; those that reject it are asked without.
@@ -206,10 +208,10 @@ class Judge:
                 return output
         return await self._paid(text, self._call)
 
-    async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput:
+    async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
         """Call the judge within its budget, if it has one."""
         if self.budget is None:
-            return await self.model.generate(text, config=config)
+            return await self._output(text, config)
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
         most = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
@@ -217,7 +219,7 @@ class Judge:
         retries = before_retry.set(partial(_pay_attempt, self.budget, most))
         cost = most
         try:
-            output = await self.model.generate(text, config=config)
+            output = await self._output(text, config, partial(_pay_attempt, self.budget, most))
             cost = self.budget.cost(output.usage, most)
             return output
         except Exception as error:
@@ -227,6 +229,19 @@ class Judge:
         finally:
             self.budget.settle(most, cost)
             before_retry.reset(retries)
+
+    async def _output(
+        self, text: str, config: GenerateConfig, failed: Callable[[FailedAttemptError], None] = lambda error: None
+    ) -> ModelOutput | Answered:
+        """Ask the server itself, if possible; after a failure Inspect, which tries again as often as is left."""
+        if self.server and not self.server.is_paused:
+            try:
+                return await self.server.ask(text, config)
+            except FailedAttemptError as error:
+                failed(error)
+            retries = self.model.config.merge(config).max_retries
+            config = config.merge(GenerateConfig(max_retries=retries and retries - 1))
+        return await self.model.generate(text, config=config)
 
     async def reach(self) -> None:
         """Ask the judge a trivial question, unless there is no room for it in the budget.
@@ -284,7 +299,7 @@ class Failures:
             )
 
 
-def _pay_attempt(budget: Budget, most: float, failed: ModelRetry) -> None:
+def _pay_attempt(budget: Budget, most: float, failed: ModelRetry | FailedAttemptError) -> None:
     if failed.status_code is None:
         try:
             budget.spend_and_reserve(most)
@@ -333,7 +348,7 @@ def with_judge(
 
     async def run() -> T:
         judge = Judge(None, judging, options, costs=costs)
-        async with judge.model:
+        async with judge.model, chat_server(judge.model) as judge.server:
             return await act(judge)
 
     return run_blocking(run)

@@ -29,6 +29,7 @@ from filelock import FileLock
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
+from halu_tasks.judging import COSTS
 from halu_tasks.scorers.judge import Verdict
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-COSTS = "judge_costs.sqlite3"
-"""The file in the folder of a command's results, in which costs are recorded."""
 # the environment variable that names the file
 _COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
 _MILLION = 1_000_000

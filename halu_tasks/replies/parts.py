@@ -24,7 +24,7 @@ from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.executors.jobs import Report
-from halu_tasks.judging.stores import COSTS
+from halu_tasks.judging import COSTS
 from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
 from halu_tasks.scorers.answer import Outcome

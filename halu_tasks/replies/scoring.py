@@ -13,8 +13,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from tqdm import tqdm
-
 from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
@@ -149,6 +147,8 @@ def _verdicts(
 ) -> Sequence[Sequence[Verdict]]:
     if not texts:
         return []
+    from tqdm import tqdm
+
     from halu_tasks.judging.judge import with_judge
 
     with tqdm(total=len(texts), desc=doing) as bar:

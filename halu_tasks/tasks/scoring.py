@@ -373,8 +373,9 @@ class Scoring(Keys):
         """
         if mode != "strict":
             return (reply,)
-        ends = (end.start() for end in next_question(questions).finditer(reply[:_LONGEST_TURN]))
-        before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
+        ends = next_question(questions).finditer(reply[:_LONGEST_TURN])
+        turns = (turn for end in ends if (turn := reply[: end.start()].rstrip()))
+        before = list(islice(turns, _MOST_TURNS))
         if self.read:
             return (next((text for text in before if self._declares_label(text)), reply),)
         return (*before[:1], reply)

@@ -35,7 +35,8 @@ def fold(text: str) -> str:
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.replace("\u0640", "")).casefold()
     plain = _NASAL.sub("न", plain)
-    return "".join(char for char in plain if not unicodedata.combining(char)).translate(_FOLDED)
+    marks = dict.fromkeys(ord(char) for char in set(plain) if unicodedata.combining(char))
+    return (plain.translate(marks) if marks else plain).translate(_FOLDED)
 
 
 def slug(label: str) -> str:

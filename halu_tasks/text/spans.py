@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
-
 Span = tuple[int, int]
 
 FUZZY_LENGTH = 12
@@ -109,6 +107,8 @@ class Text:
 
     def _nearest(self, folded: str) -> list[Span]:
         """Return the part of the text most similar to the folded string, if it is similar enough."""
+        from rapidfuzz import fuzz  # imported here because most strings are found as they are
+
         size, room = len(folded), len(self._folded)
         if size > room:
             # rapidfuzz would look for the text in the string, so the two are compared as a whole; the ratio of

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import get_args
@@ -33,7 +33,7 @@ from halu_tasks.scorers.classification import (
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, of_columns, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
-from halu_tasks.scorers.reading.clauses import Clause, clauses
+from halu_tasks.scorers.reading.clauses import Clause
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.question import Read, Value, partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
@@ -198,13 +198,17 @@ class LabelQuestion(TypeQuestion):
         text = self._letters.sub(lambda match: self._places[fold(match[0])], text)
         return self._words.sub(lambda match: self._places[match[0]], fold(text))
 
-    def _of_text(self, text: str) -> Read:
-        read = super()._of_text(text)
-        labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(read.text)]
-        cues = [Token("declare", "", *found.span()) for found in self._cues.finditer(read.text)]
-        others = [t for t in read.tokens if all(t.end <= cue.start or t.start >= cue.end for cue in cues)]
-        tokens = sorted([*others, *labels, *cues], key=lambda token: token.start)
-        return read._replace(tokens=tokens, clauses=clauses(tokens, read.text))
+    def scan(self, text: str) -> Iterator[Token]:
+        """Find the tokens of a folded sentence, of which labels and cues are some."""
+        labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(text)]
+        cues = [Token("declare", "", *found.span()) for found in self._cues.finditer(text)]
+        others = (t for t in super().scan(text) if all(t.end <= cue.start or t.start >= cue.end for cue in cues))
+        yield from sorted([*others, *labels, *cues], key=lambda token: token.start)
+
+    @property
+    def names_labels(self) -> bool:
+        """Whether a reply may name labels: the task's own."""
+        return True
 
     def value(self, read: Read, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""

@@ -8,7 +8,7 @@ one clause, state nothing: it is better to infer no label than the opposite of w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.lexicon import Token
@@ -58,7 +58,7 @@ class Statement(NamedTuple):
     concludes: bool
 
 
-def clauses(tokens_of_sentence: list[Token], text: str) -> list[Clause]:
+def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
     """Return the clauses of a folded sentence; a comma only ends a clause that concedes or supposes."""
     found: list[Clause] = []
     opener, start, tokens = "", 0, list[Token]()

@@ -10,7 +10,8 @@ the next word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from halu_tasks.text.folding import fold
 _SPECIAL = re.compile(r"(\.\.\.|\*|[ '-]+)")
 _HAN = "\u3400-\u9fff"
 _WITHOUT_SPACES = re.compile(f"[{_HAN}]")
+_EXPRESSIONS = {"*": r"\w*", "...": r"(?:\S+ ){0,3}?"}
+_JOINED, _WORD_END = "[ '-]+", r"(?!\w)"
 _compiled = cache(re.compile)
 
 
@@ -47,23 +50,53 @@ class Lexicon:
         self._exact: dict[str, tuple[str, str]] = {}
         # by phrase: how it begins, its expression, kind and label
         self._open: dict[str, tuple[str, str, str, str]] = {}
-        expressions: dict[str, str] = {}
+        # by phrase: its expression, its first word, and its prefix
+        expressions: dict[str, tuple[str, str, str]] = {}
         for name in names:
             lexicon = load(name)
             prefix = lexicon.pop("prefix", "")
             for kind, words in lexicon.items():
                 for label, phrases in (words if isinstance(words, dict) else {"": words}).items():
                     for phrase in map(str.strip, phrases.split(" | ")):
-                        expressions[phrase] = expression = _expression(phrase, prefix)
+                        expression, begin = _expression(phrase, prefix), fold(_SPECIAL.split(phrase)[0])
+                        expressions[phrase] = expression, begin, prefix
                         self._exact.pop(phrase, None)
                         self._open.pop(phrase, None)
                         if prefix or _SPECIAL.search(phrase):
-                            begin = "" if prefix else fold(_SPECIAL.split(phrase)[0])
-                            self._open[phrase] = begin, expression, kind, label
+                            self._open[phrase] = "" if prefix else begin, expression, kind, label
                         else:
                             self._exact[fold(phrase)] = kind, label
-        self._pattern = re.compile(_alternatives(expressions.values()))
+        self._index(list(expressions.values()))
+        self.kinds = {kind for kind, _ in self._exact.values()} | {kind for *_, kind, _ in self._open.values()}
+        """The kinds of its phrases."""
         self._kind = lru_cache(100_000)(self._find_kind)
+        self._phrases = lru_cache(100_000)(self._find_phrases)
+
+    def _index(self, expressions: list[tuple[str, str, str]]) -> None:
+        """Sort expressions by what they begin with, so that most words of a text only have to be looked up.
+
+        This is a word; a single character for signs, scripts without spaces, and phrases with a prefix; and nothing for
+        what is joined to the word before it.
+        """
+        single = {begin[0] for _, begin, prefix in expressions if begin and (prefix or not begin[0].isalnum())}
+        single |= {char for _, _, prefix in expressions for char in prefix if char.isalpha()}
+        chars = _HAN + "".join(map(re.escape, sorted(single)))
+        joined = {expression.removeprefix(_JOINED)[0] for expression, begin, _ in expressions if not begin}
+        self._places = re.compile("|".join([rf"[^\W{chars}]+|[{chars}]", *(f"{_JOINED}(?={char})" for char in joined)]))
+        self._begun, self._stems = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        for expression, begin, prefix in expressions:
+            place = self._places.match(begin)
+            word = place[0] if place else ""
+            behind = expression.removeprefix(re.escape(begin))
+            is_stem = not prefix and word == begin and not behind.startswith((_JOINED, _WORD_END))
+            for start in {word, *filter(str.isalpha, prefix)}:
+                (self._stems if is_stem else self._begun)[start].append(expression)
+
+    def _find_phrases(self, start: str) -> re.Pattern[str] | None:
+        """Return an expression for the phrases that begin with a word or character; None if there are none."""
+        found = [*self._begun.get(start.lstrip(" '-"), ())]
+        found += [each for end in range(1, len(start) + 1) for each in self._stems.get(start[:end], ())]
+        return _compiled(_alternatives(found)) if found else None
 
     def _find_kind(self, text: str) -> tuple[str, str]:
         if known := self._exact.get(text):
@@ -77,17 +110,21 @@ class Lexicon:
         _, kind, label = max(matching, key=lambda match: len(match[0].strip("*")))
         return kind, label
 
-    def scan(self, text: str) -> list[Token]:
-        """Return the phrases in a folded text, from left to right; of those at one place, the longest."""
-        return [Token(*self._kind(match[0]), *match.span()) for match in self._pattern.finditer(text)]
+    def scan(self, text: str) -> Iterator[Token]:
+        """Yield the phrases in a folded text, from left to right; of those at one place, the longest."""
+        position = 0
+        for place in self._places.finditer(text):
+            start = place.start()
+            if start >= position and (phrases := self._phrases(place[0])) and (match := phrases.match(text, start)):
+                position = match.end()
+                yield Token(*self._kind(match[0]), start, position)
 
 
 def _expression(phrase: str, prefix: str) -> str:
-    parts = {"*": r"\w*", "...": r"(?:\S+ ){0,3}?"}
     pieces = _SPECIAL.split(phrase)
-    folded = (parts.get(piece, r"[ '-]+") if i % 2 else re.escape(fold(piece)) for i, piece in enumerate(pieces))
+    folded = (_EXPRESSIONS.get(piece, _JOINED) if i % 2 else re.escape(fold(piece)) for i, piece in enumerate(pieces))
     expression = prefix + "".join(folded)
-    ends = r"(?!\w)" if (phrase[-1].isalnum() or phrase[-1] == "*") and not _WITHOUT_SPACES.search(phrase) else ""
+    ends = _WORD_END if (phrase[-1].isalnum() or phrase[-1] == "*") and not _WITHOUT_SPACES.search(phrase) else ""
     return expression + ends
 
 
@@ -98,9 +135,9 @@ def _alternatives(expressions: Iterable[str]) -> str:
         first = expression[0] if expression[0].isalnum() else ""
         groups.setdefault(first, []).append(expression[len(first) :])
     marks = groups.pop("", [])
-    words = (f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
+    words = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
     begins = rf"(?:(?<!\w)|(?<=[{_HAN}])|(?=[{_HAN}]))"
-    return "|".join([*marks, f"{begins}(?:{'|'.join(words)})"])
+    return "|".join([*marks, *([f"{begins}(?:{words})"] if words else [])])
 
 
 @cache
@@ -118,4 +155,5 @@ def phrases(name: str) -> dict[str, tuple[str, ...]]:
 def load(name: str) -> Any:
     """Return the content of one file; an empty mapping if there is none."""
     path = files(__package__) / "lexicons" / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader) if path.is_file() else {}

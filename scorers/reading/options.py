@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -36,10 +36,10 @@ class OptionQuestion(Question):
             return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
         return _LETTER.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
 
-    def _of_text(self, text: str) -> Read:
-        read = super()._of_text(text)
-        tokens = [token for token in read.tokens if token.kind != "label" or not self._is_ordinal(read, token)]
-        return read._replace(tokens=tokens, clauses=clauses(tokens, read.text))
+    def scan(self, text: str) -> Iterator[Token]:
+        """Find the tokens of a folded sentence."""
+        read = Read(text, super().scan(text))
+        yield from (token for token in read.tokens if token.kind != "label" or not self._is_ordinal(read, token))
 
     def _is_ordinal(self, read: Read, label: Token) -> bool:
         """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
@@ -39,7 +40,7 @@ _FILLERS = (
 _BETWEEN = (*_FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _ENDS = ("because", "bound", "turn", "comma", "stop")
-_WORD = re.compile(r"\w")
+_WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _TITLE = re.compile(r"\s?[:=]")
 # "whereas B is not, the final verdict is: A"
@@ -59,14 +60,37 @@ class Value(NamedTuple):
     end: int
 
 
-class Read(NamedTuple):
-    """A sentence of a reply with its tokens and clauses, and its place in the lines of the reply."""
+class Read:
+    """A folded sentence of a reply, with its tokens and clauses, which are found when they are first needed.
 
-    text: str
-    tokens: list[Token]
-    clauses: list[Clause]
-    starts_line: bool
-    is_item: bool
+    Args:
+        text: The sentence.
+        tokens: Finds its tokens, from left to right.
+        starts_line: Whether it begins a line of the reply.
+        is_item: Whether that is an item of a list.
+    """
+
+    def __init__(self, text: str, tokens: Iterator[Token], *, starts_line: bool = True, is_item: bool = False) -> None:
+        self.text, self.starts_line, self.is_item = text, starts_line, is_item
+        self._found, self._left = list[Token](), tokens
+
+    def first_tokens(self) -> Iterator[Token]:
+        """Yield the tokens, none of which is looked for before it is needed."""
+        yield from self._found
+        for token in self._left:
+            self._found.append(token)
+            yield token
+
+    @property
+    def tokens(self) -> list[Token]:
+        """All tokens."""
+        self._found += self._left
+        return self._found
+
+    @cached_property
+    def clauses(self) -> list[Clause]:
+        """The clauses."""
+        return clauses(self.tokens, self.text)
 
     @property
     def asks(self) -> bool:
@@ -132,23 +156,35 @@ class Question:
 
     def sentences(self, text: str) -> list[Read]:
         """Return the sentences of a reply without reasoning, with their clauses."""
-        return [Read(*self._of_text(sentence.text)[:3], *sentence[1:]) for sentence in sentences(text)]
+        return [
+            self._of_text(sentence, starts_line=starts_line, is_item=is_item)
+            for sentence, starts_line, is_item in sentences(text)
+        ]
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
         return text
 
-    def _of_text(self, text: str) -> Read:
-        folded = fold(self.prepare(text))
+    def scan(self, text: str) -> Iterator[Token]:
+        """Find the tokens of a folded sentence."""
         known = ("", *self.labels)
-        tokens = [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
-        return Read(folded, tokens, clauses(tokens, folded), True, False)
+        return (token for token in self.lexicon.scan(text) if token.kind != "label" or token.label in known)
+
+    @property
+    def names_labels(self) -> bool:
+        """Whether a reply may name labels, and not only judge."""
+        return not self.lexicon.kinds.isdisjoint(("label", "clue"))
+
+    def _of_text(self, text: str, *, starts_line: bool = True, is_item: bool = False) -> Read:
+        folded = fold(self.prepare(text))
+        return Read(folded, self.scan(folded), starts_line=starts_line, is_item=is_item)
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         retracts = [index for index, read in enumerate(found) if index and self.retracts(read)]
         for index in reversed(retracts[-_MOST_RETRACTIONS:]):
-            answer = self._read([found[index]._replace(starts_line=True), *found[index + 1 :]])
+            begins = Read(found[index].text, iter(found[index].tokens), is_item=found[index].is_item)
+            answer = self._read([begins, *found[index + 1 :]])
             if answer.value:
                 return answer
         answer = self._read(found)
@@ -158,10 +194,12 @@ class Question:
 
     def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
-        first = next((token for token in read.tokens if token.kind not in ("comma", "stop", "turn", "no")), None)
-        if first is None or first.kind != "retract":
-            return False
-        return not _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
+        for token in read.first_tokens():
+            if token.kind == "retract" or token.kind not in ("comma", "stop", "turn", "no"):
+                return token.kind == "retract" and not _WORD.search(_NO.sub("", read.text[: token.start]))
+            if _WORD.search(_NO.sub("", read.text[: token.end])):
+                return False
+        return False
 
     def _read(self, found: list[Read]) -> Answer[str]:
         if label := self._each(found) or self._declared(found) or self._alone(found):
@@ -171,6 +209,8 @@ class Question:
 
     def _each(self, found: list[Read]) -> str | None:
         """Return the only label that a list with a yes, a no or a sign for each of several labels affirms."""
+        if not self.names_labels:
+            return None
         tokens = [(token, self._sign(read, token)) for read in found for token in read.tokens]
         kinds = (sign is not None for token, sign in tokens if sign is not None or token.kind in ("label", "clue"))
         sign_first = next(kinds, False)
@@ -345,32 +385,28 @@ class Question:
 
         A conclusion behind it takes precedence over a marker without a label, and over a statement after a marker.
         """
-        markers = [
-            (index, token)
-            for index, read in enumerate(found)
-            for token in read.tokens
-            if token.kind == "declare" and not _is_supposed(read, token)
-        ][: -_MOST_MARKERS - 1 : -1]
-        strong = [(index, token) for index, token in markers if not token.label]
-        weak = [(index, token) for index, token in markers if token.label]
-        concluded, conclusion = self._concluded(found)
-        for index, token in strong:
-            if label := self._after_marker(found, index, token):
+        markers: list[tuple[int, Token]] = []
+        for index, token in islice(_markers(found), _MOST_MARKERS):
+            if not token.label and (label := self._after_marker(found, index, token)):
                 return self._unless_concluded(found[index + 1 :], label)
-        for index, token in strong:
-            if concluded <= index and (label := self._stated_after(found[index], token)):
+            markers.append((index, token))
+        concluded, conclusion = self._concluded(found)
+        for index, token in markers:
+            if not token.label and concluded <= index and (label := self._stated_after(found[index], token)):
                 return self._unless_concluded(found[index + 1 :], label)
         if label := conclusion or self._topic(found):
             return label
-        for index, token in weak:
-            if label := self._after_marker(found, index, token):
+        for index, token in markers:
+            if token.label and (label := self._after_marker(found, index, token)):
                 return self._unless_concluded(found[index + 1 :], label)
         return None
 
     def _unless_concluded(self, behind: list[Read], label: str) -> str:
         """Return a declared label; that of a conclusion behind it if it decides nothing."""
+        if label != UNDECIDED:
+            return label
         last = {token.kind for read in behind[-2:] for token in read.tokens}
-        if label != UNDECIDED or not last & {"conclude", "pick", "better"}:
+        if not last & {"conclude", "pick", "better"}:
             return label
         return self._concluded(behind)[1] or self.infer(behind) or label
 
@@ -534,6 +570,17 @@ def _declined(found: list[Read]) -> bool:
         for read in found
         for number, clause in enumerate(read.clauses)
     )
+
+
+def _markers(found: list[Read]) -> Iterator[tuple[int, Token]]:
+    """Yield the markers of a verdict, the last one first, each with the index of its sentence."""
+    for index in range(len(found) - 1, -1, -1):
+        read = found[index]
+        yield from (
+            (index, token)
+            for token in reversed(read.tokens)
+            if token.kind == "declare" and not _is_supposed(read, token)
+        )
 
 
 def _is_supposed(read: Read, marker: Token) -> bool:

@@ -14,6 +14,9 @@ from halu_tasks.scorers.reading.lexicon import load
 _PARTS = ("opens", "closes", "answers", "ends")
 # How the expressions begin. They are tried nowhere else, so a markup that begins otherwise has to be added here.
 _BEGINS = r"(?=[<\[◁](?=[/|｜\w])|\A|assistant|to=|Here(?:'s| is) my response|## Final Response)"
+# what those have in small letters that stand behind the beginning of a reply; no character but an ASCII letter has the
+# small form of another than i, k and s
+_HINTS = ("<", "[", "◁", "tantc", "tantf", "to=", "my re", "## f")
 _EXPRESSIONS = "|".join(
     f"(?P<{part}{number}>{expression})"
     for number, markup in enumerate(load("markups"))
@@ -46,7 +49,9 @@ def strip_reasoning(reply: str) -> str | None:
     """
     kept: list[str] = []
     start, thinking, separated = 0, False, False
-    for token in _TOKEN.finditer(reply):
+    lower = reply.lower()
+    may_have = any(hint in lower for hint in _HINTS) or _TOKEN.match(reply)
+    for token in _TOKEN.finditer(reply) if may_have else ():
         part = str(token.lastgroup).rstrip("0123456789")
         if part == "ends":
             if thinking:

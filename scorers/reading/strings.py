@@ -241,7 +241,7 @@ def _says_none(text: str, unit: Unit) -> bool:
     plain = fold(text[:_SHORT]).strip(" \n*_`\"'([{<>}])")
     if not plain.strip("-–—∅"):
         return True
-    words = lexicon(*(f"strings.{language}" for language in _LANGUAGES)).scan(plain)
+    words = list(lexicon(*(f"strings.{language}" for language in _LANGUAGES)).scan(plain))
     if words and words[0].kind == "none" and not words[0].start:
         rest = plain[words[0].end :]
         if text.lstrip()[:1] in ("(", "[") or (not rest[:1].strip(".,;:") and (unit != "sentence" or rest[:1] != " ")):

@@ -10,9 +10,10 @@ _HEAD, _TAIL = 5_000, 20_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
 _ANSWER_TAG = re.compile(r"<(?:final_)?(?:answer|verdict|label|judge?ment)>", re.IGNORECASE)
+# it begins with a set of characters, which are looked for faster than what may precede them
 _TAG = re.compile(
-    r"</?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>"
-    r"|(?<! )[<>/]{1,2}(?=\w)|<(?=\w{1,12}>)|(?<=\w)>"
+    r"[<>/](?:(?<=<)/?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>"
+    r"|(?<! .)[<>/]?(?=\w)|(?<=<)(?=\w{1,12}>)|(?<=\w>))"
 )
 _PLAIN = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
@@ -24,8 +25,9 @@ _PLAIN = {
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
 _TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
-_LIST_MARK = re.compile(r"(?m)^[ \t]*(?:[-+•·–—>]+|\d{1,3}[.)])[ \t]+")
-_END = re.compile(r"(?m)\n+|(?<=[.!?;。])(?<!^[A-Z]\.)(?<!^ [A-Z]\.)\s+|(?<=[。!?;])(?=[\u3400-\u9fff])")
+_LIST_MARK = re.compile(r"[ \t]*(?:[-+•·–—>]+|\d{1,3}[.)])[ \t]+")
+_GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
+_END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 
 
 class Sentence(NamedTuple):
@@ -54,12 +56,14 @@ def sentences(text: str) -> list[Sentence]:
     """
     if _TICKED.search(text):
         text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
-    text = _TAG.sub(" ", _ANSWER_TAG.sub("\nverdict: ", _BOX.sub(" ", ends(text)))).translate(_PLAIN)
+    text = _TAG.sub(" ", _ANSWER_TAG.sub("\nverdict: ", _BOX.sub(" ", ends(text))))
     found: list[Sentence] = []
     for line in text.split("\n"):
-        is_item = "|" in line or bool(_LIST_MARK.match(line))
+        line = line.translate(_PLAIN)
+        mark = _LIST_MARK.match(line)
+        is_item = bool(mark) or "|" in line
         line = " ".join(
-            _LIST_MARK.sub("", line)
+            line[mark.end() if mark else 0 :]
             .strip(" |")
             .replace("|", " ¦ ")
             .replace(" - ", " – ")
@@ -67,7 +71,8 @@ def sentences(text: str) -> list[Sentence]:
             .replace("=>", "→")
             .split()
         )
-        parts = [part[start : start + _LONGEST] for part in _END.split(line) for start in range(0, len(part), _LONGEST)]
+        whole = _END.split(_GLUED.sub(r"\g<0> ", line))
+        parts = [part[start : start + _LONGEST] for part in whole for start in range(0, len(part), _LONGEST)]
         parts = [part.strip() for part in parts if part.strip()]
         found += [Sentence(part, number == 0, is_item) for number, part in enumerate(parts)]
     joined: list[Sentence] = []

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from halu_tasks.scorers.answer import Answer
@@ -65,15 +66,23 @@ class VerdictReader:
         self.names, self.reason = tuple(names), reason
         self.asked = [phrases[0] for phrases in words.values()]
         self._labels = {_plain(phrase): label for label, phrases in words.items() for phrase in (label, *phrases)}
-        phrase = _any_of(self._labels)
-        colon = r"\s?(?:\?[:：]?|[:：=]|\bis\b:?|是|为)"
-        name = rf"(?:{_any_of(n for n in names if not n.endswith(' is'))})[*_`\"'”]{{0,4}}{colon}"
-        with_is = "".join(f"|{re.escape(n)}" for n in names if n.endswith(" is"))
+
+    @cached_property
+    def _begins(self) -> re.Pattern[str]:
         signs = "|".join(sign for sign in self._labels if not re.search(r"\w", sign)) or "(?!)"
         after = rf"(?=[*_`\"'”)\]]{{0,4}}{_ENDS})"
-        self._begins = re.compile(rf"[\s*_`\"'“(\[]{{0,8}}((?:{phrase}){after}|{signs})", re.IGNORECASE)
-        self._name = re.compile(rf"(?<![a-z])(?:{name}{with_is})[*_`]{{0,4}}", re.IGNORECASE)
-        self._mentions = re.compile(rf"(?<![a-z])(?:{phrase})(?![a-z])", re.IGNORECASE)
+        return re.compile(rf"[\s*_`\"'“(\[]{{0,8}}((?:{_any_of(self._labels)}){after}|{signs})", re.IGNORECASE)
+
+    @cached_property
+    def _name(self) -> re.Pattern[str]:
+        colon = r"\s?(?:\?[:：]?|[:：=]|\bis\b:?|是|为)"
+        name = rf"(?:{_any_of(n for n in self.names if not n.endswith(' is'))})[*_`\"'”]{{0,4}}{colon}"
+        with_is = "".join(f"|{re.escape(n)}" for n in self.names if n.endswith(" is"))
+        return re.compile(rf"(?<![a-z])(?:{name}{with_is})[*_`]{{0,4}}", re.IGNORECASE)
+
+    @cached_property
+    def _mentions(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![a-z])(?:{_any_of(self._labels)})(?![a-z])", re.IGNORECASE)
 
     def __call__(self, reply: str) -> Answer[str]:
         """Return the label that a reply states, with the judge's reason as `reason`.

@@ -27,6 +27,7 @@ from judges import (
     verdict,
     write_replies,
 )
+from loopback import completion
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError, ModelError
@@ -200,6 +201,25 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
     scored = score(capsys, replies, serve(lambda request: "x"), "--judge-max-failures", "1")
     assert scored.status == 0 and scored.metrics["judge_failed"] == 1.0
     assert "ZeroDivisionError" in scored.details[0]["verdicts"][0]["reason"]
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_after_a_failure_a_question_is_asked_once_more(
+    status: int, serve: Run, tmp_path: Path, capsys: Capture
+) -> None:
+    fails = iter([status])
+    server = serve(lambda request: next(fails, by_rule(request)) if is_question(request) else "ready")
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答", "答"]), server)
+    assert scored.metrics["judge_failed"] == 0.0 and questions(server) == 3
+
+
+def test_a_verdict_beside_the_reasoning_of_the_judge_is_asked_for_once(
+    serve: Run, tmp_path: Path, capsys: Capture
+) -> None:
+    reasoning = {"reasoning_content": verdict("consistent"), "content": verdict("conflict")}
+    server = serve(lambda request: completion(reasoning) if is_question(request) else "ready")
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server)
+    assert scored.metrics["hallucination_rate"] == 1.0 and questions(server) == 1
 
 
 @pytest.mark.slow
