@@ -43,6 +43,7 @@ from halu_tasks.solvers.asking import (
     tokens_of,
 )
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
+from halu_tasks.text.sentences import sentences
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +123,10 @@ class FactoredVerifier:
             if self.how == "auto":
                 self.how = "logprobs" if await self._gives_logprobs() else "reasoned"
         prompt = fill(self._listing, {"text": fence(text)})
-        reply = await ask(prompt, "decomposer", cache=self.cache, temperature=0.0, max_tokens=2048)
+        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
+        # in a plan, every sentence is a claim
+        settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
+        reply = await ask(prompt, "decomposer", cache=self.cache, **settings)
         claims, questions, reason = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
@@ -247,7 +251,8 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
             # this is part of the prompt of the revision
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
-        reply = (await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)).completion
+        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
+        reply = (await ask(prompt, "critic", cache=cache, **settings)).completion
         text = (strip_reasoning(reply) or "").partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
@@ -308,7 +313,8 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
             raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
         # of its gold, methods use only what the prompt shows too
         gold = SampleMetadata.required_of(state).gold
-        draft = final = (await ask(state.messages, "writer", cache=cache)).completion
+        # in a plan, the draft is the reply of halu/oracle
+        draft = final = (await ask(state.messages, "writer", cache=cache, supposed=str)).completion
         critique, counts = await criticize(gold["papers"], draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):

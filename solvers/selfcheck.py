@@ -8,6 +8,7 @@ model (section 5.3).
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -137,11 +138,13 @@ def _selfcheck(
     drawing: dict[int, anyio.Lock] = {}
 
     async def passages_for(subject: dict[str, str]) -> list[str]:
+        text = subject["text"]
         fenced = {"source": fence(subject.get("source", ""))}
         prompt = fill(answer, {"query": subject["query"]}) if "query" in subject else fill(summary, fenced)
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
-            replies = await draws(prompt, "sampler", samples, cache=cache, temperature=temperature, max_tokens=1024)
+            settings: dict[str, Any] = {"temperature": temperature, "max_tokens": 1024, "supposed": lambda: text}
+            replies = await draws(prompt, "sampler", samples, cache=cache, **settings)
         # the authors' package also puts each passage on one line
         return [" ".join((strip_reasoning(reply.completion) or "").split()) for reply in replies]
 
