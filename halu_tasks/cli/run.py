@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,12 +14,12 @@ from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress,
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
-from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, Price
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.runs.models import HarnessModel
-    from halu_tasks.runs.plan import Rates
+    from halu_tasks.runs.plan import Planned
     from halu_tasks.runs.run import ModelRun
     from halu_tasks.tasks import Task
 
@@ -27,48 +27,15 @@ PLAIN = "plain"
 """The method that sends the tasks' own prompts."""
 REPORT = "report"
 """The folder of the report, in that of the runs."""
-_NOTES = {
-    "at most": "At most: a judge is not asked about blank replies, or twice about the same.",
-    "about": "About: as if replies were those of halu/oracle, and each sentence one claim.",
-    "at least": "At least: a model may call its tool.",
-}
+_COUNTED = """\
+A token is four bytes unless the tokenizer is on this machine; a reply is as long as its limit. at most: a judge is not
+asked about blank replies, or twice about the same. about: as if replies were those of halu/oracle and each sentence one
+claim. at least: a model may call its tool.
+"""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
 TaskNames = Annotated[str, "A,B"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions:
-    """What `--dry-run` reckons with.
-
-    Attributes:
-        price: with --dry-run, dollars per million input and output tokens, such as 2.50/10, of all models or of one, as
-            in openai/gpt-4o=2.50/10; the judge is one of them
-        calls_per_minute: with --dry-run, the calls that a model answers in a minute, to print hours
-        tokens_per_second: with --dry-run, the input and output tokens that a model takes in a second
-    """
-
-    price: Annotated[Sequence[str], "[MODEL=]INPUT/OUTPUT"] = ()
-    calls_per_minute: Count | None = None
-    tokens_per_second: Count | None = None
-
-    def rates(self, options: Options) -> Rates:
-        """Return prices and rates; the judge's price may be among the options of the tasks.
-
-        Raises:
-            UsageError: A price is not one.
-        """
-        from halu_tasks.runs.plan import Rates
-
-        given = {options.judge: options.judge_price} if options.judge and options.judge_price else {}
-        given |= {name: text for name, _, text in (price.rpartition("=") for price in self.price)}
-        prices = {name: Price.parse(text) for name, text in given.items()}
-        if wrong := next((given[name] for name, price in prices.items() if price is None), None):
-            raise UsageError(f"--price: expected [MODEL=]INPUT/OUTPUT, such as 2.50/10, got {wrong!r}")
-        return Rates({n: p for n, p in prices.items() if p}, self.calls_per_minute, self.tokens_per_second)
-
-
 Methods = Sequence[tuple[str, Mapping[str, Any]]]
 
 
@@ -85,7 +52,9 @@ def run(
     chat_template: bool | None = None,
     no_check: bool = False,
     dry_run: bool = False,
-    plan: PlanOptions,
+    price: Annotated[Sequence[str], "[MODEL=]INPUT/OUTPUT"] = (),
+    calls_per_minute: Count | None = None,
+    tokens_per_second: Count | None = None,
     options: RunOptions,
     executor: ExecutorOptions,
     json: bool = False,
@@ -111,7 +80,10 @@ def run(
         no_check: do not ask judge and models a short question first: for servers that only machines of a cluster reach
         dry_run: print calls and tokens, check judge and models, and print the harnesses' commands instead of running
             them
-        plan: what they cost
+        price: with --dry-run, dollars per million input and output tokens, such as 2.50/10, of all models or of one, a
+            judge included, as in openai/gpt-4o=2.50/10
+        calls_per_minute: with --dry-run, the calls that a model answers in a minute, to print hours
+        tokens_per_second: with --dry-run, the input and output tokens that a model takes in a second
         options: the options of the tasks
         executor: where the models run
         json: print what is done as one JSON object instead of a table
@@ -122,9 +94,8 @@ def run(
     from halu_tasks.runs.run import Runs, in_folders
     from halu_tasks.tasks.registry import files_at, is_group, tasks_at
 
-    if plan != PlanOptions() and not dry_run:
+    if not dry_run and (price or calls_per_minute or tokens_per_second):
         raise UsageError("--price, --calls-per-minute and --tokens-per-second only have a meaning with --dry-run")
-    rates = plan.rates(options) if dry_run else None
     groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
@@ -139,7 +110,16 @@ def run(
     for run in pending if executor.executor == "local" and not dry_run else ():
         # tasks on a cluster go on without their command, and the same command waits for them
         run.require_free()
-    rows, refused = _plan(pending, [task for task, _ in selected], rates, as_json=json) if rates else ([], False)
+    plan: Sequence[Planned] = ()
+    refused: Mapping[str, HaluTasksError] = {}
+    if dry_run:
+        from halu_tasks.runs.plan import planned_calls, priced
+
+        counted, refused = planned_calls(pending, [task for task, _ in selected])
+        own = [f"{options.judge}={options.judge_price}"] if options.judge_price else []
+        plan = priced(counted, [*own, *price], calls_per_minute, tokens_per_second)
+        if plan and not json:
+            say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}")
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
@@ -149,7 +129,7 @@ def run(
         for line in (line for task, _ in selected for line in judge_warnings(task, options)):
             warn(line)
     if dry_run:
-        return _show(job.runs, left_out, rows, as_json=json) or (EXIT_PARTIAL if refused else 0)
+        return _show(job.runs, plan, {**refused, **left_out}, as_json=json)
     try:
         executor.create()(job, (lambda line: say(f"$ {line}")) if alone else progress)
         return _finish(runs, left_out, folder, groups, json=json)
@@ -157,41 +137,17 @@ def run(
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
 
 
-def _plan(
-    runs: Sequence[ModelRun], tasks: Sequence[Task], rates: Rates, *, as_json: bool
-) -> tuple[list[dict[str, Any]], bool]:
-    """Count what runs would ask, and print it as a table; return the rows, and whether a task cannot be asked."""
-    from halu_tasks.runs.plan import BYTES, planned_calls
-
-    refused: list[str] = []
-    rows = rates.rows(planned_calls(runs, tasks, refused.append))
-    for line in refused:
-        warn(line)
-    if rows and not as_json:
-        named = {"input_tokens": "input tokens", "output_tokens": "reply tokens"}
-        say(table([{named.get(name, name): value for name, value in row.items()} for row in rows]))
-        counted = {row["counted"] for row in rows}
-        notes = [f"A token is {BYTES} bytes unless the tokenizer is on this machine, and a reply as long as its limit."]
-        notes += [note for word, note in _NOTES.items() if word in counted]
-        say("\n".join([*notes, ""]))
-    return rows, bool(refused)
-
-
 def _show(
-    runs: Sequence[ModelRun],
-    left_out: Mapping[str, HaluTasksError],
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    as_json: bool,
+    runs: Sequence[ModelRun], plan: Sequence[Planned], left_out: Mapping[str, HaluTasksError], *, as_json: bool
 ) -> int:
-    """Print the commands of runs, and why models cannot be run; return the exit status."""
+    """Print the commands of runs, and why models or tasks cannot be run; return the exit status."""
     from halu_tasks.runs.command import shown
 
     for name, error in left_out.items():
         warn(f"{name}: {error}")
     commands = [shown(command, run.variables) for run in runs for command in run.commands(run.missing())]
     if as_json:
-        print_json({"plan": rows, "commands": commands})
+        print_json({"plan": [row._asdict() for row in plan], "commands": commands})
     for line in () if as_json else commands:
         say(line)
     return EXIT_PARTIAL if left_out else 0

@@ -1,4 +1,4 @@
-"""What runs would ask, counted without asking: calls and tokens.
+"""What runs would ask, counted without asking: calls, tokens, dollars and hours.
 
 The messages are those of the run. The solver of a method runs as it does in Inspect, with a stand-in for all models:
 its replies are those of `halu/oracle`, or what the method supposes, with filler up to the limit of tokens, so that
@@ -8,35 +8,36 @@ neither a reply nor a later prompt that contains it is longer in the run.
 from __future__ import annotations
 
 import json
-import logging
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
+
+from inspect_ai.model import ModelName, ModelOutput
+from inspect_ai.scorer import Target
+from inspect_ai.solver import TaskState
 
 from halu_tasks.core.errors import HaluTasksError, UsageError, unknown
+from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options, Price
 from halu_tasks.core.prompting import messages
+from halu_tasks.inspect_adapter.tasks import samples_of
+from halu_tasks.judging.judge import SETTINGS
+from halu_tasks.judging.reaching import run_blocking
 from halu_tasks.runs.command import flags
 from halu_tasks.runs.models import LOADED, HarnessModel, folder_name
 from halu_tasks.runs.run import ModelRun
-from halu_tasks.scorers.judge import JudgeSpec, verdict_schema
+from halu_tasks.scorers.judge import verdict_schema
+from halu_tasks.solvers import method_named
+from halu_tasks.solvers.asking import MethodRecord, stand_in
 from halu_tasks.tasks import Evaluation, Task, build
 
-if TYPE_CHECKING:
-    from inspect_ai.model import ModelOutput
-
 Counted = Literal["exactly", "at most", "about", "at least"]
-Size = Callable[[str], int]
-MODEL = "model"
-"""The part of the model under test."""
-BYTES = 4
-"""The bytes of a token where the tokenizer is not on this machine."""
-_FILLER = "abc "
+Asked = tuple[str, str]
+"""What a model is, `model`, `judge`, `reader` or the role of a method, and its name."""
 
 
 class Planned(NamedTuple):
@@ -53,6 +54,8 @@ class Planned(NamedTuple):
         calls: The number of calls, without retries and the short question whether a model answers.
         input_tokens: The tokens of all prompts.
         output_tokens: The most tokens that all replies can have.
+        dollars: What they cost; None without a price.
+        hours: How long they take; None without a rate.
     """
 
     run: str
@@ -63,77 +66,69 @@ class Planned(NamedTuple):
     calls: int
     input_tokens: int
     output_tokens: int
+    dollars: float | None = None
+    hours: float | None = None
 
 
-@dataclass(frozen=True)
-class Rates:
-    """What tokens cost, and how fast models answer.
-
-    Attributes:
-        prices: The prices by name of a model; that of all others has no name.
-        calls_per_minute: The calls that a model answers in a minute; None if they are not limited.
-        tokens_per_second: The input and output tokens of a second; None if they are not limited.
-    """
-
-    prices: Mapping[str, Price]
-    calls_per_minute: int | None = None
-    tokens_per_second: int | None = None
-
-    def rows(self, planned: Sequence[Planned]) -> list[dict[str, Any]]:
-        """Return what is planned, with `dollars` and `hours`, None if they are not known; the last of several is the sum.
-
-        Raises:
-            UsageError: A price is of a model that is not asked.
-        """
-        prices = {name and folder_name(name): price for name, price in self.prices.items()}
-        models = {folder_name(row.model) for row in planned}
-        if planned and (strange := prices.keys() - models - {""}):
-            raise UsageError(f"price: {unknown('model', min(strange), sorted(models))}")
-        rows = []
-        for row in planned:
-            price = prices.get(folder_name(row.model), prices.get(""))
-            dollars = price and price.of(row.input_tokens, row.output_tokens)
-            rows.append({**row._asdict(), "dollars": dollars, "hours": self._hours(row)})
-        if len(rows) > 1:
-            sums = {
-                name: None if any(row[name] is None for row in rows) else sum(row[name] for row in rows)
-                for name in (*Planned._fields[5:], "dollars", "hours")
-            }
-            weakest = max((row.counted for row in planned), key=get_args(Counted).index)
-            rows.append({**dict.fromkeys(rows[0], ""), "run": "sum", "counted": weakest, **sums})
-        return rows
-
-    def _hours(self, row: Planned) -> float | None:
-        by_calls = row.calls / self.calls_per_minute / 60 if self.calls_per_minute else None
-        tokens = row.input_tokens + row.output_tokens
-        by_tokens = tokens / self.tokens_per_second / 3600 if self.tokens_per_second else None
-        return max((hours for hours in (by_calls, by_tokens) if hours is not None), default=None)
-
-
-def planned_calls(runs: Sequence[ModelRun], tasks: Iterable[Task], refuse: Callable[[str], object]) -> list[Planned]:
+def planned_calls(
+    runs: Sequence[ModelRun], tasks: Iterable[Task]
+) -> tuple[list[Planned], Mapping[str, HaluTasksError]]:
     """Count what runs would ask for their tasks without a result.
 
     Args:
         runs: The runs, with the same options of tasks.
         tasks: The tasks.
-        refuse: Called with a line about each task that a run cannot ask, such as one that its method does not fit.
+
+    Returns:
+        The rows, and what a run cannot ask, such as a task that its method does not fit, with the error.
 
     Raises:
         HaluTasksError: A task does not support an option, or its data cannot be read.
     """
-    missing = [(run, run.missing()) for run in runs]
-    rows: dict[str, list[Planned]] = {run.name: [] for run in runs}
-    for task in tasks:
-        asking = [run for run, names in missing if task.name in names]
-        if asking:
-            options = Options(**{"fewshot": task.prompts.shots, **asking[0].options})
-            evaluation = build(task, options.for_tasks(task.prompts.task_options))
-        for run in asking:
-            try:
-                rows[run.name] += _Counter(run, evaluation).rows()
-            except HaluTasksError as error:
-                refuse(f"{run.name}: {task.name}: {error}")
-    return [row for of_run in rows.values() for row in of_run]
+    evaluations = {}
+    for task in tasks if runs else ():
+        options = Options(**{"fewshot": task.prompts.shots, **runs[0].options})
+        evaluations[task.name] = build(task, options.for_tasks(task.prompts.task_options))
+    rows, refused = [], {}
+    for run, name in [(one, name) for one in runs for name in one.missing()]:
+        try:
+            rows += _Counter(run, evaluations[name]).rows()
+        except HaluTasksError as error:
+            refused[f"{run.name}: {name}"] = error
+    return rows, refused
+
+
+def priced(
+    planned: Sequence[Planned], prices: Sequence[str], calls_per_minute: int | None, tokens_per_second: int | None
+) -> list[Planned]:
+    """Add dollars and hours, and after several rows their sum, for calls one after the other.
+
+    Args:
+        planned: The rows.
+        prices: Prices of a million input and output tokens, of one model (`openai/gpt-4o=2.50/10`) or all others.
+        calls_per_minute: The calls of a minute; None if they are not limited.
+        tokens_per_second: The input and output tokens of a second; None if they are not limited.
+
+    Raises:
+        UsageError: A price is malformed, or of a model that is not asked.
+    """
+    models, by_name = {folder_name(row.model) for row in planned}, dict[str, Price]()
+    for name, _, text in (given.rpartition("=") for given in prices):
+        if (price := Price.parse(text)) is None:
+            raise UsageError(f"--price: expected [MODEL=]INPUT/OUTPUT, such as 2.50/10, got {text!r}")
+        if name and folder_name(name) not in models:
+            raise UsageError(f"--price: {unknown('model', name, sorted(models))}")
+        by_name[name and folder_name(name)] = price
+    rows = []
+    for row in planned:
+        known, (calls, read, written) = by_name.get(folder_name(row.model), by_name.get("")), row[5:8]
+        minutes, seconds = calls / (calls_per_minute or math.inf), (read + written) / (tokens_per_second or math.inf)
+        hours = max(minutes / 60, seconds / 3600) if calls_per_minute or tokens_per_second else None
+        rows.append(row._replace(dollars=known and known.of(read, written), hours=hours))
+    if len(rows) > 1:
+        sums: Any = (None if None in column else sum(column) for column in list(zip(*rows, strict=True))[5:])
+        rows.append(Planned("sum", "", "", "", max((r.counted for r in rows), key=get_args(Counted).index), *sums))
+    return rows
 
 
 class _Counter:
@@ -142,60 +137,40 @@ class _Counter:
     def __init__(self, run: ModelRun, evaluation: Evaluation) -> None:
         self._run, self._evaluation = run, evaluation
         words = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
-        self._epochs = int(_last(r"--epochs\D(\d+)", words) or 1)
-        self._longest = int(_last(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", words) or evaluation.decoding.max_tokens)
+        limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", words)
+        self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
+        self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", words)][-1])
         self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", words))
-        self._size = tokenizer_of(run.model) or _by_bytes
-        self._counts: dict[tuple[str, str], list[int]] = {}
-        self._ways: dict[tuple[str, str], Counted] = {}
-        self._model = MODEL, run.model.name
+        self._size, self._model = _tokenizer(run.model), ("model", run.model.name)
+        self._counts: dict[Asked, list[int]] = {}
+        self._ways: dict[Asked, Counted] = {}
         self._usual: Counted = "exactly"
-        self._known: set[int] = set()
-        self._reply = ""
-        self._judges = list(self._judges_of_run())
-
-    def _judges_of_run(self) -> Iterable[tuple[tuple[str, str], JudgeSpec]]:
-        options, judged, reader = self._evaluation.options, self._evaluation.task.judged, self._evaluation.reader
-        if judged and (name := self._roles.get("grader", options.judge)):
-            yield ("judge", name), judged
-        if reader:
-            yield ("reader", self._roles.get("reader", str(options.reader))), reader
+        self._known, self._reply = set[str](), ""
+        judge, reader = evaluation.options.judge, evaluation.options.reader
+        judges = {"judge": self._roles.get("grader", judge), "reader": self._roles.get("reader", reader)}
+        specs = {"judge": evaluation.task.judged, "reader": evaluation.reader}
+        self._judges = {(part, name): spec for part, spec in specs.items() if spec and (name := judges[part])}
 
     def rows(self) -> list[Planned]:
         """Ask everything, and return what was counted."""
-        items = islice(self._evaluation.stream(), self._run.limit)
-        if self._run.method:
-            self._run_method(list(items))
-        else:
-            self._ask_plainly(items)
-        named = self._run.name, self._evaluation.task.name
+        ask = self._run_method if self._run.method else self._ask_plainly
+        ask(list(islice(self._evaluation.stream(), self._run.limit)))
+        names, usual = (self._run.name, self._evaluation.task.name), self._usual
         return [
-            Planned(*named, *asked, self._ways.get(asked, self._usual), *(self._epochs * number for number in counts))
+            Planned(*names, *asked, self._ways.get(asked, usual), *(self._epochs * number for number in counts))
             for asked, counts in self._counts.items()
         ]
 
-    def _ask_plainly(self, items: Iterable[Item]) -> None:
+    def _ask_plainly(self, items: Sequence[Item]) -> None:
         evaluation = self._evaluation
         weighs = evaluation.asks_for_probability and self._run.model.harness == "lm_eval"
         for item in items:
             prompt = "\n".join(message["content"] for message in messages(item, evaluation.examples))
-            for choice in evaluation.task.rules.choices or () if weighs else ():
-                self._count(self._model, prompt + choice, 0)
-            if not weighs:
-                self._count(self._model, prompt, self._longest)
-                self._judge(item, [self._filled(evaluation.oracle(item), self._longest, item.id)])
+            for choice in (evaluation.task.rules.choices or ()) if weighs else [""]:
+                self._count(self._model, prompt + choice, 0 if weighs else self._longest)
+            self._judge(item, [_filled(evaluation.oracle(item), self._longest, item.id)])
 
     def _run_method(self, items: Sequence[Item]) -> None:
-        from inspect_ai.model import ModelName
-        from inspect_ai.scorer import Target
-        from inspect_ai.solver import TaskState
-
-        from halu_tasks.inspect_adapter.tasks import samples_of
-        from halu_tasks.judging.reaching import run_blocking
-        from halu_tasks.solvers import method_named
-        from halu_tasks.solvers.asking import MethodRecord, stand_in
-
-        name = ModelName(f"none/{self._run.model.name}")
         solver = method_named(self._run.method, self._run.method_arguments)
 
         async def generate(state: TaskState, **_: Any) -> TaskState:
@@ -205,30 +180,23 @@ class _Counter:
         async def solve() -> None:
             stand_in.set(self._answer)
             for item, sample in zip(items, samples_of(self._evaluation), strict=False):
-                self._reply = self._evaluation.oracle(item)
-                asked = list(sample.input)
-                place: Any = (name, item.id, 1, asked, list(asked), Target(sample.target))
-                state = await solver(TaskState(*place, metadata=dict(sample.metadata or {})), generate)
+                self._reply, asked = self._evaluation.oracle(item), list[Any](sample.input)
+                texts = asked, list(asked), Target(sample.target)
+                state = TaskState(ModelName("none/none"), item.id, 1, *texts, metadata=dict(sample.metadata or {}))
+                state = await solver(state, generate)
                 draft = MethodRecord.from_metadata(state.output.metadata).draft
                 self._judge(item, [state.output.completion, *([draft] if draft else [])])
 
-        # what a method warns of here, such as missing log-probabilities, is of the stand-in
-        logging.disable(logging.WARNING)
-        try:
-            run_blocking(solve)
-        finally:
-            logging.disable(logging.NOTSET)
+        run_blocking(solve)
 
     def _answer(
         self, prompt: Any, role: str | None, draw: tuple[int, bool], tools: bool, supposed: Any, **config: Any
     ) -> ModelOutput:
         """Count a call and answer it; the arguments are those of `solvers.asking.ask`."""
-        from inspect_ai.model import ModelOutput
-
         text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
         asked = (role, self._roles[role]) if role and role in self._roles else self._model
         longest = config.get("max_tokens") or self._longest
-        call = hash((asked, text, draw, str(config)))
+        call = short_hash(asked, text, draw, config)
         if tools:
             self._ways[asked] = "at least"
         if supposed or call in self._known:
@@ -237,56 +205,42 @@ class _Counter:
             self._count(asked, text, longest)
         if draw[1]:
             self._known.add(call)
-        reply = (supposed() if supposed else "") or (self._reply if not config else "")
-        return ModelOutput.from_content("none", self._filled(reply, longest, call))
+        reply = (supposed() if supposed else "") or ("" if config else self._reply)
+        return ModelOutput.from_content("none", _filled(reply, longest, call))
 
     def _judge(self, item: Item, replies: Sequence[str]) -> None:
         """Count the questions about the replies to an item."""
-        if not self._judges:
-            return
-        from halu_tasks.judging.judge import SETTINGS
-
-        task, mode = self._evaluation.task, self._evaluation.options.scoring
-        for asked, judging in self._judges:
+        for asked, judging in self._judges.items():
+            task, schema = self._evaluation.task, json.dumps(verdict_schema(judging.read))
+            mode = self._evaluation.options.scoring
+            judged = [task.judged_text(mode, item, reply) if task.judged else reply for reply in replies]
             self._ways[asked] = "about" if judging.coverage else "at most"
-            texts = [task.judged_text(mode, item, reply) if task.judged else reply for reply in replies]
-            schema = json.dumps(verdict_schema(judging.read))
-            for text in {judging.text(fields) for reply in texts for fields in judging.questions(item, reply)}:
+            for text in {judging.text(fields) for reply in judged for fields in judging.questions(item, reply)}:
                 self._count(asked, text + schema, SETTINGS.max_tokens or 0)
 
-    def _count(self, asked: tuple[str, str], text: str, longest: int) -> None:
-        counts = self._counts.setdefault(asked, [0, 0, 0])
-        counts[0] += 1
-        counts[1] += (self._size if asked == self._model else _by_bytes)(text)
-        counts[2] += longest
-
-    def _filled(self, reply: str, longest: int, call: object) -> str:
-        """Return a reply as long as it can be, which differs from that to every other call."""
-        text = f"{reply}\n{call} "
-        return text + _FILLER * (longest - _by_bytes(text))
+    def _count(self, asked: Asked, text: str, longest: int) -> None:
+        size = self._size if asked == self._model else _by_bytes
+        more, counts = (1, size(text), longest), self._counts.get(asked, (0, 0, 0))
+        self._counts[asked] = [one + other for one, other in zip(counts, more, strict=True)]
 
 
-def _last(pattern: str, words: str) -> str | None:
-    return next(reversed(re.findall(pattern, words)), None)
+def _filled(reply: str, longest: int, call: str) -> str:
+    """Return a reply as long as it can be, which differs from that to every other call."""
+    text = f"{reply}\n{call} "
+    return text + "abc " * (longest - _by_bytes(text))
 
 
 def _by_bytes(text: str) -> int:
-    return -(-len(text.encode("utf-8", "replace")) // BYTES)
+    return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
-def tokenizer_of(model: HarnessModel) -> Size | None:
-    """Return what counts the tokens of a text as a model does whose tokenizer is on this machine; None without it."""
-    if not {model.provider, model.model} & {*LOADED}:
-        return None
-    name = str(model.arguments.get("pretrained") or model.at_provider)
-    path: Any = Path(name).expanduser() / "tokenizer.json"
-    with suppress(ImportError, ValueError):  # the latter of a name that is none on the Hub
-        from huggingface_hub import try_to_load_from_cache
-        from tokenizers import Tokenizer
+def _tokenizer(model: HarnessModel) -> Callable[[str], int]:
+    """Return what counts the tokens of a text as a model does whose tokenizer is on this machine, or else bytes."""
+    with suppress(ImportError, OSError, ValueError):  # the latter two of a model that is not in the cache
+        if {model.provider, model.model} & {*LOADED}:
+            from transformers import AutoTokenizer
 
-        if not path.is_file():
-            path = try_to_load_from_cache(name, path.name, revision=model.arguments.get("revision"))
-        if isinstance(path, str | Path):
-            tokenizer = Tokenizer.from_file(str(path))
-            return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
-    return None
+            name, revision = model.arguments.get("pretrained") or model.at_provider, model.arguments.get("revision")
+            known = AutoTokenizer.from_pretrained(name, revision=revision or "main", local_files_only=True)
+            return lambda text: len(known.encode(text, add_special_tokens=False))
+    return _by_bytes
