@@ -170,9 +170,7 @@ class FactoredVerifier:
             return False
         if not tokens_of(output):
             if not stand_in.get():
-                logger.warning(
-                    "the verifier returns no log-probabilities; it is asked to reason about each claim instead"
-                )
+                logger.warning("the verifier returns no log-probabilities; it is asked to reason about claims instead")
             return False
         return True
 

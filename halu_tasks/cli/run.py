@@ -28,9 +28,8 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is four bytes unless the tokenizer is on this machine; a reply is as long as its limit. at most: a judge is not
-asked about blank replies, or twice about the same. about: as if replies were those of halu/oracle and each sentence one
-claim. at least: a model may call its tool.
+A token is four bytes, unless the tokenizer is here; replies are as long as their limit. at most: blank replies are not
+judged. about: as if replies were those of halu/oracle, each sentence one claim. at least: a model may call its tool.
 """
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
