@@ -18,14 +18,8 @@ JUDGED = ("--tasks", "cfaith_gen,fave", "--judge", "openai-api/local/judge")
 FEW_SHOT = ("--tasks", "cfaith_choice,refact_correction", "--fewshot", "2")
 LM_EVAL, EPOCHS = ("--harness", "lm_eval"), ("--", "--epochs", "2", "--max-tokens", "77")
 SUMMARIES = ("--tasks", "halueval_summarization")
-LISTER, VERIFIER = (f"{role}=openai-api/local/{name}" for role, name in (("decomposer", "lister"), ("verifier", "verifier")))
+LISTER, VERIFIER = "decomposer=openai-api/local/lister", "verifier=openai-api/local/verifier"
 ROLES = ("--", "--model-role", LISTER, "--model-role", VERIFIER)
-    "--",
-    "--model-role",
-    "decomposer=openai-api/local/lister",
-    "--model-role",
-    "verifier=openai-api/local/verifier",
-)
 RUNS = [
     FEW_SHOT,
     (*FEW_SHOT, *LM_EVAL),
