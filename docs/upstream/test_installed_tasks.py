@@ -49,7 +49,7 @@ def test_tasks_of_installed_packages_are_found(entry_point):
 
 @pytest.fixture
 def listed(tmp_path, monkeypatch):
-    """`listed(*include_path)` lists tasks where a package is installed, by name with their files, and what it imports."""
+    """`listed(*include_path)` lists tasks where a package is installed: their files by name, and what it imports."""
     manager = pytest.importorskip("lm_eval.tasks.manager")
     if not hasattr(manager, "discover_plugin_task_paths"):
         pytest.skip("this lm-eval reads no entry points of tasks")
