@@ -138,13 +138,12 @@ def _selfcheck(
     drawing: dict[int, anyio.Lock] = {}
 
     async def passages_for(subject: dict[str, str]) -> list[str]:
-        text = subject["text"]
         fenced = {"source": fence(subject.get("source", ""))}
         prompt = fill(answer, {"query": subject["query"]}) if "query" in subject else fill(summary, fenced)
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
-            settings: dict[str, Any] = {"temperature": temperature, "max_tokens": 1024, "supposed": lambda: text}
-            replies = await draws(prompt, "sampler", samples, cache=cache, **settings)
+            how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
+            replies = await draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
         # the authors' package also puts each passage on one line
         return [" ".join((strip_reasoning(reply.completion) or "").split()) for reply in replies]
 

@@ -36,8 +36,8 @@ from halu_tasks.solvers.asking import MethodRecord, stand_in
 from halu_tasks.tasks import Evaluation, Task, build
 
 Counted = Literal["exactly", "at most", "about", "at least"]
+# what a model is (`Planned.part`), and its name
 Asked = tuple[str, str]
-"""What a model is, `model`, `judge`, `reader` or the role of a method, and its name."""
 
 
 class Planned(NamedTuple):
@@ -122,8 +122,8 @@ def priced(
     rows = []
     for row in planned:
         known, (calls, read, written) = by_name.get(folder_name(row.model), by_name.get("")), row[5:8]
-        minutes, seconds = calls / (calls_per_minute or math.inf), (read + written) / (tokens_per_second or math.inf)
-        hours = max(minutes / 60, seconds / 3600) if calls_per_minute or tokens_per_second else None
+        times = calls / 60 / (calls_per_minute or math.inf), (read + written) / 3600 / (tokens_per_second or math.inf)
+        hours = max(times) if calls_per_minute or tokens_per_second else None
         rows.append(row._replace(dollars=known and known.of(read, written), hours=hours))
     if len(rows) > 1:
         sums: Any = (None if None in column else sum(column) for column in list(zip(*rows, strict=True))[5:])
@@ -142,7 +142,7 @@ class _Counter:
         self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", words)][-1])
         self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", words))
         self._size, self._model = _tokenizer(run.model), ("model", run.model.name)
-        self._counts: dict[Asked, list[int]] = {}
+        self._counts: dict[Asked, tuple[int, int, int]] = {}
         self._ways: dict[Asked, Counted] = {}
         self._usual: Counted = "exactly"
         self._known, self._reply = set[str](), ""
@@ -211,17 +211,15 @@ class _Counter:
     def _judge(self, item: Item, replies: Sequence[str]) -> None:
         """Count the questions about the replies to an item."""
         for asked, judging in self._judges.items():
-            task, schema = self._evaluation.task, json.dumps(verdict_schema(judging.read))
-            mode = self._evaluation.options.scoring
+            task, mode = self._evaluation.task, self._evaluation.options.scoring
             judged = [task.judged_text(mode, item, reply) if task.judged else reply for reply in replies]
             self._ways[asked] = "about" if judging.coverage else "at most"
             for text in {judging.text(fields) for reply in judged for fields in judging.questions(item, reply)}:
-                self._count(asked, text + schema, SETTINGS.max_tokens or 0)
+                self._count(asked, text + json.dumps(verdict_schema(judging.read)), SETTINGS.max_tokens or 0)
 
     def _count(self, asked: Asked, text: str, longest: int) -> None:
-        size = self._size if asked == self._model else _by_bytes
-        more, counts = (1, size(text), longest), self._counts.get(asked, (0, 0, 0))
-        self._counts[asked] = [one + other for one, other in zip(counts, more, strict=True)]
+        size, counts = self._size if asked == self._model else _by_bytes, self._counts.get(asked, (0, 0, 0))
+        self._counts[asked] = counts[0] + 1, counts[1] + size(text), counts[2] + longest
 
 
 def _filled(reply: str, longest: int, call: str) -> str:
@@ -240,7 +238,7 @@ def _tokenizer(model: HarnessModel) -> Callable[[str], int]:
         if {model.provider, model.model} & {*LOADED}:
             from transformers import AutoTokenizer
 
-            name, revision = model.arguments.get("pretrained") or model.at_provider, model.arguments.get("revision")
-            known = AutoTokenizer.from_pretrained(name, revision=revision or "main", local_files_only=True)
+            name = model.arguments.get("pretrained") or model.at_provider
+            known = AutoTokenizer.from_pretrained(name, local_files_only=True)
             return lambda text: len(known.encode(text, add_special_tokens=False))
     return _by_bytes
