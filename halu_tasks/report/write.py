@@ -111,6 +111,8 @@ def compare_paths(
     for path in paths:
         runs, skipped = read_results([path])
         for result in skipped:
+            if not runs:
+                raise DataError(f"{result.source}: {result.why}")
             warn(f"not read: {result.source}: {result.why}")
         if not runs:
             raise DataError(f"{path}: contains no results of this package that can be read")

@@ -7,6 +7,7 @@ import pytest
 from cases import CASES
 from common import Capture, Run, write_rows
 from judges import figures
+from programs import shown_stderr
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
@@ -56,7 +57,7 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     assert {name: in_lm_eval[f"{name},none"] for name in expected} == pytest.approx(expected)
     assert {name: in_inspect[name] for name in expected} == pytest.approx(expected)
     assert "wording_sd_stderr" not in in_inspect and in_lm_eval["wording_sd_stderr,none"] == "N/A"
-    assert in_lm_eval["acc_stderr,none"] == in_inspect["acc_stderr"]
+    assert in_lm_eval["acc_stderr,none"] == shown_stderr(in_inspect["acc_stderr"])
     assert results["versions"][TASK] == f"1.0-sample-prompts_{evaluation.prompt_hash}"
     shown = results["configs"][TASK]["doc_to_text"]
     assert evaluation.prompt["user"] in shown and SHORT in shown
