@@ -29,8 +29,7 @@ REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
 A token is four bytes, unless the tokenizer is here; replies are as long as their limit. at most: blank replies are not
-judged. about: as if replies were those of halu/oracle, each sentence one claim. at least: a model may call its tool.
-"""
+judged. about: as if replies were those of halu/oracle, each sentence one claim. at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
@@ -109,8 +108,7 @@ def run(
     for run in pending if executor.executor == "local" and not dry_run else ():
         # tasks on a cluster go on without their command, and the same command waits for them
         run.require_free()
-    plan: Sequence[Planned] = ()
-    refused: Mapping[str, HaluTasksError] = {}
+    plan, refused = list["Planned"](), dict[str, HaluTasksError]()
     if dry_run:
         from halu_tasks.runs.plan import planned_calls, priced
 
@@ -118,7 +116,7 @@ def run(
         own = [f"{options.judge}={options.judge_price}"] if options.judge_price else []
         plan = priced(counted, [*own, *price], calls_per_minute, tokens_per_second)
         if plan and not json:
-            say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}")
+            say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))

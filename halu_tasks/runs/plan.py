@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
@@ -70,9 +70,7 @@ class Planned(NamedTuple):
     hours: float | None = None
 
 
-def planned_calls(
-    runs: Sequence[ModelRun], tasks: Iterable[Task]
-) -> tuple[list[Planned], Mapping[str, HaluTasksError]]:
+def planned_calls(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> tuple[list[Planned], dict[str, HaluTasksError]]:
     """Count what runs would ask for their tasks without a result.
 
     Args:
@@ -196,15 +194,15 @@ class _Counter:
         text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
         asked = (role, self._roles[role]) if role and role in self._roles else self._model
         longest = config.get("max_tokens") or self._longest
-        call = short_hash(asked, text, draw, config)
+        # without a cache, no call comes twice
+        call = short_hash(asked, text, config, draw if draw[1] else len(self._known))
         if tools:
             self._ways[asked] = "at least"
         if supposed or call in self._known:
             self._usual = "about"
         if call not in self._known:
             self._count(asked, text, longest)
-        if draw[1]:
-            self._known.add(call)
+        self._known.add(call)
         reply = (supposed() if supposed else "") or ("" if config else self._reply)
         return ModelOutput.from_content("none", _filled(reply, longest, call))
 
