@@ -42,6 +42,7 @@ from halu_tasks.solvers.asking import (
     subject_of,
     task_of,
     tokens_of,
+    yes,
 )
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
 from halu_tasks.text.sentences import sentences
@@ -151,14 +152,14 @@ class FactoredVerifier:
         if self.how == "logprobs":
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
         number, temperature = (self.samples, self.temperature) if self.how == "samples" else (1, 0.0)
-        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH}
+        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": yes}
         replies = await draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
-        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
+        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES, "supposed": yes}
         return await ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
     async def _gives_logprobs(self) -> bool:
@@ -290,7 +291,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
+        reply = await ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 

@@ -29,6 +29,7 @@ from halu_tasks.solvers.asking import (
     draws,
     method_prompt,
     subject_of,
+    yes,
 )
 from halu_tasks.text.sentences import sentences
 
@@ -65,7 +66,7 @@ def selfcheck_prompt(
     async def check(sentence: str, passage: str) -> bool | None:
         question = fill(prompt, {"context": fence(passage), "sentence": fence(sentence)})
         return supported(
-            (await ask(question, "checker", cache=cache, temperature=0.0, max_tokens=1024)).completion
+            (await ask(question, "checker", cache=cache, supposed=yes, temperature=0.0, max_tokens=1024)).completion
         ).value
 
     async def compare(in_text: list[str], passages: list[str]) -> MethodRecord:

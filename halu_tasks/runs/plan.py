@@ -32,7 +32,7 @@ from halu_tasks.runs.models import LOADED, HarnessModel, folder_name
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
 from halu_tasks.solvers import method_named
-from halu_tasks.solvers.asking import MethodRecord, stand_in
+from halu_tasks.solvers.asking import MethodRecord, stand_in, yes
 from halu_tasks.tasks import Evaluation, Task, build
 
 Counted = Literal["exactly", "at most", "about", "at least"]
@@ -198,13 +198,13 @@ class _Counter:
         call = short_hash(asked, text, config, draw if draw[1] else len(self._known))
         if tools:
             self._ways[asked] = "at least"
-        if supposed or call in self._known:
+        if supposed not in (None, yes) or call in self._known:
             self._usual = "about"
         if call not in self._known:
             self._count(asked, text, longest)
         self._known.add(call)
-        reply = (supposed() if supposed else "") or ("" if config else self._reply)
-        return ModelOutput.from_content("none", _filled(reply, longest, call))
+        reply = (supposed() if supposed else "") or self._reply
+        return ModelOutput.from_content("none", reply if supposed is yes else _filled(reply, longest, call))
 
     def _judge(self, item: Item, replies: Sequence[str]) -> None:
         """Count the questions about the replies to an item."""
