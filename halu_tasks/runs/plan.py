@@ -121,8 +121,8 @@ def priced(
     for row in planned:
         known, (calls, read, written) = by_name.get(folder_name(row.model), by_name.get("")), row[5:8]
         times = calls / 60 / (calls_per_minute or math.inf), (read + written) / 3600 / (tokens_per_second or math.inf)
-        hours = max(times) if calls_per_minute or tokens_per_second else None
-        rows.append(row._replace(dollars=known and known.of(read, written), hours=hours))
+        # without a rate, these are 0
+        rows.append(row._replace(dollars=known and known.of(read, written), hours=max(times) or None))
     if len(rows) > 1:
         sums: Any = (None if None in column else sum(column) for column in list(zip(*rows, strict=True))[5:])
         rows.append(Planned("sum", "", "", "", max((r.counted for r in rows), key=get_args(Counted).index), *sums))
@@ -134,11 +134,11 @@ class _Counter:
 
     def __init__(self, run: ModelRun, evaluation: Evaluation) -> None:
         self._run, self._evaluation = run, evaluation
-        words = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
-        limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", words)
+        said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
+        limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
         self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
-        self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", words)][-1])
-        self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", words))
+        self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
+        self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
         self._size, self._model = _tokenizer(run.model), ("model", run.model.name)
         self._counts: dict[Asked, tuple[int, int, int]] = {}
         self._ways: dict[Asked, Counted] = {}
