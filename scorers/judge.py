@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
+from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
@@ -63,6 +64,10 @@ class JudgeSpec:
     labels: Mapping[str, Sense] = field(default_factory=dict)
     measurement: str = ""
     precision: float | None = None
+
+    def text(self, fields: Mapping[str, str]) -> str:
+        """Return the text of a question."""
+        return fill(self.prompt, fields)
 
     @property
     def positive(self) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def check_method(name: str, arguments: Mapping[str, Any]) -> None:
-    """Check the name and the arguments of a method.
+def method_named(name: str, arguments: Mapping[str, Any]) -> Any:
+    """Return the solver of a method.
 
     Raises:
         UsageError: The method is unknown.
@@ -25,4 +25,4 @@ def check_method(name: str, arguments: Mapping[str, Any]) -> None:
     if name not in solvers:
         methods = ["plain", *sorted(solvers)]
         raise UsageError(unknown("method", name, methods))
-    registry_create("solver", f"halu_tasks/{name}", **arguments)
+    return registry_create("solver", f"halu_tasks/{name}", **arguments)

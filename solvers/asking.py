@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, get_type_hints
@@ -42,6 +43,15 @@ T = TypeVar("T")
 MOST_ALTERNATIVES = 20
 """The number of alternatives to each token that are requested with log-probabilities, the most that most providers
 return."""
+
+stand_in: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("stand_in", default=None)
+"""What answers in the place of all models, if anything: a plan, which counts what would be asked."""
+
+
+def yes() -> str:
+    """Return what a plan supposes in the place of a reply that is only read, not passed on."""
+    return "Yes"
+
 
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -121,6 +131,7 @@ async def ask(
     draw: int = 0,
     tools: Sequence[Tool] = (),
     tool_choice: ToolChoice | None = None,
+    supposed: Callable[[], str] | None = None,
     **config: Any,
 ) -> ModelOutput:
     """Generate a reply with the model in a role.
@@ -133,9 +144,13 @@ async def ask(
         draw: A number that tells apart several replies drawn for the same prompt.
         tools: The tools that the model may call; the calls are not executed.
         tool_choice: Inspect's tool choice, such as `none` if the model may not call any more tools.
+        supposed: Returns the reply that a plan supposes, where it decides what else is asked, or `yes`; by default, it
+            is that of `halu/oracle`.
         config: The configuration of generation; that of the role's model takes precedence. By default, the model under
             test is called with the configuration of the run.
     """
+    if answer := stand_in.get():
+        return answer(prompt, role, (draw, cache), bool(tools), supposed, **config)
     model = model_in(role)
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     merged = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()

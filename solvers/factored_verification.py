@@ -38,11 +38,14 @@ from halu_tasks.solvers.asking import (
     conclude_by_probability,
     draws,
     method_prompt,
+    stand_in,
     subject_of,
     task_of,
     tokens_of,
+    yes,
 )
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
+from halu_tasks.text.sentences import sentences
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +125,10 @@ class FactoredVerifier:
             if self.how == "auto":
                 self.how = "logprobs" if await self._gives_logprobs() else "reasoned"
         prompt = fill(self._listing, {"text": fence(text)})
-        reply = await ask(prompt, "decomposer", cache=self.cache, temperature=0.0, max_tokens=2048)
+        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
+        # in a plan, every sentence is a claim
+        settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
+        reply = await ask(prompt, "decomposer", cache=self.cache, **settings)
         claims, questions, reason = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
@@ -146,14 +152,14 @@ class FactoredVerifier:
         if self.how == "logprobs":
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
         number, temperature = (self.samples, self.temperature) if self.how == "samples" else (1, 0.0)
-        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH}
+        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": yes}
         replies = await draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
-        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
+        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES, "supposed": yes}
         return await ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
     async def _gives_logprobs(self) -> bool:
@@ -164,7 +170,8 @@ class FactoredVerifier:
             logger.info("the verifier rejected a request for log-probabilities: %s", error)
             return False
         if not tokens_of(output):
-            logger.warning("the verifier returns no log-probabilities; it is asked to reason about each claim instead")
+            if not stand_in.get():
+                logger.warning("the verifier returns no log-probabilities; it is asked to reason about claims instead")
             return False
         return True
 
@@ -247,7 +254,8 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
             # this is part of the prompt of the revision
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
-        reply = (await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)).completion
+        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
+        reply = (await ask(prompt, "critic", cache=cache, **settings)).completion
         text = (strip_reasoning(reply) or "").partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
@@ -283,7 +291,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
+        reply = await ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 
@@ -308,7 +316,8 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
             raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
         # of its gold, methods use only what the prompt shows too
         gold = SampleMetadata.required_of(state).gold
-        draft = final = (await ask(state.messages, "writer", cache=cache)).completion
+        # in a plan, the draft is the reply of halu/oracle
+        draft = final = (await ask(state.messages, "writer", cache=cache, supposed=str)).completion
         critique, counts = await criticize(gold["papers"], draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):

@@ -8,6 +8,7 @@ model (section 5.3).
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -28,6 +29,7 @@ from halu_tasks.solvers.asking import (
     draws,
     method_prompt,
     subject_of,
+    yes,
 )
 from halu_tasks.text.sentences import sentences
 
@@ -64,7 +66,7 @@ def selfcheck_prompt(
     async def check(sentence: str, passage: str) -> bool | None:
         question = fill(prompt, {"context": fence(passage), "sentence": fence(sentence)})
         return supported(
-            (await ask(question, "checker", cache=cache, temperature=0.0, max_tokens=1024)).completion
+            (await ask(question, "checker", cache=cache, supposed=yes, temperature=0.0, max_tokens=1024)).completion
         ).value
 
     async def compare(in_text: list[str], passages: list[str]) -> MethodRecord:
@@ -141,7 +143,8 @@ def _selfcheck(
         prompt = fill(answer, {"query": subject["query"]}) if "query" in subject else fill(summary, fenced)
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
-            replies = await draws(prompt, "sampler", samples, cache=cache, temperature=temperature, max_tokens=1024)
+            how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
+            replies = await draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
         # the authors' package also puts each passage on one line
         return [" ".join((strip_reasoning(reply.completion) or "").split()) for reply in replies]
 

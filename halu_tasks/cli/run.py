@@ -19,6 +19,7 @@ from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.runs.models import HarnessModel
+    from halu_tasks.runs.plan import Planned
     from halu_tasks.runs.run import ModelRun
     from halu_tasks.tasks import Task
 
@@ -26,6 +27,9 @@ PLAIN = "plain"
 """The method that sends the tasks' own prompts."""
 REPORT = "report"
 """The folder of the report, in that of the runs."""
+_COUNTED = """\
+A token is four bytes, unless the tokenizer is here; replies are as long as their limit. at most: blank replies are not
+judged. about: as if replies were those of halu/oracle, each sentence one claim. at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
@@ -46,6 +50,9 @@ def run(
     chat_template: bool | None = None,
     no_check: bool = False,
     dry_run: bool = False,
+    price: Annotated[Sequence[str], "[MODEL=]INPUT/OUTPUT"] = (),
+    calls_per_minute: Count | None = None,
+    tokens_per_second: Count | None = None,
     options: RunOptions,
     executor: ExecutorOptions,
     json: bool = False,
@@ -69,7 +76,12 @@ def run(
         model_arg: an argument of the model
         chat_template: whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)
         no_check: do not ask judge and models a short question first: for servers that only machines of a cluster reach
-        dry_run: check data, judge and models, and print the commands of the harnesses instead of running them
+        dry_run: print calls and tokens, check judge and models, and print the harnesses' commands instead of running
+            them
+        price: with --dry-run, dollars per million input and output tokens, such as 2.50/10, of all models or of one, a
+            judge included, as in openai/gpt-4o=2.50/10
+        calls_per_minute: with --dry-run, the calls that a model answers in a minute, to print hours
+        tokens_per_second: with --dry-run, the input and output tokens that a model takes in a second
         options: the options of the tasks
         executor: where the models run
         json: print what is done as one JSON object instead of a table
@@ -80,6 +92,8 @@ def run(
     from halu_tasks.runs.run import Runs, in_folders
     from halu_tasks.tasks.registry import files_at, is_group, tasks_at
 
+    if not dry_run and (price or calls_per_minute or tokens_per_second):
+        raise UsageError("--price, --calls-per-minute and --tokens-per-second only have a meaning with --dry-run")
     groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
@@ -94,6 +108,15 @@ def run(
     for run in pending if executor.executor == "local" and not dry_run else ():
         # tasks on a cluster go on without their command, and the same command waits for them
         run.require_free()
+    plan, refused = list["Planned"](), dict[str, HaluTasksError]()
+    if dry_run:
+        from halu_tasks.runs.plan import planned_calls, priced
+
+        counted, refused = planned_calls(pending, [task for task, _ in selected])
+        own = [f"{options.judge}={options.judge_price}"] if options.judge_price else []
+        plan = priced(counted, [*own, *price], calls_per_minute, tokens_per_second)
+        if plan and not json:
+            say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
@@ -103,7 +126,7 @@ def run(
         for line in (line for task, _ in selected for line in judge_warnings(task, options)):
             warn(line)
     if dry_run:
-        return _show(job.runs, left_out)
+        return _show(job.runs, plan, {**refused, **left_out}, as_json=json)
     try:
         executor.create()(job, (lambda line: say(f"$ {line}")) if alone else progress)
         return _finish(runs, left_out, folder, groups, json=json)
@@ -111,15 +134,19 @@ def run(
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
 
 
-def _show(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError]) -> int:
-    """Print the commands of runs, and why models cannot be run; return the exit status."""
+def _show(
+    runs: Sequence[ModelRun], plan: Sequence[Planned], left_out: Mapping[str, HaluTasksError], *, as_json: bool
+) -> int:
+    """Print the commands of runs, and why models or tasks cannot be run; return the exit status."""
     from halu_tasks.runs.command import shown
 
     for name, error in left_out.items():
         warn(f"{name}: {error}")
-    for run in runs:
-        for command in run.commands(run.missing()):
-            say(shown(command, run.variables))
+    commands = [shown(command, run.variables) for run in runs for command in run.commands(run.missing())]
+    if as_json:
+        print_json({"plan": [row._asdict() for row in plan], "commands": commands})
+    for line in () if as_json else commands:
+        say(line)
     return EXIT_PARTIAL if left_out else 0
 
 
@@ -140,9 +167,9 @@ def _methods(names: Sequence[str]) -> Methods:
         if method in methods:
             raise UsageError(f"method {name} is named twice")
         if name != PLAIN:
-            from halu_tasks.solvers import check_method
+            from halu_tasks.solvers import method_named
 
-            check_method(*method)
+            method_named(*method)
         methods.append(method)
     return methods
 

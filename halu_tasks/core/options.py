@@ -63,17 +63,24 @@ def wrong_kind(value: Any, annotation: Any) -> str | None:
     return None if right else _KINDS[kind][0]
 
 
-def token_price(value: str) -> tuple[float, float] | None:
-    """Return the prices of a million input and of a million output tokens that a text such as 2.50/10 states.
+class Price(NamedTuple):
+    """What a million input tokens and a million output tokens cost in dollars."""
 
-    Returns:
-        None if it is not two prices.
-    """
-    try:
-        prices = float(value.partition("/")[0]), float(value.partition("/")[2])
-    except ValueError:
-        return None
-    return prices if all(0 <= price < math.inf for price in prices) and any(prices) else None
+    input: float
+    output: float
+
+    @classmethod
+    def parse(cls, value: str) -> Price | None:
+        """Return the prices that a text such as 2.50/10 states; None if it is not two prices."""
+        try:
+            prices = cls(float(value.partition("/")[0]), float(value.partition("/")[2]))
+        except ValueError:
+            return None
+        return prices if all(0 <= price < math.inf for price in prices) and any(prices) else None
+
+    def of(self, input: float, output: float) -> float:
+        """Return what numbers of input and output tokens cost in dollars."""
+        return (input * self.input + output * self.output) / 1_000_000
 
 
 # --- declarations ---------------------------------------------------------------------------------
@@ -313,7 +320,7 @@ class ScoringOptions:
         "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10",
         metavar="INPUT/OUTPUT",
         expected="prices of a million input and output tokens, such as 2.50/10",
-        valid=lambda price: token_price(price) is not None,
+        valid=lambda price: Price.parse(price) is not None,
     )
 
     @property

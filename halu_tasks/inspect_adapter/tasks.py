@@ -49,7 +49,7 @@ def inspect_task(name: str, **options: Any) -> Task:
         DataError: As in `build`.
     """
     evaluation = _build(name, task_named(name), options)
-    return _create(evaluation.task.name, [evaluation], _samples(evaluation), evaluation.task.version)
+    return _create(evaluation.task.name, [evaluation], samples_of(evaluation), evaluation.task.version)
 
 
 def inspect_group(name: str, **options: Any) -> Task:
@@ -67,7 +67,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     """
     group = group_named(name)
     members = [_build(name, task_named(member), options) for member in group.members]
-    columns = [_samples(evaluation, group=name) for evaluation in members]
+    columns = [samples_of(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
     return _create(name, members, samples, group.version)
@@ -184,7 +184,13 @@ def _config(members: Sequence[Evaluation]) -> GenerateConfig:
     )
 
 
-def _samples(evaluation: Evaluation, group: str | None = None) -> list[Sample]:
+def samples_of(evaluation: Evaluation, group: str | None = None) -> list[Sample]:
+    """Return the items of a task as samples.
+
+    Args:
+        evaluation: The task.
+        group: The group that it is run in.
+    """
     reference, models = TaskReference.of(evaluation.task), active_models()
     # which models will answer is not known outside of an eval
     embedded = not models or any(str(model).startswith("halu/") for model in models)

@@ -27,7 +27,6 @@ from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
-from halu_tasks.core.prompting import fill
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.chat import Answered, ChatServer, FailedAttemptError, chat_server
 from halu_tasks.judging.reaching import REJECTED, before_retry, describe_error, log_retries, run_blocking, status_of
@@ -137,7 +136,7 @@ class Judge:
             return await gather(*map(judge, by_reply))
         except BudgetError as error:
             assert self.budget
-            keys = {self._key(self._text(fields)) for questions in by_reply for fields in questions}
+            keys = {self._key(self._judging.text(fields)) for questions in by_reply for fields in questions}
             left, total = sum(self._cached(key) is None for key in keys), sum(map(len, by_reply))
             cost = self.budget.spent / max(self.budget.calls, 1) * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
@@ -151,7 +150,7 @@ class Judge:
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
-        text = self._text(fields)
+        text = self._judging.text(fields)
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
@@ -162,9 +161,6 @@ class Judge:
                 else:
                     self._store.put(key, verdict)
         return verdict._replace(about=fields.get("about", ""))
-
-    def _text(self, fields: Mapping[str, str]) -> str:
-        return fill(self._judging.prompt, fields)
 
     def _key(self, text: str) -> str:
         return stable_hash(self._identity, text)

@@ -28,7 +28,7 @@ import anyio
 from filelock import FileLock
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
-from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, Price
 from halu_tasks.judging import COSTS
 from halu_tasks.scorers.judge import Verdict
 
@@ -39,7 +39,6 @@ logger = logging.getLogger(__name__)
 
 # the environment variable that names the file
 _COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
-_MILLION = 1_000_000
 # input tokens that a provider may add to the bytes of a prompt and its schema
 _OVERHEAD = 64
 # seconds between two looks at whether calls on their way have made room, or answered; the latter become rarer
@@ -146,7 +145,7 @@ class Budget:
 
     Args:
         limit: The most that all calls may cost, in dollars.
-        price: What a million input and output tokens cost in dollars.
+        price: What tokens cost.
         path: The file in which costs are recorded; None for a budget of this object alone.
 
     Attributes:
@@ -157,10 +156,9 @@ class Budget:
         BudgetError: The file cannot be opened.
     """
 
-    def __init__(self, limit: float, price: tuple[float, float], path: Path | None = None) -> None:
+    def __init__(self, limit: float, price: Price, path: Path | None = None) -> None:
         self.limit, self.spent, self.calls = limit, 0.0, 0
-        self._input, self._output = (dollars / _MILLION for dollars in price)
-        self._path, self._owner = path, uuid.uuid4().hex
+        self._price, self._path, self._owner = price, path, uuid.uuid4().hex
         self._open: list[float] = []
         self._over = False
         # waiting calls get room in the order in which they came
@@ -176,8 +174,7 @@ class Budget:
 
     def most(self, prompt: str, max_tokens: int) -> float:
         """Return the most that one attempt to answer a prompt can cost: a token is at least one byte."""
-        tokens = len(prompt.encode("utf-8", "replace")) + _OVERHEAD
-        return tokens * self._input + max_tokens * self._output
+        return self._price.of(len(prompt.encode("utf-8", "replace")) + _OVERHEAD, max_tokens)
 
     def cost(self, usage: ModelUsage | None, most: float) -> float:
         """Return what a call cost; cached input counts in full.
@@ -190,7 +187,7 @@ class Budget:
             return most
         counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
         read, written = [count or 0 for count in counts], usage.output_tokens
-        return most if min(*read, written) < 0 else sum(read) * self._input + written * self._output
+        return most if min(*read, written) < 0 else self._price.of(sum(read), written)
 
     async def reserve(self, most: float) -> None:
         """Reserve an amount for a call once there is room for it.
@@ -310,7 +307,7 @@ def open_budget(options: Options, model: str, file: Path | None) -> Budget | Non
     limit, price = (_stated(options, name) for name in JUDGE_COST_OPTIONS)
     if limit is None:
         return None
-    if price is None or not (prices := token_price(price)):
+    if price is None or not (prices := Price.parse(price)):
         raise UsageError(
             f"the price of {model} is unknown, so judge_max_cost cannot be kept; state what a million input and output "
             "tokens cost in dollars, such as judge_price=2.50/10"

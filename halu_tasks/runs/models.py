@@ -107,6 +107,11 @@ def models_named(names: Sequence[str], **reached: Any) -> list[HarnessModel]:
     return models
 
 
+def folder_name(model: str) -> str:
+    """Return the name of a model's folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", model).strip("._") or "model"
+
+
 def named_model(
     name: str,
     harness: Harness | None = None,
@@ -136,7 +141,7 @@ def named_model(
             "hf/Qwen/Qwen2.5-0.5B-Instruct or halu/baseline"
         )
     model = HarnessModel(
-        name=re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "model",
+        name=folder_name(name),
         harness=harness or ("lm_eval" if provider == "hf" else "inspect"),
         model=name,
         arguments=arguments or {},

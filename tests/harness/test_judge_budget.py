@@ -33,13 +33,13 @@ from judges import (
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.items import Reply
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import Options, Price
 from halu_tasks.judging.stores import Budget, VerdictStore, budget_variables, dollars, open_budget
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.judge import Verdict
 
-PRICE = (2.5, 10.0)
+PRICE = Price(2.5, 10.0)
 BUDGET = ["--judge-price", "2.50/10", "--judge-max-cost"]
 
 
@@ -172,8 +172,9 @@ SHARED = """
 import sys
 from pathlib import Path
 import anyio
+from halu_tasks.core.options import Price
 from halu_tasks.judging.stores import Budget
-anyio.run(Budget(1.0, (1.0, 1.0), Path(sys.argv[1])).reserve, 0.6)
+anyio.run(Budget(1.0, Price(1.0, 1.0), Path(sys.argv[1])).reserve, 0.6)
 print("reserved", flush=True)
 sys.stdin.read()
 """

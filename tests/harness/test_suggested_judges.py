@@ -85,7 +85,7 @@ def test_commands_ask_only_whom_the_user_names(
     given = ("score", file, judged_replies, "--data", "sample")
     assert here(*given).returncode == 0 and told in caplog.text
     planned = here("run", "halu/oracle", "--tasks", file, "--data", "sample", "-o", file.parent, "--dry-run")
-    assert planned.returncode == 0 and told in planned.stderr and "judge" not in planned.stdout
+    assert planned.returncode == 0 and told in planned.stderr and "gpt-4o" not in planned.stdout
     assert not server.asked
     assert here(*given, "--judge", "openai/gpt-4o", "--judge-base-url", server.url).returncode == 0
     assert server.asked

@@ -1,0 +1,242 @@
+"""What runs would ask, counted without asking: calls, tokens, dollars and hours.
+
+The messages are those of the run. The solver of a method runs as it does in Inspect, with a stand-in for all models:
+its replies are those of `halu/oracle`, or what the method supposes, with filler up to the limit of tokens, so that
+neither a reply nor a later prompt that contains it is longer in the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Literal, NamedTuple, get_args
+
+from inspect_ai.model import ModelName, ModelOutput
+from inspect_ai.scorer import Target
+from inspect_ai.solver import TaskState
+
+from halu_tasks.core.errors import HaluTasksError, UsageError, unknown
+from halu_tasks.core.hashing import short_hash
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options, Price
+from halu_tasks.core.prompting import messages
+from halu_tasks.inspect_adapter.tasks import samples_of
+from halu_tasks.judging.judge import SETTINGS
+from halu_tasks.judging.reaching import run_blocking
+from halu_tasks.runs.command import flags
+from halu_tasks.runs.models import LOADED, HarnessModel, folder_name
+from halu_tasks.runs.run import ModelRun
+from halu_tasks.scorers.judge import verdict_schema
+from halu_tasks.solvers import method_named
+from halu_tasks.solvers.asking import MethodRecord, stand_in, yes
+from halu_tasks.tasks import Evaluation, Task, build
+
+Counted = Literal["exactly", "at most", "about", "at least"]
+# what a model is (`Planned.part`), and its name
+Asked = tuple[str, str]
+
+
+class Planned(NamedTuple):
+    """What a run asks one model for a task.
+
+    Attributes:
+        run: The name of the run.
+        task: The name of the task.
+        part: What the model is: `model`, `judge`, `reader`, or the role of a method.
+        model: Its name.
+        counted: How the calls of the run differ from these: `exactly` none; `at most`, since a judge is not asked about
+            a blank reply, or again about the same; `about`, since a reply decides what else is asked, or comes from the
+            cache; `at least`, since a model may call a tool.
+        calls: The number of calls, without retries and the short question whether a model answers.
+        input_tokens: The tokens of all prompts.
+        output_tokens: The most tokens that all replies can have.
+        dollars: What they cost; None without a price.
+        hours: How long they take; None without a rate.
+    """
+
+    run: str
+    task: str
+    part: str
+    model: str
+    counted: Counted
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None = None
+    hours: float | None = None
+
+
+def planned_calls(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> tuple[list[Planned], dict[str, HaluTasksError]]:
+    """Count what runs would ask for their tasks without a result.
+
+    Args:
+        runs: The runs, with the same options of tasks.
+        tasks: The tasks.
+
+    Returns:
+        The rows, and what a run cannot ask, such as a task that its method does not fit, with the error.
+
+    Raises:
+        HaluTasksError: A task does not support an option, or its data cannot be read.
+    """
+    evaluations = {}
+    for task in tasks if runs else ():
+        options = Options(**{"fewshot": task.prompts.shots, **runs[0].options})
+        evaluations[task.name] = build(task, options.for_tasks(task.prompts.task_options))
+    rows, refused = [], {}
+    for run, name in [(one, name) for one in runs for name in one.missing()]:
+        try:
+            rows += _Counter(run, evaluations[name]).rows()
+        except HaluTasksError as error:
+            refused[f"{run.name}: {name}"] = error
+    return rows, refused
+
+
+def priced(
+    planned: Sequence[Planned], prices: Sequence[str], calls_per_minute: int | None, tokens_per_second: int | None
+) -> list[Planned]:
+    """Add dollars and hours, and after several rows their sum, for calls one after the other.
+
+    Args:
+        planned: The rows.
+        prices: Prices of a million input and output tokens, of one model (`openai/gpt-4o=2.50/10`) or all others.
+        calls_per_minute: The calls of a minute; None if they are not limited.
+        tokens_per_second: The input and output tokens of a second; None if they are not limited.
+
+    Raises:
+        UsageError: A price is malformed, or of a model that is not asked.
+    """
+    models, by_name = {folder_name(row.model) for row in planned}, dict[str, Price]()
+    for name, _, text in (given.rpartition("=") for given in prices):
+        if (price := Price.parse(text)) is None:
+            raise UsageError(f"--price: expected [MODEL=]INPUT/OUTPUT, such as 2.50/10, got {text!r}")
+        if name and folder_name(name) not in models:
+            raise UsageError(f"--price: {unknown('model', name, sorted(models))}")
+        by_name[name and folder_name(name)] = price
+    rows = []
+    for row in planned:
+        known, (calls, read, written) = by_name.get(folder_name(row.model), by_name.get("")), row[5:8]
+        times = calls / 60 / (calls_per_minute or math.inf), (read + written) / 3600 / (tokens_per_second or math.inf)
+        # without a rate, these are 0
+        rows.append(row._replace(dollars=known and known.of(read, written), hours=max(times) or None))
+    if len(rows) > 1:
+        sums: Any = (None if None in column else sum(column) for column in list(zip(*rows, strict=True))[5:])
+        rows.append(Planned("sum", "", "", "", max((r.counted for r in rows), key=get_args(Counted).index), *sums))
+    return rows
+
+
+class _Counter:
+    """Answers in the place of all models of a run on a task, and counts what each is asked."""
+
+    def __init__(self, run: ModelRun, evaluation: Evaluation) -> None:
+        self._run, self._evaluation = run, evaluation
+        said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
+        limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
+        self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
+        self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
+        self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
+        self._size, self._model = _tokenizer(run.model), ("model", run.model.name)
+        self._counts: dict[Asked, tuple[int, int, int]] = {}
+        self._ways: dict[Asked, Counted] = {}
+        self._usual: Counted = "exactly"
+        self._known, self._reply = set[str](), ""
+        judge, reader = evaluation.options.judge, evaluation.options.reader
+        judges = {"judge": self._roles.get("grader", judge), "reader": self._roles.get("reader", reader)}
+        specs = {"judge": evaluation.task.judged, "reader": evaluation.reader}
+        self._judges = {(part, name): spec for part, spec in specs.items() if spec and (name := judges[part])}
+
+    def rows(self) -> list[Planned]:
+        """Ask everything, and return what was counted."""
+        ask = self._run_method if self._run.method else self._ask_plainly
+        ask(list(islice(self._evaluation.stream(), self._run.limit)))
+        names, usual = (self._run.name, self._evaluation.task.name), self._usual
+        return [
+            Planned(*names, *asked, self._ways.get(asked, usual), *(self._epochs * number for number in counts))
+            for asked, counts in self._counts.items()
+        ]
+
+    def _ask_plainly(self, items: Sequence[Item]) -> None:
+        evaluation = self._evaluation
+        weighs = evaluation.asks_for_probability and self._run.model.harness == "lm_eval"
+        for item in items:
+            prompt = "\n".join(message["content"] for message in messages(item, evaluation.examples))
+            for choice in (evaluation.task.rules.choices or ()) if weighs else [""]:
+                self._count(self._model, prompt + choice, 0 if weighs else self._longest)
+            self._judge(item, [_filled(evaluation.oracle(item), self._longest, item.id)])
+
+    def _run_method(self, items: Sequence[Item]) -> None:
+        solver = method_named(self._run.method, self._run.method_arguments)
+
+        async def generate(state: TaskState, **_: Any) -> TaskState:
+            state.output = self._answer(state.messages, None, (0, False), False, None)
+            return state
+
+        async def solve() -> None:
+            stand_in.set(self._answer)
+            for item, sample in zip(items, samples_of(self._evaluation), strict=False):
+                self._reply, asked = self._evaluation.oracle(item), list[Any](sample.input)
+                texts = asked, list(asked), Target(sample.target)
+                state = TaskState(ModelName("none/none"), item.id, 1, *texts, metadata=dict(sample.metadata or {}))
+                state = await solver(state, generate)
+                draft = MethodRecord.from_metadata(state.output.metadata).draft
+                self._judge(item, [state.output.completion, *([draft] if draft else [])])
+
+        run_blocking(solve)
+
+    def _answer(
+        self, prompt: Any, role: str | None, draw: tuple[int, bool], tools: bool, supposed: Any, **config: Any
+    ) -> ModelOutput:
+        """Count a call and answer it; the arguments are those of `solvers.asking.ask`."""
+        text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
+        asked = (role, self._roles[role]) if role and role in self._roles else self._model
+        longest = config.get("max_tokens") or self._longest
+        # without a cache, no call comes twice
+        call = short_hash(asked, text, config, draw if draw[1] else len(self._known))
+        if tools:
+            self._ways[asked] = "at least"
+        if supposed not in (None, yes) or call in self._known:
+            self._usual = "about"
+        if call not in self._known:
+            self._count(asked, text, longest)
+        self._known.add(call)
+        reply = (supposed() if supposed else "") or self._reply
+        return ModelOutput.from_content("none", reply if supposed is yes else _filled(reply, longest, call))
+
+    def _judge(self, item: Item, replies: Sequence[str]) -> None:
+        """Count the questions about the replies to an item."""
+        for asked, judging in self._judges.items():
+            task, mode = self._evaluation.task, self._evaluation.options.scoring
+            judged = [task.judged_text(mode, item, reply) if task.judged else reply for reply in replies]
+            self._ways[asked] = "about" if judging.coverage else "at most"
+            for text in {judging.text(fields) for reply in judged for fields in judging.questions(item, reply)}:
+                self._count(asked, text + json.dumps(verdict_schema(judging.read)), SETTINGS.max_tokens or 0)
+
+    def _count(self, asked: Asked, text: str, longest: int) -> None:
+        size, counts = self._size if asked == self._model else _by_bytes, self._counts.get(asked, (0, 0, 0))
+        self._counts[asked] = counts[0] + 1, counts[1] + size(text), counts[2] + longest
+
+
+def _filled(reply: str, longest: int, call: str) -> str:
+    """Return a reply as long as it can be, which differs from that to every other call."""
+    text = f"{reply}\n{call} "
+    return text + "abc " * (longest - _by_bytes(text))
+
+
+def _by_bytes(text: str) -> int:
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+def _tokenizer(model: HarnessModel) -> Callable[[str], int]:
+    """Return what counts the tokens of a text as a model does whose tokenizer is on this machine, or else bytes."""
+    with suppress(ImportError, OSError, ValueError):  # the latter two of a model that is not in the cache
+        if {model.provider, model.model} & {*LOADED}:
+            from transformers import AutoTokenizer
+
+            name = model.arguments.get("pretrained") or model.at_provider
+            known = AutoTokenizer.from_pretrained(name, local_files_only=True)
+            return lambda text: len(known.encode(text, add_special_tokens=False))
+    return _by_bytes
