@@ -78,14 +78,13 @@ class ChatServer:
         status = None
         try:
             async with self._places, self._session.post(url, data=json.dumps(body), headers=key) as response:
-                content = await response.read()
-            status = response.status
-        except (ClientError, OSError):  # TimeoutError is an OSError
+                status, content = response.status, await response.read()
+            if status == 200:
+                return _output(json.loads(content))
+        except (ClientError, OSError, ValueError):  # TimeoutError is an OSError, and what is no JSON is a ValueError
             pass
-        if status != 200:
-            self._paused_until = time.monotonic() + _PAUSE
-            raise FailedAttemptError(status)
-        return _output(json.loads(content))
+        self._paused_until = time.monotonic() + _PAUSE
+        raise FailedAttemptError(None if status == 200 else status)
 
 
 def _output(completion: dict[str, Any]) -> Answered | ModelOutput:

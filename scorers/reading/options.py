@@ -72,7 +72,7 @@ class OptionQuestion(Question):
         return None
 
     def _of_option(self, read: Read, token: Token, negated: bool) -> Value:
-        behind = read.behind(token.end)[:3]
+        behind = list(itertools.islice(read.behind(token.end), 3))
         follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
         others = any(other.kind == "label" and other.label != token.label for other in behind)
         if others and follows in ("either", "comma", "both", "label"):

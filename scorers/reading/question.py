@@ -16,9 +16,11 @@ A reply that takes back what it said ("Wait, …") is read from there on, if thi
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
+from operator import attrgetter
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
@@ -40,6 +42,7 @@ _FILLERS = (
 _BETWEEN = (*_FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _ENDS = ("because", "bound", "turn", "comma", "stop")
+_START = attrgetter("start")
 _WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _TITLE = re.compile(r"\s?[:=]")
@@ -97,14 +100,15 @@ class Read:
         """Whether the sentence is a question."""
         return self.text.endswith("?")
 
-    def behind(self, place: int) -> list[Token]:
-        """Return the tokens from a place on."""
-        return [token for token in self.tokens if token.start >= place]
+    def behind(self, place: int) -> Iterator[Token]:
+        """Yield the tokens from a place on."""
+        tokens = self.tokens
+        return map(tokens.__getitem__, range(bisect_left(tokens, place, key=_START), len(tokens)))
 
     def next(self, place: int) -> str:
         """Return the kind of the token directly behind a place; empty if there is none."""
-        behind = self.behind(place)
-        return behind[0].kind if behind and behind[0].start <= place + 2 else ""
+        token = next(self.behind(place), None)
+        return token.kind if token and token.start <= place + 2 else ""
 
     def goes_on(self, start: int, end: int | None = None) -> bool:
         """Return whether a part of the sentence says anything but words that add nothing."""
@@ -194,11 +198,14 @@ class Question:
 
     def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
+        position = 0
         for token in read.first_tokens():
-            if token.kind == "retract" or token.kind not in ("comma", "stop", "turn", "no"):
-                return token.kind == "retract" and not _WORD.search(_NO.sub("", read.text[: token.start]))
-            if _WORD.search(_NO.sub("", read.text[: token.end])):
+            is_first = token.kind not in ("comma", "stop", "turn", "no")
+            if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
                 return False
+            if is_first:
+                return token.kind == "retract"
+            position = token.end
         return False
 
     def _read(self, found: list[Read]) -> Answer[str]:
@@ -322,12 +329,12 @@ class Question:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
         if token.label == "apart" or not read.text[token.start].isalnum() or _APART.match(read.text, token.end):
             return True
-        behind = read.behind(token.end)
-        return bool(behind) and behind[0].start <= token.end + 1 and behind[0].kind in ("because", "bound")
+        follows = next(read.behind(token.end), None)
+        return follows is not None and follows.start <= token.end + 1 and follows.kind in ("because", "bound")
 
     def _unless_either(self, read: Read, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
-        behind = [token for token in read.behind(value.end) if token.start <= value.end + 25]
+        behind = list(takewhile(lambda token: token.start <= value.end + 25, read.behind(value.end)))
         follows = read.next(value.end)
         others = [token for token in behind[1:3] if token.kind in _ANSWERS]
         open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
@@ -506,7 +513,7 @@ class Question:
         ):
             return False
         follows = read.next(value.end)
-        if follows and read.text[read.behind(value.end)[0].start] == "?":
+        if follows and read.text[next(read.behind(value.end)).start] == "?":
             return False
         ends = (*_ENDS, "whole") if value.kind in ("yes", "no") else _ENDS
         return follows in ends or bool(re.match(r"\s*[.!(;]", read.text[value.end :]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from halu_tasks.scorers.reading.clauses import Clause, stated
 from halu_tasks.scorers.reading.lexicon import Token
@@ -16,7 +17,7 @@ class TypeQuestion(Question):
         return Value("label", "" if negated else token.label, token.end)
 
     def _unless_either(self, read: Read, value: Value) -> Value:
-        behind = [token for token in read.tokens if token.start >= value.end][:3]
+        behind = list(islice(read.behind(value.end), 3))
         if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
             others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
             return value._replace(label="") if others else value
