@@ -389,12 +389,12 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
 
 
 class Documents(list[dict[str, Any]]):
-    """Documents with their fields in the order of the first, of which lm-eval 0.4 asks the names as of a dataset."""
+    """Documents, whose fields lm-eval 0.4 asks for as those of a dataset."""
 
-    def __init__(self, documents: Iterable[dict[str, Any]]) -> None:
-        super().__init__(documents)
-        self.features: dict[str, Any] = dict.fromkeys(self[0])
-        self[:] = [{key: doc[key] for key in self.features | doc if key in doc} for doc in self]
+    @property
+    def features(self) -> dict[str, Any]:
+        """The fields of the first document."""
+        return self[0]
 
 
 def _document(item: Item) -> dict[str, Any]:

@@ -51,6 +51,6 @@ def test_its_files_need_nothing_of_this_package_and_their_own_tests_pass() -> No
 
 @pytest.mark.slow
 def test_lm_eval_finds_the_tasks_that_the_package_advertises() -> None:
-    command = [*(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"), "test_installed_tasks.py"]
+    command = [*(sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider"), "test_installed_tasks.py"]
     done = subprocess.run([*command, "-k", "halu_tasks"], cwd=FOLDER, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
