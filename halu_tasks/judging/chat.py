@@ -98,7 +98,10 @@ def _output(completion: dict[str, Any]) -> Answered | ModelOutput:
             return Answered(message["content"], counts)
     except (LookupError, TypeError, AttributeError):
         pass
-    from inspect_ai.model._openai import chat_choices_from_openai, model_output_from_openai
+    from inspect_ai.model._openai import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+        chat_choices_from_openai,
+        model_output_from_openai,
+    )
     from openai.types.chat import ChatCompletion
 
     known = ChatCompletion.construct(**completion)
@@ -130,8 +133,12 @@ def _has_proxy(api: Any) -> bool:
 def _settings_of(api: Any) -> Settings | None:
     """Return how Inspect writes the settings of a call; None if a provider is not plain chat completions."""
     try:
-        from inspect_ai.model._providers.openai import OpenAIAPI
-        from inspect_ai.model._providers.openai_completions import completion_params_completions
+        from inspect_ai.model._providers.openai import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+            OpenAIAPI,
+        )
+        from inspect_ai.model._providers.openai_completions import (  # inspect-evals-lint: ignore[IECQ001] -- private
+            completion_params_completions,
+        )
     except ImportError:  # without the package openai, or in another version of Inspect
         return None
     # other providers are derived from this one, and change what is sent
