@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.distributions import t_quantile
 from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, unseen_share, unseen_weight
 from halu_tasks.scorers.statistics.jackknife import LeftOut
 
@@ -169,11 +170,9 @@ class DifferenceError(NamedTuple):
 
     def interval(self, value: float) -> tuple[float, float]:
         """Return the 95% interval of a difference."""
-        from scipy.special import stdtrit  # imported here because listings do not need it
-
-        below = above = float(stdtrit(self.degrees, 0.975)) * self.stderr
+        below = above = t_quantile(self.degrees) * self.stderr
         if self.unseen:
-            share = self.unseen * unseen_share(self.clusters, float(stdtrit(self.clusters - 1, 0.975)))
+            share = self.unseen * unseen_share(self.clusters, t_quantile(self.clusters - 1))
             below, above = max(below, share * (self.width + value)), max(above, share * (self.width - value))
         return max(value - below, -self.width), min(value + above, self.width)
 

@@ -30,6 +30,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from halu_tasks.scorers.statistics.distributions import beta_quantile, gamma_quantile, t_quantile
+
 Array = npt.NDArray[np.float64]
 
 FEWEST = 5
@@ -138,8 +140,6 @@ def exact_interval(
     Returns:
         The lower and the upper end, within the bounds.
     """
-    from scipy.special import betaincinv, gammaincinv, stdtrit  # half a second, which listings do not need
-
     bottom, top = bounds
     is_bounded = math.isfinite(top)
     width = top - bottom if is_bounded else 1.0
@@ -148,20 +148,20 @@ def exact_interval(
     clusters = min(clusters or moments.number, moments.number)
     in_units = moments.in_units(width)
     implied, derivative = (v * (1 - v), 1 - 2 * v) if is_bounded else (v, 1.0)
-    t = float(stdtrit(clusters - 1.0, 0.975))
+    t = t_quantile(clusters - 1.0)
     n, unseen = clusters * (NORMAL / t) ** 2, unseen_share(clusters, t) if implied > 0 else 0.0
     varies = implied > 0 and in_units.second > NO_VARIANCE
     if varies:
-        t = float(stdtrit(min(degrees_of_freedom(in_units, derivative / implied), clusters - 1.0), 0.975))
+        t = t_quantile(min(degrees_of_freedom(in_units, derivative / implied), clusters - 1.0))
         n = implied / in_units.second * (NORMAL / t) ** 2
         unseen *= math.sqrt(unseen_weight(in_units, implied / clusters))
     low = high = v
     if is_bounded and (varies or not unseen):
-        low = float(betaincinv(n * v, n * (1 - v) + 1, 0.025)) if v > 0 else 0.0
-        high = float(betaincinv(n * v + 1, n * (1 - v), 0.975)) if v < 1 else 1.0
+        low = beta_quantile(n * v, n * (1 - v) + 1) if v > 0 else 0.0
+        high = 1 - beta_quantile(n * (1 - v), n * v + 1) if v < 1 else 1.0
     elif varies or not unseen:
-        low = float(gammaincinv(n * v, 0.025)) / n if v > 0 else 0.0
-        high = float(gammaincinv(n * v + 1, 0.975)) / n
+        low = gamma_quantile(n * v) / n if v > 0 else 0.0
+        high = gamma_quantile(n * v + 1, is_upper=True) / n
         high = max(high, _skewed_end(v, moments, t)) if varies else high
     # what was not seen is at an end of the range; without an upper end, one event or as many as were seen on average
     above = unseen * (1 - v if is_bounded else max(v, 1.0))

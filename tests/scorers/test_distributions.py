@@ -1,0 +1,18 @@
+"""Quantiles of our own equal those of scipy."""
+
+import numpy as np
+import pytest
+from halu_tasks.scorers.statistics.distributions import beta_quantile, gamma_quantile, t_quantile
+from scipy.special import betaincinv, gammaincinv, stdtrit
+
+DRAW = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("size", [0.1, 1, 30, 1e3, 1e7])
+def test_quantiles_are_scipys(size: float) -> None:
+    for a, b in size * DRAW.uniform(0.01, 2, (200, 2)):
+        assert beta_quantile(a, b + 1) == pytest.approx(betaincinv(a, b + 1, 0.025), rel=1e-10, abs=1e-12)
+        assert 1 - beta_quantile(b, a + 1) == pytest.approx(betaincinv(a + 1, b, 0.975), rel=1e-10)
+        assert gamma_quantile(a) == pytest.approx(gammaincinv(a, 0.025), rel=1e-10, abs=1e-12)
+        assert gamma_quantile(a + 1, is_upper=True) == pytest.approx(gammaincinv(a + 1, 0.975), rel=1e-10)
+        assert t_quantile(a + 1) == pytest.approx(stdtrit(a + 1, 0.975), rel=1e-9)
