@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from halu_tasks.scorers.statistics.distributions import beta_quantile, gamma_quantile, t_quantile
 from scipy.special import betaincinv, gammaincinv, stdtrit
+
+from halu_tasks.scorers.statistics.distributions import beta_quantile, gamma_quantile, t_quantile
 
 DRAW = np.random.default_rng(0)
 
