@@ -304,9 +304,10 @@ def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator
 def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int]) -> Iterator[FoundReply]:
     """Return an empty reply of each item to each epoch in which it has none."""
     replied = np.zeros((len(items), len(epochs)), dtype=bool)
+    places = {epoch: place for place, epoch in enumerate(epochs)}
     for file in files:
         for item, epoch in query(file, "SELECT item, epoch FROM replies"):
-            replied[item, epochs.index(epoch)] = True
+            replied[item, places[epoch]] = True
     for place, epoch in zip(*np.nonzero(~replied), strict=True):
         if found := items.at(int(place)):
             yield found, NO_FILE, PredictionRow(found[1].id, epochs[epoch], Reply(""), 0)
@@ -324,7 +325,7 @@ def _columns(records: Sequence[Record], *, needs_ids: bool) -> Columns:
     scores, clusters, rows = dict[str, int](), dict[str, int](), dict[str, int]()
     kind = [scores.setdefault(record.score, len(scores)) for record in records]
     cluster = [clusters.setdefault(record.cluster, len(clusters)) for record in records]
-    questions = [json.loads(record.id).rpartition("/")[0] if needs_ids else "" for record in records]
+    questions = [record.id.rpartition("/")[0] if needs_ids else "" for record in records]
     row = [rows.setdefault(question, len(rows)) for question in questions]
     different = [Score.from_json(json.loads(text)) for text in scores]
     return Columns.of_kinds(different, *(np.array(column, dtype=np.int64) for column in (kind, cluster, row)))
