@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks.spans import series
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.kinds import AnswerKind, Label, Spans
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.statistics.agreement import alpha_of_counts
 from halu_tasks.text.marks import Mark, trimmed
 
@@ -88,6 +86,8 @@ def _pooled_marks(people: Sequence[list[Mark]], length: int, categories: Sequenc
 
 def _votes(people: Sequence[list[Mark]], length: int) -> Array:
     """Count the annotators that mark each character."""
+    from halu_tasks.scorers.benchmarks.spans import series  # imports what reads spans, which labels do not need
+
     return np.sum([series(marks, length) > 0 for marks in people], axis=0) if people else np.zeros(length)
 
 
@@ -99,6 +99,8 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
     Raises:
         ValueError: A mark is not within the text, or its category is unknown.
     """
+    from halu_tasks.scorers.reading.strings import quotations
+
     text = item.gold["text"]
     if beyond := [mark for mark in marks if mark.end > len(text)]:
         raise ValueError(f"the span {[*beyond[0][:2]]} is not within the text of {len(text)} characters")

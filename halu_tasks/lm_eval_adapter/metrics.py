@@ -1,9 +1,4 @@
-"""Metrics in lm-eval: the values of items and what is computed of them; metrics and filters for users' own tasks.
-
-lm-eval asks a task for the value of each metric for one item. It writes that value to the sample log, and later hands
-the list of all values, and nothing else, to the metric's aggregation. Most metrics here cannot be computed from such
-values: F1, clustered standard errors and shares by tag need whole scores. So each value is a number or a string that
-looks right in the log and has the item's score as an attribute.
+"""Metrics and filters of lm-eval for users' own tasks.
 
 The metrics `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict` are the named scorers
 (`scorers/benchmarks/named.py`) for users' own tasks; docs/scorers.md describes their arguments. lm-eval gives a metric
@@ -20,10 +15,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from lm_eval.api import metrics as theirs
 from lm_eval.api import registry
@@ -31,16 +26,16 @@ from lm_eval.api.filter import Filter
 from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import DataError, UsageError, unknown
+from halu_tasks.lm_eval_adapter.values import PARTS, ItemValue, Part, part_of
 from halu_tasks.replies.scoring import logger, reply_warnings
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
-from halu_tasks.scorers.metrics import Columns, Estimate, Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import NO_VARIANCE
 
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
@@ -49,64 +44,6 @@ _IS_0_5 = hasattr(theirs, "Metric")
 
 # what the filters `halu_verdict` and `halu_strings` replace a reply without an answer by
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
-
-LONGEST_LABEL = 20
-Part = Literal["value", "stderr"]
-"""The part of an estimate that lm-eval shows."""
-PARTS: Mapping[str, Part] = {"": "value", "_stderr": "stderr"}
-"""What lm-eval adds to a metric's name for each part."""
-
-
-class ItemValue(float):
-    """The value of a metric for an item, with the item's score.
-
-    A float is written to the sample log as a number, and survives copying and pickling with its attributes.
-
-    Attributes:
-        score: The item's score.
-        metric: In a user's task, the scorer, its arguments as JSON, the metric and the part of its estimate.
-    """
-
-    score: Score
-    metric: tuple[str, str, str, Part]
-
-
-class ItemLabels(str):
-    """Target and answer of an item, for metrics that have no value for a single item, with the item's score."""
-
-    score: Score
-
-
-def item_values(metrics: Sequence[Metric], scores: Sequence[Score]) -> Iterator[dict[str, ItemValue | ItemLabels]]:
-    """Yield what a sample log shows of each metric for an item, item by item."""
-    columns = Columns.of(scores)
-    numbers = {metric.name: metric.of_items(columns) for metric in metrics}
-    for place, score in enumerate(scores):
-        answer = score.outcome if score.answer is None else _shortened(score.answer)
-        labels = ItemLabels(f"{_shortened(score.target)} -> {answer}")
-        labels.score = score
-        values: dict[str, ItemValue | ItemLabels] = {}
-        for name, of_items in numbers.items():
-            values[name] = value = labels if math.isnan(of_items[place]) else ItemValue(of_items[place])
-            value.score = score
-        yield values
-
-
-def _shortened(label: str | list[str]) -> str:
-    return label if isinstance(label, str) and len(label) < LONGEST_LABEL else "text"
-
-
-def part_of(over_items: Estimate | None, part: Part) -> Any:
-    """Return a part of a metric's estimate over items as lm-eval shows it.
-
-    A value that is not defined is NaN, so that the mean of a group is not defined either, instead of a mean of fewer
-    tasks. A standard error that is missing is lm-eval's word for it. One of 0 is missing, too: where no two clusters
-    differ, as at 0 and 1, the interval is exact and rests on none.
-    """
-    if part == "value":
-        return over_items.value if over_items else math.nan
-    stderr = over_items.stderr if over_items else None
-    return "N/A" if stderr is None or stderr**2 <= NO_VARIANCE else stderr
 
 
 # --- metrics of users' tasks ----------------------------------------------------------------------

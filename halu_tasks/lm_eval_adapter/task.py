@@ -26,7 +26,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
-from halu_tasks.lm_eval_adapter.metrics import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
+from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
@@ -247,7 +247,7 @@ class HaluTask(ConfigurableTask):
         return item, Reply(text or "", probability=probability)
 
     def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
-        """Return a part of a metric's estimate; the values of any metric have the scores of all items."""
+        """Return a part of a metric's estimate; the values of the first metric, which comes first, have the scores."""
         if not self._estimates:
             columns = by_cluster(value.score for value in values)
             self._estimates = {metric.name: estimate(metric, columns) for metric in self._metrics}

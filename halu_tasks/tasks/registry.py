@@ -1,14 +1,15 @@
 """The registry: the packaged tasks and groups, and the tasks of users' files.
 
-Files are read at once, and their keys are checked when a task is used: a listing needs neither readings nor scorers.
+The file of a packaged task is named as the task is, that of a group has an underscore before. Those of groups are read
+at once, those of tasks when a task is used, and their keys are checked then, too: a listing needs no readings.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
-from itertools import product
+from functools import cache, partial
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,14 +47,16 @@ class Group:
         self.about = str(file.values["metadata"]["about"])
         self.version = int(file.values["metadata"].get("version") or 1)
         """A number that changes when results stop being comparable."""
-        self.tasks = tuple(_members(file, tasks, groups, ()))
+        self.members = tuple(_members(file, tasks, groups, ()))
+        """The names of the members; a group among them is replaced by its own members."""
+        self._tasks = tasks
         self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
         """The metrics whose unweighted means over the members are reported, the members' headline first."""
 
     @property
-    def members(self) -> tuple[str, ...]:
-        """The names of the members; a group among them is replaced by its own members."""
-        return tuple(task.name for task in self.tasks)
+    def tasks(self) -> tuple[Task, ...]:
+        """The members."""
+        return tuple(self._tasks[name] for name in self.members)
 
     def check(self) -> None:
         """Check that the members have the metrics of the means.
@@ -108,8 +111,8 @@ class Group:
 
 def _members(
     file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile], within: Sequence[str]
-) -> Iterable[Task]:
-    """Yield the members of a group, which is itself a member of the groups `within`."""
+) -> Iterable[str]:
+    """Yield the names of the members of a group, which is itself a member of the groups `within`."""
     within = (*within, str(file.values["group"]))
     if within[-1] in tasks:
         raise file.fault("group", f"{within[-1]!r} is the name of a task")
@@ -119,7 +122,7 @@ def _members(
             raise file.fault("task", f"the group {name!r} is a member of itself")
         if name not in tasks and name not in groups:
             raise file.fault("task", f"unknown task {name!r}{did_you_mean(str(name), sorted({*tasks, *groups}))}")
-        yield from _members(groups[name], tasks, groups, within) if name in groups else [tasks[name]]
+        yield from _members(groups[name], tasks, groups, within) if name in groups else [name]
 
 
 # --- packaged tasks -------------------------------------------------------------------------------
@@ -129,35 +132,32 @@ def _members(
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """Return all packaged tasks and groups by name.
 
-    The tasks of a benchmark, which share a folder, are in the order in which its groups list them. A file that cannot
-    be read is named in a warning and left out.
+    The tasks of a benchmark, which share a folder, are in the order in which its groups list them. The file of a group
+    that cannot be read is named in a warning and left out.
     """
-    files: dict[str, dict[str, TaskFile]] = {"task": {}, "group": {}}
     known: dict[Path, Entries] = {}
-    for path in packaged_files():
+    paths = {path.stem: path for path in packaged_files()}
+    tasks = {name: Task(partial(read_task_file, path, known)) for name, path in paths.items() if name[0] != "_"}
+    files, groups = dict[str, TaskFile](), dict[str, Group]()
+    for path in (path for name, path in paths.items() if name not in tasks):
         try:
-            file = read_task_file(path, known)
+            files[path.stem.removeprefix("_")] = read_task_file(path, known)
         except UsageError as error:
             logger.warning("%s", error)
-            continue
-        key = "group" if "group" in file.values else "task"
-        files[key][str(file.values.get(key))] = file
-    tasks = {name: Task(file) for name, file in files["task"].items()}
-    groups = {}
-    for name, file in files["group"].items():
+    for name, file in files.items():
         try:
-            groups[name] = Group(file, tasks, files["group"])
+            groups[name] = Group(file, tasks, files)
         except (UsageError, LookupError, TypeError) as error:
             logger.warning("%s", error if isinstance(error, UsageError) else f"{file.path}: {_UNLISTED}")
-    listed = [task for group in sorted(groups.values(), key=lambda group: -len(group.tasks)) for task in group.tasks]
-    ordered = sorted(dict.fromkeys([*listed, *tasks.values()]), key=lambda task: task.file.path.parent)
-    return {task.name: task for task in ordered}, groups
+    listed = sorted((group.members for group in groups.values()), key=len, reverse=True)
+    ordered = sorted(dict.fromkeys(chain(*listed, tasks)), key=lambda name: paths[name].parent)
+    return {name: tasks[name] for name in ordered}, groups
 
 
 def listed(task: Task) -> dict[str, Any] | None:
     """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
-    values = task.file.values
     try:
+        values = task.file.values
         source = values["source"]
         return {
             "task": task.name,
@@ -166,8 +166,8 @@ def listed(task: Task) -> dict[str, Any] | None:
             "source": source["title"] if isinstance(source, dict) else SOURCES[source].title,
             "asks": task.about,
         }
-    except (LookupError, TypeError):
-        logger.warning("%s: %s", task.file.path, _UNLISTED)
+    except (UsageError, LookupError, TypeError) as error:
+        logger.warning("%s", error if isinstance(error, UsageError) else f"{task.file.path}: {_UNLISTED}")
         return None
 
 
@@ -206,11 +206,12 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     by_name: Mapping[str, Sequence[Task]] = {
         **{name: [task] for name, task in tasks.items()},
         **{name: group.tasks for name, group in groups.items()},
-        **{tag: [task for task in tasks.values() if tag in _tags(task.file)] for tag in (TAG, JUDGED_TAG)},
+        **dict.fromkeys((TAG, JUDGED_TAG), ()),
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        selected |= {task.name: task for task in _known(by_name, name, "task")}
+        found = _known(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
+        selected |= {task.name: task for task in found}
     return list(selected.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -69,13 +69,23 @@ class Task:
     The keys of the file are checked when they are first used: a listing reads files without looking at what they name.
 
     Args:
-        file: The task file; for a task that was restored from a log, its path is a name for error messages.
+        file: The task file, or what reads it when it is first used; for a task that was restored from a log, its path
+            is a name for error messages.
         packaged: The packaged task that the definition was derived from; None for a packaged or a new task.
     """
 
-    def __init__(self, file: TaskFile, packaged: Task | None = None) -> None:
-        self.file = file
+    def __init__(self, file: TaskFile | Callable[[], TaskFile], packaged: Task | None = None) -> None:
+        self._file = file
         self.packaged = packaged
+
+    @cached_property
+    def file(self) -> TaskFile:
+        """The task file.
+
+        Raises:
+            UsageError: It cannot be read.
+        """
+        return self._file() if callable(self._file) else self._file
 
     @property
     def name(self) -> str:

@@ -22,7 +22,6 @@ from halu_tasks.text.folding import fold
 
 _SPECIAL = re.compile(r"(\.\.\.|\*|[ '-]+)")
 _HAN = "\u3400-\u9fff"
-_WITHOUT_SPACES = re.compile(f"[{_HAN}]")
 _EXPRESSIONS = {"*": r"\w*", "...": r"(?:\S+ ){0,3}?"}
 _JOINED, _WORD_END = "[ '-]+", r"(?!\w)"
 _compiled = cache(re.compile)
@@ -80,9 +79,13 @@ class Lexicon:
         """
         single = {begin[0] for _, begin, prefix in expressions if begin and (prefix or not begin[0].isalnum())}
         single |= {char for _, _, prefix in expressions for char in prefix if char.isalpha()}
-        chars = _HAN + "".join(map(re.escape, sorted(single)))
+        letters = "".join(sorted(filter(str.isalnum, single)))
+        signs = "".join(re.escape(char) for char in sorted(single) if not char.isalnum())
         joined = {expression.removeprefix(_JOINED)[0] for expression, begin, _ in expressions if not begin}
-        self._places = re.compile("|".join([rf"[^\W{chars}]+|[{chars}]", *(f"{_JOINED}(?={char})" for char in joined)]))
+        places = [rf"[^\W{_HAN}{letters}]+|\w", *([f"[{signs}]"] if signs else [])]
+        self._places = re.compile("|".join([*places, *(f"{_JOINED}(?={char})" for char in joined)]))
+        # without such letters, no place is within a word
+        self._begins = rf"(?<![^\W{_HAN}])" if letters else ""
         self._begun, self._stems = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         for expression, begin, prefix in expressions:
             place = self._places.match(begin)
@@ -96,7 +99,7 @@ class Lexicon:
         """Return an expression for the phrases that begin with a word or character; None if there are none."""
         found = [*self._begun.get(start.lstrip(" '-"), ())]
         found += [each for end in range(1, len(start) + 1) for each in self._stems.get(start[:end], ())]
-        return _compiled(_alternatives(found)) if found else None
+        return _compiled(_alternatives(found, "" if _has_han(start) else self._begins)) if found else None
 
     def _find_kind(self, text: str) -> tuple[str, str]:
         if known := self._exact.get(text):
@@ -124,11 +127,16 @@ def _expression(phrase: str, prefix: str) -> str:
     pieces = _SPECIAL.split(phrase)
     folded = (_EXPRESSIONS.get(piece, _JOINED) if i % 2 else re.escape(fold(piece)) for i, piece in enumerate(pieces))
     expression = prefix + "".join(folded)
-    ends = _WORD_END if (phrase[-1].isalnum() or phrase[-1] == "*") and not _WITHOUT_SPACES.search(phrase) else ""
+    ends = _WORD_END if (phrase[-1].isalnum() or phrase[-1] == "*") and not _has_han(phrase) else ""
     return expression + ends
 
 
-def _alternatives(expressions: Iterable[str]) -> str:
+def _has_han(text: str) -> bool:
+    # a set of them takes a millisecond to compile
+    return not text.isascii() and any("\u3400" <= char <= "\u9fff" for char in text)
+
+
+def _alternatives(expressions: Iterable[str], begins: str) -> str:
     """Return an expression for the longest of several; those of one first letter are tried together."""
     groups: dict[str, list[str]] = {}
     for expression in sorted(set(expressions), key=lambda expression: (-len(expression), expression)):
@@ -136,7 +144,6 @@ def _alternatives(expressions: Iterable[str]) -> str:
         groups.setdefault(first, []).append(expression[len(first) :])
     marks = groups.pop("", [])
     words = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    begins = rf"(?:(?<!\w)|(?<=[{_HAN}])|(?=[{_HAN}]))"
     return "|".join([*marks, *([f"{begins}(?:{words})"] if words else [])])
 
 

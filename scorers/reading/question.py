@@ -19,7 +19,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -35,11 +35,11 @@ UNDECIDED = "undecided"
 """What is read of a verdict that decides nothing ("partly true"), which no other part of the reply replaces."""
 _NONE = ("", UNDECIDED)
 _ANSWERS = ("yes", "no", "good", "bad", "label")
-_FILLERS = (
+_FILLERS = {
     *("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question"),
     *("retract", "strong", "modal", "copula"),
-)
-_BETWEEN = (*_FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
+}
+_BETWEEN = {*_FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no"}
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _ENDS = ("because", "bound", "turn", "comma", "stop")
 _START = attrgetter("start")
@@ -75,7 +75,8 @@ class Read:
 
     def __init__(self, text: str, tokens: Iterator[Token], *, starts_line: bool = True, is_item: bool = False) -> None:
         self.text, self.starts_line, self.is_item = text, starts_line, is_item
-        self._found, self._left = list[Token](), tokens
+        self._found: list[Token] = []
+        self._left = tokens
 
     def first_tokens(self) -> Iterator[Token]:
         """Yield the tokens, none of which is looked for before it is needed."""
@@ -117,10 +118,10 @@ class Read:
         for token in self.behind(start):
             if token.start >= end:
                 break
-            if token.kind not in _FILLERS or _WORD.search(self.text[position : token.start]):
+            if token.kind not in _FILLERS or _WORD.search(self.text, position, token.start):
                 return True
             position = token.end
-        return bool(_WORD.search(self.text[position:end]))
+        return bool(_WORD.search(self.text, position, end))
 
 
 class Question:
@@ -313,6 +314,8 @@ class Question:
     def _is_mixed(self, read: Read, judged: Token) -> bool:
         """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
         turns = [clause for clause in read.clauses if clause.opener == "turn" and clause.start > judged.end]
+        if not turns:
+            return False
         words = {label.casefold() for label in self.labels}
         good, is_label = judged.kind == "good", read.text[judged.start : judged.end] in words
         opposites = [token for clause in stated(turns) for says, token in signs(clause) if says != good]
@@ -334,9 +337,9 @@ class Question:
 
     def _unless_either(self, read: Read, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
-        behind = list(takewhile(lambda token: token.start <= value.end + 25, read.behind(value.end)))
-        follows = read.next(value.end)
-        others = [token for token in behind[1:3] if token.kind in _ANSWERS]
+        behind = [token for token in islice(read.behind(value.end), 3) if token.start <= value.end + 25]
+        follows = read.next(value.end) if behind else ""
+        others = [token for token in behind[1:] if token.kind in _ANSWERS]
         open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
         return value._replace(label="") if open_ended else value
 
@@ -597,7 +600,7 @@ def _is_supposed(read: Read, marker: Token) -> bool:
     if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
         return False
     return (
-        bool(openers & set(ASIDES))
+        not openers.isdisjoint(ASIDES)
         or any(token.kind == "hedge" for token in before)
         or any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:])
         or (bool(before) and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1)

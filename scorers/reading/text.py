@@ -58,7 +58,7 @@ def sentences(text: str) -> list[Sentence]:
         text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
     text = _TAG.sub(" ", _ANSWER_TAG.sub("\nverdict: ", _BOX.sub(" ", ends(text))))
     found: list[Sentence] = []
-    for line in text.split("\n"):
+    for line in filter(str.strip, text.split("\n")):
         line = line.translate(_PLAIN)
         mark = _LIST_MARK.match(line)
         is_item = bool(mark) or "|" in line
@@ -71,10 +71,11 @@ def sentences(text: str) -> list[Sentence]:
             .replace("=>", "→")
             .split()
         )
-        whole = _END.split(_GLUED.sub(r"\g<0> ", line))
+        whole = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
         parts = [part[start : start + _LONGEST] for part in whole for start in range(0, len(part), _LONGEST)]
-        parts = [part.strip() for part in parts if part.strip()]
-        found += [Sentence(part, number == 0, is_item) for number, part in enumerate(parts)]
+        found += [
+            Sentence(part, number == 0, is_item) for number, part in enumerate(filter(None, map(str.strip, parts)))
+        ]
     joined: list[Sentence] = []
     for sentence in found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]:
         before = joined[-1] if joined else None

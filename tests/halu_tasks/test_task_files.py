@@ -150,6 +150,10 @@ def test_a_function_that_a_result_names_is_not_imported_unless_its_folder_is_tru
     assert (tmp_path / "ran").exists()
 
 
+def test_tasks_and_groups_have_the_names_of_their_files() -> None:
+    assert [task.name for task in TASKS.values()] == [*TASKS] and [group.name for group in GROUPS.values()] == [*GROUPS]
+
+
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     from lm_eval.tasks import TaskManager
 
