@@ -186,13 +186,7 @@ def check(tasks: Annotated[Sequence[str], "TASK"] = (), *, data: Annotated[str |
     return 2 if faults else 0
 
 
-def items(
-    task: str,
-    *,
-    options: ItemOptions,
-    limit: Count | None = None,
-    json: bool = False,
-) -> None:
+def items(task: str, *, options: ItemOptions, limit: Count | None = None, json: bool = False) -> None:
     """Print the items of a task, for models that run elsewhere.
 
     Args:
