@@ -50,7 +50,6 @@ from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.files import atomic_files, atomic_write_text, json_line, read_yaml, row_writer
 from halu_tasks.core.options import Options
 from halu_tasks.core.processes import guard
-from halu_tasks.scorers.methods import COUNTED
 from halu_tasks.tasks import registry, source_named
 from halu_tasks.text.figures import code_block, escaped, format_estimate
 
@@ -221,7 +220,6 @@ class Collection:
         licences: Documents by the licence that they state.
         licence: The licence of the dataset; None if the user specified none.
         near: The similarity in percent from which on duplicates were dropped.
-        cost: The total cost by measure.
     """
 
     documents: int = 0
@@ -236,15 +234,12 @@ class Collection:
     licences: dict[str, int] = field(default_factory=Counter)
     licence: str | None = None
     near: float = 100.0
-    cost: dict[str, int] = field(default_factory=Counter)
 
     def add(self, outcome: DocumentOutcome) -> None:
         """Count a document and its drafts."""
         self.documents += 1
         self.drafts += len(outcome.drafts)
         self.licences[outcome.licence] += 1
-        for name in COUNTED:
-            self.cost[name] += int((outcome.cost or {}).get(name, 0))
         if outcome.refused:
             self.refused[outcome.refused.reason] += 1
         for draft in outcome.drafts:
