@@ -204,11 +204,7 @@ class Seeker:
 @solver
 @checked
 def with_knowledge(
-    knowledge: str | None = None,
-    tool: str | None = None,
-    top: int = 5,
-    prompts: str | None = None,
-    cache: bool = True,
+    knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
     """Ask the model under test the task's question together with what was looked up for it.
 

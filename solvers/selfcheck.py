@@ -43,11 +43,7 @@ Compare = Callable[[list[str], list[str]], Awaitable[MethodRecord]]
 @solver
 @checked
 def selfcheck_prompt(
-    samples: int = 20,
-    temperature: float = 1.0,
-    threshold: float = 0.5,
-    prompts: str | None = None,
-    cache: bool = True,
+    samples: int = 20, temperature: float = 1.0, threshold: float = 0.5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
     """Sample passages and ask whether each of them supports each sentence of the text: SelfCheckGPT with prompts.
 
@@ -125,13 +121,7 @@ def selfcheck_ngram(
 
 
 def _selfcheck(
-    method: str,
-    compare: Compare,
-    samples: int,
-    temperature: float,
-    threshold: float,
-    prompts: str | None,
-    cache: bool,
+    method: str, compare: Compare, samples: int, temperature: float, threshold: float, prompts: str | None, cache: bool
 ) -> Solver:
     """Create a solver that compares a text with passages: answers to its question or, if it has none, summaries."""
     at_least_one(samples=samples)

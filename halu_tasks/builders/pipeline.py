@@ -330,12 +330,7 @@ class Pipeline(ABC):
 
 @cache
 def prompt_texts(
-    pipeline: str,
-    names: Sequence[str],
-    language: str,
-    file: str | None,
-    known: Sequence[str] = (),
-    variant: str = "",
+    pipeline: str, names: Sequence[str], language: str, file: str | None, known: Sequence[str] = (), variant: str = ""
 ) -> Mapping[str, str]:
     """Return the prompts `<pipeline>_<name>_<language>` by name.
 

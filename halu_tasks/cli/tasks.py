@@ -75,12 +75,7 @@ def _listed() -> dict[str, Any]:
 
 
 def show(
-    task: str | None = None,
-    *,
-    path: bool = False,
-    protocols: bool = False,
-    published: bool = False,
-    json: bool = False,
+    task: str | None = None, *, path: bool = False, protocols: bool = False, published: bool = False, json: bool = False
 ) -> None:
     """Show what a task asks, how replies are read, and its metrics.
 

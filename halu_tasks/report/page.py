@@ -59,11 +59,7 @@ def render(report: Report, *, published: bool = False) -> str:
 
 
 def markdown(
-    report: Report,
-    metrics: Sequence[str] = (),
-    pairs: Sequence[EntryPair] | None = None,
-    *,
-    published: bool = False,
+    report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryPair] | None = None, *, published: bool = False
 ) -> str:
     """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
 
