@@ -262,11 +262,8 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         claims = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
         checks = await gather(*(check(claim) for claim in claims))
-        faults = [
-            fill(entry, {"sentence": claim.sentence, "critique": text})
-            for claim, (is_supported, text) in zip(claims, checks, strict=True)
-            if is_supported is False
-        ]
+        critiques = [(claim, text) for claim, (holds, text) in zip(claims, checks, strict=True) if holds is False]
+        faults = [fill(entry, {"sentence": claim.sentence, "critique": text}) for claim, text in critiques]
         return "\n".join(faults), {
             "sentences_checked": len(claims),
             "sentences_unsupported": len(faults),

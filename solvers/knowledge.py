@@ -311,26 +311,18 @@ async def _ask_with_tool(
         results, _ = await execute_tools([*messages, output.message], [tool])
         messages += [output.message, *results]
         arguments = {call.id: json.dumps(call.arguments, ensure_ascii=False, default=str) for call in calls}
-        lookups += [
-            (
-                f"{result.function} {arguments.get(result.tool_call_id or '', '{}')}",
-                None if result.error else result.text,
-            )
-            for result in results
-            if isinstance(result, ChatMessageTool)
-        ]
+        for result in results:
+            if isinstance(result, ChatMessageTool):
+                call = f"{result.function} {arguments.get(result.tool_call_id or '', '{}')}"
+                lookups.append((call, None if result.error else result.text))
     return output, messages, lookups
 
 
 def _cited(message: ChatMessageAssistant) -> list[tuple[str, str]]:
     """Return the pages that a reply cites, each once: title with address, and the passage if the provider quotes it."""
-    pages = [
-        (f"{citation.title or ''} {citation.url}".strip(), citation.cited_text)
-        for part in _parts(message)
-        if isinstance(part, ContentText)
-        for citation in part.citations or []
-        if isinstance(citation, UrlCitation)
-    ]
+    texts = (part for part in _parts(message) if isinstance(part, ContentText))
+    cited = (each for text in texts for each in text.citations or [] if isinstance(each, UrlCitation))
+    pages = [(f"{each.title or ''} {each.url}".strip(), each.cited_text) for each in cited]
     return list(dict.fromkeys((title, quoted if isinstance(quoted, str) else "") for title, quoted in pages))
 
 

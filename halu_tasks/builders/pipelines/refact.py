@@ -209,11 +209,9 @@ class RefactPipeline(Pipeline):
             pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
             prompt = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
             verdicts = read_verdicts(await attempt.ask(prompt, VERIFIER), len(parts))
-        faults = [
-            fault
-            for (before, after), verdict in zip(parts, verdicts, strict=True)
-            for fault in objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
-        ]
+        faults: list[Fault] = []
+        for (before, after), verdict in zip(parts, verdicts, strict=True):
+            faults += objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
         return sorted(faults, key=lambda fault: fault.reason != "same meaning")
 
     async def _verify(self, attempt: Transformation, edits: Edits) -> Draft:
