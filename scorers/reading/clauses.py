@@ -44,16 +44,8 @@ class Clause(NamedTuple):
         return any(token.kind in kinds for token in self.tokens)
 
 
-class Statement(NamedTuple):
-    """What a clause states.
-
-    Attributes:
-        good: Whether it speaks for the judged text.
-        concludes: Whether it is a conclusion.
-    """
-
-    good: bool
-    concludes: bool
+Statement = tuple[bool, bool]
+"""Whether a sentence speaks for the judged text, and whether it is a conclusion."""
 
 
 def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
@@ -176,11 +168,11 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         about_whole = not good or (not clause.has("part") and (negated_fault or whole or alone))
         if not about_whole:
             continue
-        statement = Statement(good, clause.opener == "conclude" or clause.has("conclude"))
-        goes_further = statement.concludes or clause.opener == "turn"
+        concludes = clause.opener == "conclude" or clause.has("conclude")
+        goes_further = concludes or clause.opener == "turn"
         # "the dates are right, the place is wrong"
-        if found is None or goes_further or good == found.good or (found.good and clause.opener != "because"):
-            found = statement
+        if found is None or goes_further or good == found[0] or (found[0] and clause.opener != "because"):
+            found = good, concludes
     return found
 
 
