@@ -21,18 +21,9 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from halu_tasks import __version__
+from halu_tasks.builders import drafting
 from halu_tasks.builders.build import describe_failures, read_gate
 from halu_tasks.builders.documents import NO_LICENCE
-from halu_tasks.builders.drafting import (
-    DocumentOutcome,
-    PassCounts,
-    Rate,
-    add_counts,
-    finished_log,
-    logs_of,
-    outcomes,
-    pass_rates,
-)
 from halu_tasks.builders.folder import (
     COLLECTED,
     DATASET,
@@ -116,8 +107,8 @@ def check_items(folder: Folder, collection: Collection) -> None:
 
 def _check_finished(folder: Folder) -> None:
     """Raise DataError if documents of a build failed."""
-    if unfinished := [number for number in folder.numbers if not finished_log(folder, number)]:
-        logs = logs_of(folder, unfinished[0])
+    if unfinished := [number for number in folder.numbers if not drafting.finished_log(folder, number)]:
+        logs = drafting.logs_of(folder, unfinished[0])
         failures = describe_failures(logs[-1] if logs else None)
         raise DataError(
             f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
@@ -129,10 +120,10 @@ def _check_finished(folder: Folder) -> None:
 
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
     """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
-    pipeline, counts = folder.pipeline, PassCounts()
-    for outcome in outcomes(folder):
+    pipeline, counts = folder.pipeline, drafting.PassCounts()
+    for outcome in drafting.outcomes(folder):
         collection.add(outcome)
-        add_counts(counts, outcome.counts())
+        drafting.add_counts(counts, outcome.counts())
         if outcome.refused:
             _reject(rejects, outcome.document, "", *outcome.refused)
         for draft in outcome.drafts:
@@ -146,7 +137,7 @@ def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, re
                 continue
             collection.items[draft.kind] += 1
             yield draft
-    collection.rates = pass_rates(pipeline.checks, counts)
+    collection.rates = drafting.pass_rates(pipeline.checks, counts)
 
 
 def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -> Iterator[Draft]:
@@ -226,7 +217,7 @@ class Collection:
     documents_not_done: int = 0
     refused: dict[str, int] = field(default_factory=Counter)
     drafts: int = 0
-    rates: Mapping[str, Rate] = field(default_factory=dict)
+    rates: Mapping[str, drafting.Rate] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=Counter)
     items: dict[str, int] = field(default_factory=Counter)
     dropped: dict[str, int] = field(default_factory=Counter)
@@ -235,7 +226,7 @@ class Collection:
     licence: str | None = None
     near: float = 100.0
 
-    def add(self, outcome: DocumentOutcome) -> None:
+    def add(self, outcome: drafting.DocumentOutcome) -> None:
         """Count a document and its drafts."""
         self.documents += 1
         self.drafts += len(outcome.drafts)
