@@ -73,11 +73,8 @@ def named_files(named: Path) -> dict[str, Path]:
         if not named.name.lower().endswith(_ENDINGS):
             raise DataError(f"{named}: cannot be read as knowledge; {_SUPPORTED}")
         return {named.name: named}
-    files = {
-        path.relative_to(named).as_posix(): path
-        for path in named.rglob("*")
-        if path.name.lower().endswith(_ENDINGS) and path.is_file()
-    }
+    found = (path for path in named.rglob("*") if path.name.lower().endswith(_ENDINGS) and path.is_file())
+    files = {path.relative_to(named).as_posix(): path for path in found}
     visible = {name: files[name] for name in sorted(files) if "/." not in f"/{name}"}
     if not visible:
         raise DataError(f"{named}: contains no file that can be read as knowledge; {_SUPPORTED}")
@@ -192,10 +189,8 @@ class Knowledge:
         least = np.partition(scores, -top)[-top] if top < len(scores) else 0.0
         candidates = np.flatnonzero((scores >= least) & (scores > 0))
         best = candidates[np.argsort(-scores[candidates], kind="stable")][:top]
-        return [
-            Snippet(**self._passages.slice(number, 1).to_pylist()[0], score=float(scores[number]))
-            for number in best.tolist()
-        ]
+        rows = (self._passages.slice(number, 1).to_pylist()[0] for number in best.tolist())
+        return [Snippet(**row, score=float(scores[number])) for row, number in zip(rows, best, strict=True)]
 
 
 def open_knowledge(path: str | Path) -> Knowledge:

@@ -25,12 +25,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
 from halu_tasks.judging.judge import Failures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.judged import (
-    SUMMARY,
-    cited_sentences,
-    score_summary,
-    summary_of,
-)
+from halu_tasks.scorers.benchmarks.judged import SUMMARY, cited_sentences, score_summary, summary_of
 from halu_tasks.scorers.benchmarks.spans import places
 from halu_tasks.scorers.citations import YEARS, Paper, references
 from halu_tasks.scorers.judge import FAILED, Verdict

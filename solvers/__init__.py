@@ -18,10 +18,8 @@ def method_named(name: str, arguments: Mapping[str, Any]) -> Any:
     from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
 
     modules = (factored_verification, knowledge, opinions, prompt_formats, selfcheck)
-    members = {name: member for module in modules for name, member in vars(module).items()}
-    solvers = [
-        name for name, member in members.items() if getattr(member, "__annotations__", {}).get("return") is Solver
-    ]
+    types = {name: getattr(of, "__annotations__", {}) for module in modules for name, of in vars(module).items()}
+    solvers = [name for name, annotations in types.items() if annotations.get("return") is Solver]
     if name not in solvers:
         methods = ["plain", *sorted(solvers)]
         raise UsageError(unknown("method", name, methods))

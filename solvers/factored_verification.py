@@ -27,23 +27,7 @@ from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.statistics.calibration import probability_of
-from halu_tasks.solvers.asking import (
-    MOST_ALTERNATIVES,
-    MethodRecord,
-    SampleMetadata,
-    ask,
-    at_least_one,
-    checked,
-    conclude,
-    conclude_by_probability,
-    draws,
-    method_prompt,
-    stand_in,
-    subject_of,
-    task_of,
-    tokens_of,
-    yes,
-)
+from halu_tasks.solvers import asking
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
 from halu_tasks.text.sentences import sentences
 
@@ -101,16 +85,16 @@ class FactoredVerifier:
     def __post_init__(self) -> None:
         if self.how not in get_args(How):
             raise UsageError(f"option how={self.how!r} is unknown; choose {' or '.join(get_args(How))}")
-        at_least_one(samples=self.samples)
+        asking.at_least_one(samples=self.samples)
         self._library = None
         if self.knowledge is not None:
             self._library = Seeker(METHOD, self.knowledge, None, self.top, self.prompts, self.cache)
-        self._listing, self._word, self._reasoned = (
-            method_prompt(f"{METHOD}_{name}", METHOD, self.prompts) for name in ("claims", "check", "check_reasoned")
-        )
+        names = (f"{METHOD}_{name}" for name in ("claims", "check", "check_reasoned"))
+        texts = (asking.method_prompt(name, METHOD, self.prompts) for name in names)
+        self._listing, self._word, self._reasoned = texts
         self._lock = anyio.Lock()
 
-    async def verify(self, text: str, source: str) -> MethodRecord:
+    async def verify(self, text: str, source: str) -> asking.MethodRecord:
         """Verify a text.
 
         Args:
@@ -128,12 +112,12 @@ class FactoredVerifier:
         settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
         # in a plan, every sentence is a claim
         settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
-        reply = await ask(prompt, "decomposer", cache=self.cache, **settings)
+        reply = await asking.ask(prompt, "decomposer", cache=self.cache, **settings)
         claims, questions, reason = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
         pairs = [list(pair) for pair in zip(claims, probabilities, strict=True)]
-        record = MethodRecord(method=METHOD, counts=counts, steps={"how": self.how, "claims": pairs})
+        record = asking.MethodRecord(method=METHOD, counts=counts, steps={"how": self.how, "claims": pairs})
         all_supported = combined(probabilities)
         if all_supported is None:
             return replace(record, reason=reason or "no claim was answered with yes or no")
@@ -152,15 +136,15 @@ class FactoredVerifier:
         if self.how == "logprobs":
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
         number, temperature = (self.samples, self.temperature) if self.how == "samples" else (1, 0.0)
-        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": yes}
-        replies = await draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
+        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": asking.yes}
+        replies = await asking.draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
-        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES, "supposed": yes}
-        return await ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
+        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": asking.MOST_ALTERNATIVES, "supposed": asking.yes}
+        return await asking.ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
     async def _gives_logprobs(self) -> bool:
         try:
@@ -169,8 +153,8 @@ class FactoredVerifier:
             # some providers reject such requests; if the error has another cause, the next call raises it
             logger.info("the verifier rejected a request for log-probabilities: %s", error)
             return False
-        if not tokens_of(output):
-            if not stand_in.get():
+        if not asking.tokens_of(output):
+            if not asking.stand_in.get():
                 logger.warning("the verifier returns no log-probabilities; it is asked to reason about claims instead")
             return False
         return True
@@ -180,13 +164,13 @@ def _by_tokens(output: ModelOutput) -> float | None:
     verdict = supported(output.completion).value
     if verdict is None:
         return None
-    probability = probability_of(tokens_of(output), (_YES, _NO), _YES if verdict else _NO)
+    probability = probability_of(asking.tokens_of(output), (_YES, _NO), _YES if verdict else _NO)
     # a verdict in other words, such as "Supported", has no token Yes or No, and counts as certain
     return float(verdict) if probability is None else probability
 
 
 @solver
-@checked
+@asking.checked
 def factored_verification(
     how: How = "auto",
     samples: int = 5,
@@ -218,11 +202,11 @@ def factored_verification(
     verifier = FactoredVerifier(how, samples, temperature, passages, top, prompts, cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))
+        subject = asking.subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))
         source = subject.get("source", "")
         if knowledge == GOLD:
             source = evidence_of(subject, state.sample_id, state.metadata.get("task", "the task"))
-        return conclude_by_probability(state, await verifier.verify(subject["text"], source), threshold)
+        return asking.conclude_by_probability(state, await verifier.verify(subject["text"], source), threshold)
 
     return solve
 
@@ -234,7 +218,7 @@ Criticize = Callable[[Sequence[Paper], str], Awaitable[tuple[str, dict[str, floa
 
 
 @solver
-@checked
+@asking.checked
 def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary and revise it by critiques of its unsupported sentences (Algorithm 1 of the paper).
 
@@ -246,7 +230,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    critique, entry = (method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry"))
+    critique, entry = (asking.method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry"))
 
     async def check(claim: Cited) -> tuple[bool | None, str]:
         """Return whether a sentence is supported, None if the critic does not say so, and the critique."""
@@ -255,18 +239,15 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
         settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
-        reply = (await ask(prompt, "critic", cache=cache, **settings)).completion
+        reply = (await asking.ask(prompt, "critic", cache=cache, **settings)).completion
         text = (strip_reasoning(reply) or "").partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         claims = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
         checks = await gather(*(check(claim) for claim in claims))
-        faults = [
-            fill(entry, {"sentence": claim.sentence, "critique": text})
-            for claim, (is_supported, text) in zip(claims, checks, strict=True)
-            if is_supported is False
-        ]
+        critiques = [(claim, text) for claim, (holds, text) in zip(claims, checks, strict=True) if holds is False]
+        faults = [fill(entry, {"sentence": claim.sentence, "critique": text}) for claim, text in critiques]
         return "\n".join(faults), {
             "sentences_checked": len(claims),
             "sentences_unsupported": len(faults),
@@ -277,7 +258,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
 
 
 @solver
-@checked
+@asking.checked
 def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, ask for feedback on all of it at once, and revise it by that feedback (section 4.1).
 
@@ -287,11 +268,11 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    feedback = method_prompt("fave_feedback", "fave", prompts)
+    feedback = asking.method_prompt("fave_feedback", "fave", prompts)
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
+        reply = await asking.ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 
@@ -307,27 +288,28 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
     Raises:
         UsageError: The user's prompt lacks the summary or the critique.
     """
-    revision = method_prompt("fave_revision", "fave", prompts)
+    revision = asking.method_prompt("fave_revision", "fave", prompts)
     if missing := [name for name in ("summary", "critique") if f"{{{name}}}" not in revision]:
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if (task := task_of(state)).benchmark != "fave":
+        if (task := asking.task_of(state)).benchmark != "fave":
             raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
         # of its gold, methods use only what the prompt shows too
-        gold = SampleMetadata.required_of(state).gold
+        gold = asking.SampleMetadata.required_of(state).gold
         # in a plan, the draft is the reply of halu/oracle
-        draft = final = (await ask(state.messages, "writer", cache=cache, supposed=str)).completion
+        draft = final = (await asking.ask(state.messages, "writer", cache=cache, supposed=str)).completion
         critique, counts = await criticize(gold["papers"], draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):
             fields = {"query": gold["query"], "summary": summary or "", "critique": critique}
             fenced = {name: fence(text) for name, text in fields.items()}
             prompt = fill(revision, {**fenced, "papers": shown_papers(gold["papers"])})
-            final = (await ask(prompt, "writer", cache=cache)).completion
+            final = (await asking.ask(prompt, "writer", cache=cache)).completion
         steps = {"draft": draft, "critique": critique}
         counts = {**counts, "revised": float(revised)}
-        return conclude(state, final, MethodRecord(method=method, draft=draft, counts=counts, steps=steps))
+        record = asking.MethodRecord(method=method, draft=draft, counts=counts, steps=steps)
+        return asking.conclude(state, final, record)
 
     return solve
 

@@ -31,17 +31,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.knowledge import Knowledge, Snippet, named_files, open_knowledge
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.asking import (
-    MethodRecord,
-    ask,
-    at_least_one,
-    checked,
-    conclude,
-    decoding_for,
-    last_question,
-    method_prompt,
-    parts_of,
-)
+from halu_tasks.solvers import asking
 from halu_tasks.tasks import Task
 
 GOLD = "gold"
@@ -120,13 +110,13 @@ def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str
         prompt: The prompt.
         fields: The other fields of the prompt.
     """
-    last = last_question(messages)
+    last = asking.last_question(messages)
     text = fill(prompt, {**fields, "question": messages[last].text})
     # metadata and other attributes of the message are kept
     return [*messages[:last], messages[last].model_copy(update={"content": text}), *messages[last + 1 :]]
 
 
-InformedReply = tuple[ModelOutput, list[ChatMessage], list[Snippet], MethodRecord]
+InformedReply = tuple[ModelOutput, list[ChatMessage], list[Snippet], asking.MethodRecord]
 """The reply of a model that could look things up; the messages before it, including tool calls; what was found, in the
 order in which it was shown; and what was counted: the number of `passages`, and `no_passage`, 1 if there is none; with
 a tool, also the number of its calls, `lookups`, and of those that failed, `lookups_failed`. The steps of this record
@@ -168,9 +158,9 @@ class Seeker:
         Raises:
             UsageError: The knowledge is the item's evidence, and it has none.
         """
-        config, counts = decoding_for(state, role), dict[str, float]()
+        config, counts = asking.decoding_for(state, role), dict[str, float]()
         if self._tool:
-            prompt = method_prompt("knowledge_tool", "knowledge", self._prompts)
+            prompt = asking.method_prompt("knowledge_tool", "knowledge", self._prompts)
             question = with_question(state.messages, prompt, {})
             output, messages, lookups = await _ask_with_tool(question, role, self._tool, cache=self._cache, **config)
             findings = [Snippet(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
@@ -180,11 +170,11 @@ class Seeker:
             findings = await self._passages(state)
             prompt = _passages_prompt(findings, self._prompts)
             messages = with_question(state.messages, prompt, {"passages": shown(findings)})
-            output = await ask(messages, role, cache=self._cache, **config)
+            output = await asking.ask(messages, role, cache=self._cache, **config)
         counts = {"passages": len(findings), "no_passage": not findings, **counts}
         steps: dict[str, Any] = {"found": [{"id": finding.id, "title": finding.title} for finding in findings]}
         steps |= {"knowledge_sha256": self._opened.sha256} if self._opened else {}
-        return output, messages, findings, MethodRecord(method=self._method, counts=counts, steps=steps)
+        return output, messages, findings, asking.MethodRecord(method=self._method, counts=counts, steps=steps)
 
     async def search(self, query: str) -> list[Snippet]:
         """Return the passages for a query if the knowledge is a file or folder."""
@@ -195,20 +185,16 @@ class Seeker:
         return await to_thread.run_sync(self._opened.search, query, self._top)
 
     async def _passages(self, state: TaskState) -> list[Snippet]:
-        subject = parts_of(state) or {}
+        subject = asking.parts_of(state) or {}
         if self._knowledge != GOLD:
             return await self.search(_query(subject, state.user_prompt.text))
         return _as_finding(evidence_of(subject, state.sample_id, state.metadata.get("task", "the task")))
 
 
 @solver
-@checked
+@asking.checked
 def with_knowledge(
-    knowledge: str | None = None,
-    tool: str | None = None,
-    top: int = 5,
-    prompts: str | None = None,
-    cache: bool = True,
+    knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
     """Ask the model under test the task's question together with what was looked up for it.
 
@@ -226,21 +212,21 @@ def with_knowledge(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         output, state.messages, _, record = await seeker.reply(state, None)
-        return conclude(state, output, record)
+        return asking.conclude(state, output, record)
 
     return solve
 
 
 def _check_lookup(knowledge: str, top: int, prompts: str | None) -> None:
     """Check what to look up, before a run begins."""
-    at_least_one(top=top)
+    asking.at_least_one(top=top)
     if knowledge != GOLD:
         named_files(Path(knowledge).expanduser())
     _passages_prompt([], prompts)
 
 
 def _passages_prompt(findings: Sequence[Snippet], prompts: str | None) -> str:
-    return method_prompt("knowledge_passages" if findings else "knowledge_no_passage", "knowledge", prompts)
+    return asking.method_prompt("knowledge_passages" if findings else "knowledge_no_passage", "knowledge", prompts)
 
 
 def _query(subject: Mapping[str, str], question: str) -> str:
@@ -303,7 +289,9 @@ async def _ask_with_tool(
     """
     messages, lookups = [*prompt], list[Lookup]()
     for left in reversed(range(MOST_ROUNDS + 1)):
-        output = await ask(messages, role, cache=cache, tools=[tool], tool_choice=None if left else "none", **config)
+        output = await asking.ask(
+            messages, role, cache=cache, tools=[tool], tool_choice=None if left else "none", **config
+        )
         for part in _parts(output.message):
             if isinstance(part, ContentToolUse):
                 # the results of a provider's searches are known only if they are cited
@@ -315,26 +303,18 @@ async def _ask_with_tool(
         results, _ = await execute_tools([*messages, output.message], [tool])
         messages += [output.message, *results]
         arguments = {call.id: json.dumps(call.arguments, ensure_ascii=False, default=str) for call in calls}
-        lookups += [
-            (
-                f"{result.function} {arguments.get(result.tool_call_id or '', '{}')}",
-                None if result.error else result.text,
-            )
-            for result in results
-            if isinstance(result, ChatMessageTool)
-        ]
+        for result in results:
+            if isinstance(result, ChatMessageTool):
+                call = f"{result.function} {arguments.get(result.tool_call_id or '', '{}')}"
+                lookups.append((call, None if result.error else result.text))
     return output, messages, lookups
 
 
 def _cited(message: ChatMessageAssistant) -> list[tuple[str, str]]:
     """Return the pages that a reply cites, each once: title with address, and the passage if the provider quotes it."""
-    pages = [
-        (f"{citation.title or ''} {citation.url}".strip(), citation.cited_text)
-        for part in _parts(message)
-        if isinstance(part, ContentText)
-        for citation in part.citations or []
-        if isinstance(citation, UrlCitation)
-    ]
+    texts = (part for part in _parts(message) if isinstance(part, ContentText))
+    cited = (each for text in texts for each in text.citations or [] if isinstance(each, UrlCitation))
+    pages = [(f"{each.title or ''} {each.url}".strip(), each.cited_text) for each in cited]
     return list(dict.fromkeys((title, quoted if isinstance(quoted, str) else "") for title, quoted in pages))
 
 

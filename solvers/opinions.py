@@ -96,11 +96,7 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
 @solver
 @checked
 def truth_triangulator(
-    knowledge: str | None = None,
-    tool: str | None = None,
-    top: int = 5,
-    prompts: str | None = None,
-    cache: bool = True,
+    knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
     """Ask a seeker that can look things up and a guardian that cannot, and let a manager decide.
 

@@ -173,12 +173,7 @@ def correction(
 
 @solver
 @checked
-def few_shot(
-    examples: Examples = None,
-    *,
-    template: str | None = None,
-    generate: bool = True,
-) -> Solver:
+def few_shot(examples: Examples = None, *, template: str | None = None, generate: bool = True) -> Solver:
     """Show worked examples before the question, each as a user and an assistant message.
 
     In a chain of solvers, it comes after the one that writes the question. Tasks of this package have examples of their

@@ -20,34 +20,20 @@ from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.solvers.asking import (
-    MethodRecord,
-    ask,
-    at_least_one,
-    checked,
-    conclude_by_probability,
-    draws,
-    method_prompt,
-    subject_of,
-    yes,
-)
+from halu_tasks.solvers import asking
 from halu_tasks.text.sentences import sentences
 
 # the score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)
 _SCORES = {True: 0.0, False: 1.0, None: 0.5}
 
-Compare = Callable[[list[str], list[str]], Awaitable[MethodRecord]]
+Compare = Callable[[list[str], list[str]], Awaitable[asking.MethodRecord]]
 """Compares sentences with passages; the record has a probability, or the reason why there is none."""
 
 
 @solver
-@checked
+@asking.checked
 def selfcheck_prompt(
-    samples: int = 20,
-    temperature: float = 1.0,
-    threshold: float = 0.5,
-    prompts: str | None = None,
-    cache: bool = True,
+    samples: int = 20, temperature: float = 1.0, threshold: float = 0.5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
     """Sample passages and ask whether each of them supports each sentence of the text: SelfCheckGPT with prompts.
 
@@ -61,18 +47,17 @@ def selfcheck_prompt(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    prompt = method_prompt("selfcheck_check", "selfcheck", prompts)
+    prompt = asking.method_prompt("selfcheck_check", "selfcheck", prompts)
 
     async def check(sentence: str, passage: str) -> bool | None:
         question = fill(prompt, {"context": fence(passage), "sentence": fence(sentence)})
-        return supported(
-            (await ask(question, "checker", cache=cache, supposed=yes, temperature=0.0, max_tokens=1024)).completion
-        ).value
+        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 1024, "supposed": asking.yes}
+        return supported((await asking.ask(question, "checker", cache=cache, **settings)).completion).value
 
-    async def compare(in_text: list[str], passages: list[str]) -> MethodRecord:
+    async def compare(in_text: list[str], passages: list[str]) -> asking.MethodRecord:
         checks = await gather(*(gather(*(check(each, passage) for passage in passages)) for each in in_text))
         unread = sum(values.count(None) for values in checks)
-        record = MethodRecord(counts={"checks_unread": unread})
+        record = asking.MethodRecord(counts={"checks_unread": unread})
         if unread == len(in_text) * len(passages):
             return replace(record, reason="no check was answered with yes or no")
         scores = [fmean(_SCORES[value] for value in values) for values in checks]
@@ -83,7 +68,7 @@ def selfcheck_prompt(
 
 
 @solver
-@checked
+@asking.checked
 def selfcheck_ngram(
     samples: int = 20,
     temperature: float = 1.0,
@@ -111,31 +96,27 @@ def selfcheck_ngram(
     """
     if statistic not in ("average", "maximum"):
         raise UsageError(f"option statistic={statistic!r} is unknown; choose average or maximum")
-    at_least_one(n=n)
+    asking.at_least_one(n=n)
 
-    async def compare(in_text: list[str], passages: list[str]) -> MethodRecord:
+    async def compare(in_text: list[str], passages: list[str]) -> asking.MethodRecord:
         scores = ngram_scores(in_text, passages, n, statistic)
         if scores is None:
-            return MethodRecord(reason="the text has no words")
+            return asking.MethodRecord(reason="the text has no words")
         surprise, by_sentence = scores
         pairs = [list(pair) for pair in zip(in_text, by_sentence, strict=True)]
-        return MethodRecord(probability=as_probability(surprise), steps={"surprise": surprise, "sentences": pairs})
+        steps = {"surprise": surprise, "sentences": pairs}
+        return asking.MethodRecord(probability=as_probability(surprise), steps=steps)
 
     return _selfcheck("selfcheck_ngram", compare, samples, temperature, threshold, prompts, cache)
 
 
 def _selfcheck(
-    method: str,
-    compare: Compare,
-    samples: int,
-    temperature: float,
-    threshold: float,
-    prompts: str | None,
-    cache: bool,
+    method: str, compare: Compare, samples: int, temperature: float, threshold: float, prompts: str | None, cache: bool
 ) -> Solver:
     """Create a solver that compares a text with passages: answers to its question or, if it has none, summaries."""
-    at_least_one(samples=samples)
-    answer, summary = (method_prompt(f"selfcheck_{kind}", "selfcheck", prompts) for kind in ("answer", "summary"))
+    asking.at_least_one(samples=samples)
+    names = ("selfcheck_answer", "selfcheck_summary")
+    answer, summary = (asking.method_prompt(name, "selfcheck", prompts) for name in names)
     drawing: dict[int, anyio.Lock] = {}
 
     async def passages_for(subject: dict[str, str]) -> list[str]:
@@ -144,12 +125,12 @@ def _selfcheck(
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
             how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
-            replies = await draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
+            replies = await asking.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
         # the authors' package also puts each passage on one line
         return [" ".join((strip_reasoning(reply.completion) or "").split()) for reply in replies]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = subject_of(state, method, ("text",))
+        subject = asking.subject_of(state, method, ("text",))
         if not subject.keys() & {"query", "source"}:
             task = state.metadata.get("task", "this sample")
             raise UsageError(f"{method} needs the query or the source of each item, and {task} has neither")
@@ -159,8 +140,8 @@ def _selfcheck(
         record = await compare(in_text, passages)
         if not (in_text and passages):
             reason = "all samples are empty" if in_text else "the text has no sentence"
-            record = MethodRecord(reason=reason, counts=record.counts)
+            record = asking.MethodRecord(reason=reason, counts=record.counts)
         record = replace(record, method=method, counts={**counts, **(record.counts or {})})
-        return conclude_by_probability(state, record, threshold)
+        return asking.conclude_by_probability(state, record, threshold)
 
     return solve

@@ -68,11 +68,8 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
     guidelines = GUIDELINES / f"{pipeline.name}.md"
     if not guidelines.is_file():
         raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {guidelines}")
-    labels = [
-        # each with the number key that selects it
-        {"text": label, "suffixKey": str(place)}
-        for place, label in enumerate(pipeline.labels, 1)
-    ]
+    # each with the number key that selects it
+    labels = [{"text": label, "suffixKey": str(place)} for place, label in enumerate(pipeline.labels, 1)]
     texts = {
         output: "".join(json_line(row) + "\n" for row in rows),
         output.with_suffix(".labels.json"): json.dumps(labels, indent=2) + "\n",
@@ -155,14 +152,11 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
             f"two files belong to annotator {twice[0]!r}; rename one, as files are named after their annotators"
         )
     if sum(bool(annotator.labels) for annotator in annotators) < 2:
-        unusable = "".join(
-            f"{each.name} contains no usable labels ({_format_counts(each.left_out)}); "
-            for each in annotators
-            if not each.labels
-        )
+        empty = (each for each in annotators if not each.labels)
+        reasons = (f"{each.name} contains no usable labels ({_format_counts(each.left_out)}); " for each in empty)
         raise UsageError(
-            f"{unusable}expected labels of two annotators or more, one file each; if doccano exported a single file "
-            "for all, turn off shared annotations in the project's settings and export again"
+            f"{''.join(reasons)}expected labels of two annotators or more, one file each; if doccano exported a single "
+            "file for all, turn off shared annotations in the project's settings and export again"
         )
     return annotators
 

@@ -67,9 +67,8 @@ def query(
         if value is not None and not pattern.fullmatch(value):
             raise UsageError(f"{expected}, got {value!r}")
     lines = ["?person wdt:P31 wd:Q5 ."]
-    lines += [
-        f"?person wdt:{relation} wd:{item} ." for relation, item in (("P106", profession), ("P27", country)) if item
-    ]
+    stated = (("P106", profession), ("P27", country))
+    lines += [f"?person wdt:{relation} wd:{item} ." for relation, item in stated if item]
     if born:
         first, _, last = born.partition("..")
         years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"

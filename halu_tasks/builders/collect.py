@@ -21,18 +21,9 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from halu_tasks import __version__
+from halu_tasks.builders import drafting
 from halu_tasks.builders.build import describe_failures, read_gate
 from halu_tasks.builders.documents import NO_LICENCE
-from halu_tasks.builders.drafting import (
-    DocumentOutcome,
-    PassCounts,
-    Rate,
-    add_counts,
-    finished_log,
-    logs_of,
-    outcomes,
-    pass_rates,
-)
 from halu_tasks.builders.folder import (
     COLLECTED,
     DATASET,
@@ -50,7 +41,6 @@ from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.files import atomic_files, atomic_write_text, json_line, read_yaml, row_writer
 from halu_tasks.core.options import Options
 from halu_tasks.core.processes import guard
-from halu_tasks.scorers.methods import COUNTED
 from halu_tasks.tasks import registry, source_named
 from halu_tasks.text.figures import code_block, escaped, format_estimate
 
@@ -117,8 +107,8 @@ def check_items(folder: Folder, collection: Collection) -> None:
 
 def _check_finished(folder: Folder) -> None:
     """Raise DataError if documents of a build failed."""
-    if unfinished := [number for number in folder.numbers if not finished_log(folder, number)]:
-        logs = logs_of(folder, unfinished[0])
+    if unfinished := [number for number in folder.numbers if not drafting.finished_log(folder, number)]:
+        logs = drafting.logs_of(folder, unfinished[0])
         failures = describe_failures(logs[-1] if logs else None)
         raise DataError(
             f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
@@ -130,10 +120,10 @@ def _check_finished(folder: Folder) -> None:
 
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
     """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
-    pipeline, counts = folder.pipeline, PassCounts()
-    for outcome in outcomes(folder):
+    pipeline, counts = folder.pipeline, drafting.PassCounts()
+    for outcome in drafting.outcomes(folder):
         collection.add(outcome)
-        add_counts(counts, outcome.counts())
+        drafting.add_counts(counts, outcome.counts())
         if outcome.refused:
             _reject(rejects, outcome.document, "", *outcome.refused)
         for draft in outcome.drafts:
@@ -147,7 +137,7 @@ def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, re
                 continue
             collection.items[draft.kind] += 1
             yield draft
-    collection.rates = pass_rates(pipeline.checks, counts)
+    collection.rates = drafting.pass_rates(pipeline.checks, counts)
 
 
 def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -> Iterator[Draft]:
@@ -221,14 +211,13 @@ class Collection:
         licences: Documents by the licence that they state.
         licence: The licence of the dataset; None if the user specified none.
         near: The similarity in percent from which on duplicates were dropped.
-        cost: The total cost by measure.
     """
 
     documents: int = 0
     documents_not_done: int = 0
     refused: dict[str, int] = field(default_factory=Counter)
     drafts: int = 0
-    rates: Mapping[str, Rate] = field(default_factory=dict)
+    rates: Mapping[str, drafting.Rate] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=Counter)
     items: dict[str, int] = field(default_factory=Counter)
     dropped: dict[str, int] = field(default_factory=Counter)
@@ -236,15 +225,12 @@ class Collection:
     licences: dict[str, int] = field(default_factory=Counter)
     licence: str | None = None
     near: float = 100.0
-    cost: dict[str, int] = field(default_factory=Counter)
 
-    def add(self, outcome: DocumentOutcome) -> None:
+    def add(self, outcome: drafting.DocumentOutcome) -> None:
         """Count a document and its drafts."""
         self.documents += 1
         self.drafts += len(outcome.drafts)
         self.licences[outcome.licence] += 1
-        for name in COUNTED:
-            self.cost[name] += int((outcome.cost or {}).get(name, 0))
         if outcome.refused:
             self.refused[outcome.refused.reason] += 1
         for draft in outcome.drafts:
@@ -304,10 +290,8 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
     """Yield each role with its model or models and their settings."""
     # arguments of models only say where they are served
     default = {name: value for name, value in recorded.items() if name not in ("roles", "model_args")}
-    roles = {
-        role: model if isinstance(model, Mapping) else {"model": model}
-        for role, model in recorded.get("roles", {}).items()
-    }
+    given = recorded.get("roles", {}).items()
+    roles = {role: model if isinstance(model, Mapping) else {"model": model} for role, model in given}
     for role in sorted({GENERATOR, VERIFIER, *roles}):
         # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
         own = {"temperature": pipeline.temperatures[role]} if role in pipeline.temperatures else {}

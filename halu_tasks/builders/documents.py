@@ -153,9 +153,8 @@ def sentence_count(text: str, language: str) -> int:
     up to three letters ("Hz. Ali"), as abbreviations differ between languages.
     """
     parts = sentences(plain(text))
-    doubtful = (
-        _ORDINAL.search(part[-9:]) or (language != "en" and _SHORTENED.search(part[-9:])) for part in parts[:-1]
-    )
+    ends = (part[-9:] for part in parts[:-1])
+    doubtful = (_ORDINAL.search(end) or (language != "en" and _SHORTENED.search(end)) for end in ends)
     return len(parts) - sum(map(bool, doubtful))
 
 

@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from heapq import merge
 from itertools import chain
@@ -20,7 +20,7 @@ import numpy as np
 from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import EvalLog, HeadlineMetric, read_eval_log, transcript
+from inspect_ai.log import EvalLog, HeadlineMetric, read_eval_log
 from inspect_ai.model import GenerateConfig, Model, ModelOutput
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
@@ -37,7 +37,6 @@ from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import exhausted, reach, reach_active
 from halu_tasks.results.inspect_logs import path_of, samples_of
-from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.solvers.asking import ask, model_in, named_role
@@ -63,14 +62,12 @@ class DocumentOutcome:
         drafts: Its drafts; empty if it was refused.
         refused: Why it was refused; None if it was not.
         licence: Licence stated by the document.
-        cost: Cost of the model calls; None if there were none.
     """
 
     document: str
     drafts: tuple[Draft, ...] = ()
     refused: Fault | None = None
     licence: str = NO_LICENCE
-    cost: Mapping[str, float] | None = None
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return for each rate how many of the drafts passed, and how many were checked."""
@@ -279,11 +276,10 @@ def drafted() -> Scorer:
         faults = [fault for draft in outcome.drafts for fault in draft.faults]
         reasons = [f"{fault.check}: {fault.reason}" for fault in (outcome.refused, *faults) if fault]
         passed, drafts = counts.get(OVERALL, (0, 0))
-        cost = cost_of(transcript().events)
         return Score(
             value=passed / drafts if drafts else NOANSWER,
             explanation="\n".join(reasons) or None,
-            metadata={BUILD: {"refused": bool(outcome.refused), "counts": counts, "cost": cost}},
+            metadata={BUILD: {"refused": bool(outcome.refused), "counts": counts}},
         )
 
     return score
@@ -361,12 +357,8 @@ def _outcomes(path: str) -> Iterator[tuple[str, DocumentOutcome | None]]:
     """Yield the documents of a log by id with their outcomes; None for documents that ended in an error."""
     for sample in samples_of(path):
         record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
-        if sample.get("error") or record is None:
-            yield str(sample["id"]), None
-            continue
-        scores = [(score.get("metadata") or {}).get(BUILD) for score in (sample.get("scores") or {}).values()]
-        costs = [score["cost"] for score in scores if score]
-        yield str(sample["id"]), replace(_OUTCOMES.validate_python(record), cost=costs[-1] if costs else None)
+        failed = sample.get("error") or record is None
+        yield str(sample["id"]), None if failed else _OUTCOMES.validate_python(record)
 
 
 def logs_of(folder: Folder, part: int) -> list[EvalLog]:

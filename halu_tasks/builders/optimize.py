@@ -17,6 +17,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -301,12 +302,9 @@ class Optimization:
         self, number: int, texts: Texts, faults: Mapping[str, Sequence[Fault]], candidates: int
     ) -> tuple[dict[str, Texts], dict[str, dict[str, str]]]:
         """Return the candidates with at least one rewritten prompt, and the problems of all candidates, by name."""
-        wanted = {
-            f"candidate-{candidate}-{prompt}": (candidate, prompt)
-            for candidate in range(1, candidates + 1)
-            for prompt in self.pipeline.generating
-            if prompt in faults
-        }
+        prompts = [prompt for prompt in self.pipeline.generating if prompt in faults]
+        pairs = product(range(1, candidates + 1), prompts)
+        wanted = {f"candidate-{candidate}-{prompt}": (candidate, prompt) for candidate, prompt in pairs}
         samples = [
             Sample(id=id, input=self._question(n, texts[prompt], faults[prompt]), metadata={"draw": n - 1})
             for id, (n, prompt) in wanted.items()

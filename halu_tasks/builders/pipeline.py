@@ -189,9 +189,7 @@ class Pipeline(ABC):
     """The labels annotators choose from; the last one drops an item, the others keep it."""
 
     language: str = option("en", "language of the documents and the prompts (ISO 639-1)")
-    prompts: str | None = option(
-        None, "a prompt file that replaces the built-in prompts or adds a language", file="prompts.yaml"
-    )
+    prompts: str | None = option(None, "prompts that replace the package's or add a language", file="prompts.yaml")
     seed: int = option(0, "seed of random choices; they also depend on the document's id")
     max_chars: int = option(20_000, "maximum length of a document in characters", least=1)
     check_language: bool = option(True, "refuse documents in another language")
@@ -227,9 +225,7 @@ class Pipeline(ABC):
     @property
     def texts(self) -> Mapping[str, str]:
         """The prompts in the pipeline's language, by name without the language suffix."""
-        return prompt_texts(
-            self.name, self.prompt_names, self.language, self.prompts, self.prompts_used, variant=self.variant
-        )
+        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, self.prompts_used, self.variant)
 
     def prompt(self, name: str, **shown: str) -> str:
         """Return the prompt `name` with `shown` filled in."""
@@ -330,12 +326,7 @@ class Pipeline(ABC):
 
 @cache
 def prompt_texts(
-    pipeline: str,
-    names: Sequence[str],
-    language: str,
-    file: str | None,
-    known: Sequence[str] = (),
-    variant: str = "",
+    pipeline: str, names: Sequence[str], language: str, file: str | None, known: Sequence[str] = (), variant: str = ""
 ) -> Mapping[str, str]:
     """Return the prompts `<pipeline>_<name>_<language>` by name.
 

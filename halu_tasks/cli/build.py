@@ -63,13 +63,7 @@ class BuildModels:
 
         named = {"model", "model_base_url", "model_arg", "model_role"}
         settings = {k: v for k, v in vars(self).items() if k not in named and v is not None}
-        models = RunModels(
-            name=self.model,
-            base_url=self.model_base_url,
-            arguments=self.model_arg,
-            roles=self.model_role,
-            eval_settings=settings,
-        )
+        models = RunModels(self.model, self.model_base_url, self.model_arg, self.model_role, settings)
         models.check()
         return models
 

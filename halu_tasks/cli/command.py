@@ -102,12 +102,9 @@ class Command(click.Command):
         self._records: dict[str, tuple[type, list[str]]] = {}
         """The class of each parameter that several options are made into, and their names."""
         self.params = list(self._parameters(function, about))
-        arguments = [
-            f"{param.human_readable_name}: {about[param.name]}"
-            for param in self.params
-            if isinstance(param, click.Argument)
-        ]
-        self.help = "\n\n".join([summary, *arguments])
+        arguments = [param for param in self.params if isinstance(param, click.Argument)]
+        described = (f"{argument.human_readable_name}: {about[argument.name]}" for argument in arguments)
+        self.help = "\n\n".join([summary, *described])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments; what follows `--` is kept for another program if the function has a use for it."""
@@ -160,9 +157,8 @@ def _parameter(parameter: inspect.Parameter, kind: Any, extras: Sequence[Any], a
         extras = [*extras, *inner]
     default = () if many else parameter.default
     settings["required"] = parameter.default is inspect.Parameter.empty
-    settings["type"] = next((extra for extra in extras if isinstance(extra, click.ParamType)), None) or _click_type(
-        kind
-    )
+    own_type = next((extra for extra in extras if isinstance(extra, click.ParamType)), None)
+    settings["type"] = own_type or _click_type(kind)
     if not settings["required"]:
         settings["default"] = default
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:

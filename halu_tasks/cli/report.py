@@ -235,11 +235,7 @@ def _print_files(files: Sequence[Path], incomplete: bool) -> int:
 
 
 def verdicts(
-    results: Sequence[str],
-    *,
-    output: Annotated[Path, "-o", "--output", "LABELS"],
-    sample: Count = 150,
-    seed: int = 0,
+    results: Sequence[str], *, output: Annotated[Path, "-o", "--output", "LABELS"], sample: Count = 150, seed: int = 0
 ) -> int:
     """Draw judged replies of each model from results, to label.
 

@@ -75,12 +75,7 @@ def _listed() -> dict[str, Any]:
 
 
 def show(
-    task: str | None = None,
-    *,
-    path: bool = False,
-    protocols: bool = False,
-    published: bool = False,
-    json: bool = False,
+    task: str | None = None, *, path: bool = False, protocols: bool = False, published: bool = False, json: bool = False
 ) -> None:
     """Show what a task asks, how replies are read, and its metrics.
 
@@ -186,13 +181,7 @@ def check(tasks: Annotated[Sequence[str], "TASK"] = (), *, data: Annotated[str |
     return 2 if faults else 0
 
 
-def items(
-    task: str,
-    *,
-    options: ItemOptions,
-    limit: Count | None = None,
-    json: bool = False,
-) -> None:
+def items(task: str, *, options: ItemOptions, limit: Count | None = None, json: bool = False) -> None:
     """Print the items of a task, for models that run elsewhere.
 
     Args:

@@ -99,11 +99,7 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
         "evaluation_id": f"{run.task}/{public.model}/{retrieved}/{identity[:8]}",
         "evaluation_timestamp": created,
         "retrieved_timestamp": retrieved,
-        "source_metadata": {
-            "source_name": "halu-tasks",
-            "source_type": "evaluation_run",
-            **publisher,
-        },
+        "source_metadata": {"source_name": "halu-tasks", "source_type": "evaluation_run", **publisher},
         "eval_library": {
             "name": _LIBRARIES.get(run.program, run.program),
             "version": run.harness.removeprefix(run.program).strip() or "unknown",
@@ -156,11 +152,7 @@ def _result(public: PublicRun, name: str) -> dict[str, Any]:
         "evaluation_name": public.run.task,
         "source_data": _source(public),
         "metric_config": _metric(public, name),
-        "score_details": {
-            "score": estimate.value,
-            "details": {"clusters": str(clusters)},
-            "uncertainty": uncertainty,
-        },
+        "score_details": {"score": estimate.value, "details": {"clusters": str(clusters)}, "uncertainty": uncertainty},
         "generation_config": _generation(public.run),
     }
 

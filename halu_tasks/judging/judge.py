@@ -66,13 +66,7 @@ class Judge:
         BudgetError: The file of the costs cannot be opened.
     """
 
-    def __init__(
-        self,
-        model: Model | None,
-        judging: JudgeSpec,
-        options: Options,
-        costs: Path | None = None,
-    ) -> None:
+    def __init__(self, model: Model | None, judging: JudgeSpec, options: Options, costs: Path | None = None) -> None:
         model = model or _open_model(str(options.judge), options.judge_base_url)
         self.name = str(model)
         self.budget = open_budget(options, self.name, costs)

@@ -12,15 +12,7 @@ from halu_tasks import __version__
 from halu_tasks.core.items import Reply
 from halu_tasks.report.board import Board, Column, Mean
 from halu_tasks.report.details import write_details
-from halu_tasks.report.records import (
-    EntryPair,
-    GroupResult,
-    Json,
-    Report,
-    ReportColumn,
-    ReportGroup,
-    Result,
-)
+from halu_tasks.report.records import EntryPair, GroupResult, Json, Report, ReportColumn, ReportGroup, Result
 from halu_tasks.report.summary import joined
 from halu_tasks.results.comparability import Entry, different_settings, items_that_differ
 from halu_tasks.results.published import Published, published, published_for

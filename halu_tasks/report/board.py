@@ -222,9 +222,10 @@ def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Se
         across: Whether runs of different tasks on the same items are compared.
         metrics: The metrics to compare them by; the headline if empty.
     """
-    alike: Callable[[Run, Run], bool] = lambda one, other: (  # noqa: E731
-        (across or one.task == other.task) and not not_paired(one, other)
-    )
+
+    def alike(one: Run, other: Run) -> bool:
+        return (across or one.task == other.task) and not not_paired(one, other)
+
     arranged = _arranged(rows, labelled(list(dict.fromkeys(entry for entry, _ in rows)), among_all=True), alike)
     for column in arranged.columns:
         column.names = metrics

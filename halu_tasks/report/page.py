@@ -59,11 +59,7 @@ def render(report: Report, *, published: bool = False) -> str:
 
 
 def markdown(
-    report: Report,
-    metrics: Sequence[str] = (),
-    pairs: Sequence[EntryPair] | None = None,
-    *,
-    published: bool = False,
+    report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryPair] | None = None, *, published: bool = False
 ) -> str:
     """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
 
@@ -233,15 +229,8 @@ _TEMPLATES: dict[str, Any] = {
     "trim_blocks": True,
     "lstrip_blocks": True,
 }
-_SHARED: dict[str, Any] = {
-    "ranked": ranked,
-    "rows": rows,
-    "kind": kind,
-    "notes_on": notes_on,
-    "rule": rule,
-    "summary": summary,
-    "outcomes": NO_ANSWER,
-}
+_SHARED: dict[str, Any] = {function.__name__: function for function in (ranked, rows, kind, notes_on, rule, summary)}
+_SHARED["outcomes"] = NO_ANSWER
 
 
 @cache
@@ -252,17 +241,14 @@ def _environment() -> Environment:
         autoescape=True,
         finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else text.plain(value),
     )
-    environment.filters |= {
-        "name": text.name,
+    filters: dict[str, Any] = {
         "plain": lambda value, limit=text.NAME: text.plain(value, limit),
         "line": lambda value, limit=300: text.name(value, limit),
-        "number": text.number,
-        "count": text.count,
-        "percent": text.percent,
         "p": format_p_value,
-        "rank": text.rank,
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
+    named = (text.name, text.number, text.count, text.percent, text.rank)
+    environment.filters |= filters | {function.__name__: function for function in named}
     functions = (text.interval, text.defined, text.marked, verdict, bar)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

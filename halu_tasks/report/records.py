@@ -137,10 +137,8 @@ class Report:
         cells = ((entry, column.id) for column in self.columns_of(place))
         results = [self.by_cell[cell] for cell in cells if cell in self.by_cell]
         # all tasks of a mean count the same
-        shares = {
-            name: fmean((result.counts[name] or 0) / (result.n or 1) for result in results)
-            for name in (results[0].counts if results else ())
-        }
+        names = results[0].counts if results else ()
+        shares = {name: fmean((result.counts[name] or 0) / (result.n or 1) for result in results) for name in names}
         missing = {name: share for name, share in shares.items() if share > FREQUENT}
         if isinstance(place, ReportGroup):
             mean = self.means.get((entry, place.id))

@@ -8,17 +8,8 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, why_not_paired
 from halu_tasks.results.read import read_results
 from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.statistics import planning
 from halu_tasks.scorers.statistics.differences import LEVEL, difference, items_of
-from halu_tasks.scorers.statistics.planning import (
-    Design,
-    Variances,
-    affordable,
-    looks_at,
-    needed,
-    of_difference,
-    smallest,
-    variances_of,
-)
 
 EPOCHS = (1, 2, 4, 8)
 """The numbers of repeats that are planned."""
@@ -26,7 +17,7 @@ EPOCHS = (1, 2, 4, 8)
 
 def read_pilot(
     paths: Sequence[str], metric: str | None, warn: Callable[[str], None]
-) -> tuple[dict[str, Any], Variances, int]:
+) -> tuple[dict[str, Any], planning.Variances, int]:
     """Read one run, or two on the same items, and estimate the variances of its figure, or of their difference.
 
     Args:
@@ -52,7 +43,7 @@ def read_pilot(
     (chosen,) = chosen_metrics(first.benchmark_task, first.scoring, [metric] if metric else [])
     scores = [run.scores for run in runs]
     try:
-        variances = variances_of(chosen, *scores)
+        variances = planning.variances_of(chosen, *scores)
     except ValueError as error:
         raise UsageError(f"{error}; choose another metric with --metric") from None
     figure = difference(chosen, scores[0], scores[1]) if others else estimate(chosen, by_cluster(first.scores))
@@ -77,7 +68,7 @@ def read_pilot(
 
 
 def plan(
-    variances: Variances,
+    variances: planning.Variances,
     power: float,
     *,
     difference: float | None = None,
@@ -104,10 +95,10 @@ def plan(
         the items of each, and the bound below which the adjusted p-value must be.
     """
     level = LEVEL / comparisons
-    levels, inflation = looks_at(looks, power, level)
+    levels, inflation = planning.looks_at(looks, power, level)
     inflated = variances.times(inflation)
 
-    def record(design: Design) -> dict[str, Any]:
+    def record(design: planning.Design) -> dict[str, Any]:
         parts = [
             {"items": math.ceil(design.items * number / looks), "p_adjusted": own * comparisons}
             for number, own in enumerate(levels, 1)
@@ -115,11 +106,12 @@ def plan(
         return {**design._asdict(), "calls": design.calls, **({"looks": parts} if looks > 1 else {})}
 
     repeats = EPOCHS if variances.within else (1,)
-    designs = [needed(inflated, difference, epochs, power, level) for epochs in repeats] if difference else []
+    designs = [planning.needed(inflated, difference, epochs, power, level) for epochs in repeats] if difference else []
     bought = []
-    for design in affordable(variances, calls, available) if calls else []:
+    for design in planning.affordable(variances, calls, available) if calls else []:
         stderr = variances.stderr(design.items, design.epochs)
-        bought.append(record(design) | {"stderr": stderr, "smallest": smallest(inflated, design, power, level)})
+        smallest = planning.smallest(inflated, design, power, level)
+        bought.append(record(design) | {"stderr": stderr, "smallest": smallest})
     return {
         "variances": variances._asdict(),
         "power": power,
@@ -132,7 +124,7 @@ def plan(
     }
 
 
-def of_pilot(variances: Variances, runs: int, correlation: float | None) -> Variances:
+def of_pilot(variances: planning.Variances, runs: int, correlation: float | None) -> planning.Variances:
     """Return the variance of the difference between two models, from a pilot.
 
     Args:
@@ -150,4 +142,4 @@ def of_pilot(variances: Variances, runs: int, correlation: float | None) -> Vari
     if correlation is None:
         needs = "--correlation, between it and the other model, such as 0.5; 0 is the safe side"
         raise UsageError(f"a pilot of one run needs {needs}")
-    return of_difference(variances, correlation)
+    return planning.of_difference(variances, correlation)

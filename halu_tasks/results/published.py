@@ -105,9 +105,7 @@ def with_figures() -> str:
 @cache
 def _figures() -> tuple[Published, ...]:
     papers = [read_yaml(path) for path in sorted(REFERENCE.glob("*.yaml"))]
-    return tuple(
-        figure for paper in papers for table in paper["tables"] for figure in _read_table(paper["paper"], table)
-    )
+    return tuple(figure for one in papers for table in one["tables"] for figure in _read_table(one["paper"], table))
 
 
 def _read_table(paper: str, table: Mapping[str, Any]) -> Iterator[Published]:

@@ -89,12 +89,9 @@ def read_results(paths: Sequence[str]) -> Results:
 
         # nothing is missing without a log that was continued in another one
         later = continued(unfinished, runs)
-        skipped = [
-            Skipped(one.source, f"the run was continued in {later[one.source]}", lost=False, run="continued")
-            if one.source in later
-            else one
-            for one in skipped
-        ]
+        for place, (source, *_) in enumerate(skipped):
+            if source in later:
+                skipped[place] = Skipped(source, f"the run was continued in {later[source]}", False, "continued")
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 

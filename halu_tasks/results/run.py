@@ -209,11 +209,8 @@ class Run:
     def options(self) -> dict[str, Any]:
         """The options in `asked` that differ from their defaults, except for the number of worked examples."""
         defaults = Options()
-        return {
-            name: value
-            for name, value in self.asked.items()
-            if name != "fewshot" and value is not None and value != getattr(defaults, name)
-        }
+        asked = {name: value for name, value in self.asked.items() if name != "fewshot" and value is not None}
+        return {name: value for name, value in asked.items() if value != getattr(defaults, name)}
 
     @cached_property
     def items_hash(self) -> str:
@@ -256,11 +253,6 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         "temperature": decodings[0].temperature,
         "top_p": decodings[0].top_p,
     }
-    return {
-        name: value
-        for name, value in public(settings).items()
-        if value not in (None, [], {}, "")
-        # the file of predictions is part of the model's name
-        and name not in {*TRANSPORT, "predictions"}
-        and not (name in defaults and value == defaults[name])
-    }
+    # the file of predictions is part of the model's name
+    own = {name: value for name, value in public(settings).items() if name not in {*TRANSPORT, "predictions"}}
+    return {name: value for name, value in own.items() if value not in (None, [], {}, "", defaults.get(name))}

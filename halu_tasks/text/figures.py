@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
 from typing import Any
 
 NONE = "–"
@@ -59,12 +59,6 @@ def format_needed(items: int, low: int, high: int | None) -> str:
 
 
 # --- Markdown, in which nothing is rendered as markup ------------------------------------------------
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a table whose cells are Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def escaped(value: object) -> str:

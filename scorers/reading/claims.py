@@ -218,10 +218,8 @@ def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool
     """Return the checks of lines, with those replaced that the reply takes back."""
     checked = [check for _, check in found]
     first = found[0][0] if found else len(lines)
-    revised = next(
-        (i for i, line in enumerate(lines) if i > first and any(map(_support.retracts, _support.sentences(line)[:1]))),
-        None,
-    )
+    later = range(first + 1, len(lines))
+    revised = next((at for at in later if any(map(_support.retracts, _support.sentences(lines[at])[:1]))), None)
     if revised is None:
         return checked
     before = [check for index, check in found if index < revised]

@@ -44,18 +44,8 @@ class Clause(NamedTuple):
         return any(token.kind in kinds for token in self.tokens)
 
 
-class Statement(NamedTuple):
-    """What a clause states.
-
-    Attributes:
-        good: Whether it speaks for the judged text.
-        whole: Whether it is about the whole of it.
-        concludes: Whether it is a conclusion.
-    """
-
-    good: bool
-    whole: bool
-    concludes: bool
+Statement = tuple[bool, bool]
+"""Whether a sentence speaks for the judged text, and whether it is a conclusion."""
 
 
 def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
@@ -63,17 +53,10 @@ def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
     found: list[Clause] = []
     opener, start, tokens = "", 0, list[Token]()
     for token in tokens_of_sentence:
-        ends_aside = (
-            (token.kind == "comma" or text[token.start] == ",")
-            and opener in ("concede", "suppose")
-            and bool(tokens or start)
-        )
-        if (
-            token.kind == "bound"
-            and opener in ("conclude", "turn")
-            and not tokens
-            and not _WORD.search(text, start, token.start)
-        ):
+        is_comma = token.kind == "comma" or text[token.start] == ","
+        ends_aside = is_comma and opener in ("concede", "suppose") and bool(tokens or start)
+        opens = opener in ("conclude", "turn") and not tokens and not _WORD.search(text, start, token.start)
+        if token.kind == "bound" and opens:
             start = token.end  # "Therefore, it …"
         elif token.kind in _CUTS or ends_aside:
             found.append(Clause(opener, tokens, text, start, token.start))
@@ -90,12 +73,8 @@ def stated(found: list[Clause]) -> list[Clause]:
     if found and found[-1].text.rstrip().endswith("?"):
         last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
         found = found[last + 1 :]
-    return [
-        clause
-        for clause in found
-        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define")
-        if not _asks(clause) and not declines(clause)
-    ]
+    sure = (clause for clause in found if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define"))
+    return [clause for clause in sure if not _asks(clause) and not declines(clause)]
 
 
 def _asks(clause: Clause) -> bool:
@@ -110,11 +89,8 @@ def declines(clause: Clause) -> bool:
         return True
     cannot = [token.end for token in clause.tokens if token.kind == "cannot"]
     judges = clause.has("good", "bad") and not clause.has("ask")  # "I cannot call this true" is a statement
-    decide = [
-        token.start
-        for token in clause.tokens
-        if token.kind in ("decide", "pick") or (token.kind == "call" and not judges)
-    ]
+    kinds = ("decide", "pick") if judges else ("decide", "pick", "call")
+    decide = [token.start for token in clause.tokens if token.kind in kinds]
     return bool(cannot and decide) and min(cannot) <= max(decide)
 
 
@@ -148,11 +124,7 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
             if not clause.text[token.start].isalnum():  # a sign
                 pending.append((good, token))
                 continue
-            if good and partly and not negated:
-                good = False
-            elif negated:
-                good = not good
-            pending.append((good, token))
+            pending.append((not good if negated else good and not partly, token))
             used = True
     if clause.has("except") and pending and all(good for good, _ in pending):
         pending = [(False, pending[-1][1])]  # "everything is right except the date"
@@ -196,14 +168,11 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         about_whole = not good or (not clause.has("part") and (negated_fault or whole or alone))
         if not about_whole:
             continue
-        statement = Statement(good, whole or alone, clause.opener == "conclude" or clause.has("conclude"))
-        if found and found.good != good and not statement.concludes and clause.opener != "turn":
-            if clause.opener == "because":
-                continue
-            if found.good and not good:  # "the dates are right, the place is wrong"
-                found = statement
-            continue
-        found = statement
+        concludes = clause.opener == "conclude" or clause.has("conclude")
+        goes_further = concludes or clause.opener == "turn"
+        # "the dates are right, the place is wrong"
+        if found is None or goes_further or good == found[0] or (found[0] and clause.opener != "because"):
+            found = good, concludes
     return found
 
 

@@ -126,16 +126,12 @@ class OptionQuestion(Question):
         return super().ends_clause(read, value._replace(end=good.end) if good else value)
 
     def _alone(self, found: list[Read]) -> str | None:
-        heads = {
-            token.label
-            for read in found
-            for index, token in enumerate(read.tokens)
-            if token.kind == "label"
-            and (
-                (index == 0 and read.starts_line and not re.search(r"\w", read.text[: token.start]))
-                or read.next(token.end) in ("stop", "good", "bad", "yes", "no")
-            )
-        }
+        heads = set[str]()
+        for read in found:
+            for index, token in enumerate(read.tokens):
+                begins = index == 0 and read.starts_line and not _WORD.search(read.text, 0, token.start)
+                if token.kind == "label" and (begins or read.next(token.end) in ("stop", "good", "bad", "yes", "no")):
+                    heads.add(token.label)
         # lines that begin with different letters discuss or repeat the options
         return None if len(heads) > 1 else super()._alone(found)
 

@@ -68,28 +68,19 @@ class Read:
 
     Args:
         text: The sentence.
-        tokens: Finds its tokens, from left to right.
+        tokens: Its tokens, from left to right.
         starts_line: Whether it begins a line of the reply.
         is_item: Whether that is an item of a list.
     """
 
     def __init__(self, text: str, tokens: Iterator[Token], *, starts_line: bool = True, is_item: bool = False) -> None:
         self.text, self.starts_line, self.is_item = text, starts_line, is_item
-        self._found: list[Token] = []
-        self._left = tokens
+        self._tokens = tokens
 
-    def first_tokens(self) -> Iterator[Token]:
-        """Yield the tokens, none of which is looked for before it is needed."""
-        yield from self._found
-        for token in self._left:
-            self._found.append(token)
-            yield token
-
-    @property
+    @cached_property
     def tokens(self) -> list[Token]:
-        """All tokens."""
-        self._found += self._left
-        return self._found
+        """The tokens."""
+        return list(self._tokens)
 
     @cached_property
     def clauses(self) -> list[Clause]:
@@ -161,10 +152,7 @@ class Question:
 
     def sentences(self, text: str) -> list[Read]:
         """Return the sentences of a reply without reasoning, with their clauses."""
-        return [
-            self._of_text(sentence, starts_line=starts_line, is_item=is_item)
-            for sentence, starts_line, is_item in sentences(text)
-        ]
+        return [self._of_text(**sentence._asdict()) for sentence in sentences(text)]
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
@@ -200,7 +188,7 @@ class Question:
     def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
         position = 0
-        for token in read.first_tokens():
+        for token in self.lexicon.scan(read.text):  # only the first ones
             is_first = token.kind not in ("comma", "stop", "turn", "no")
             if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
                 return False
@@ -280,9 +268,8 @@ class Question:
             elif token.kind == "yes" and token.label == "surely":
                 fallback = Value("surely", self.yes, token.end)
             elif token.kind in _ANSWERS:
-                if token.kind == "good" and any(
-                    t.kind == "bad" and t.start <= token.end + 1 for t in read.behind(token.end)
-                ):
+                faults = (t for t in read.behind(token.end) if t.kind == "bad" and t.start <= token.end + 1)
+                if token.kind == "good" and any(faults):
                     return None  # "a factual error"
                 if token.kind == "yes" and self.yes != "Yes" and read.goes_on(token.end):
                     fallback = None
@@ -382,9 +369,8 @@ class Question:
         value = self.value(read, colon)
         if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
             return None
-        if value.kind in ("good", "bad") and (
-            topic[0].has("negate", "declare") or not re.search(r"\b(?:true|false)\b", read.text[colon : value.end])
-        ):
+        is_truth = re.search(r"\b(?:true|false)\b", read.text[colon : value.end])
+        if value.kind in ("good", "bad") and (topic[0].has("negate", "declare") or not is_truth):
             return None
         return self._of_good((True in said) == (value.kind in ("yes", "good")))
 
@@ -422,8 +408,7 @@ class Question:
 
     def _concluded(self, found: list[Read]) -> tuple[int, str]:
         """Return the index of the last sentence that concludes with a label, and the label ("Hence it is false.")."""
-        for index in range(len(found) - 1, -1, -1):
-            read = found[index]
+        for index, read in reversed([*enumerate(found)]):
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not _is_supposed(read, token):
                     value = self.value(read, token.end)
@@ -476,7 +461,7 @@ class Question:
     def judged(self, found: list[Clause]) -> str | None:
         """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
         statement = judge(found)
-        return None if statement is None else self._of_good(statement.good)
+        return None if statement is None else self._of_good(statement[0])
 
     def _alone(self, found: list[Read]) -> str | None:
         """Return the label of a last or first line that is the label alone, ends in it, or begins with it."""
@@ -511,9 +496,8 @@ class Question:
 
     def begins(self, read: Read, value: Value) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself."""
-        if value.kind in ("good", "bad") and (
-            read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
-        ):
+        goes_on = read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
+        if value.kind in ("good", "bad") and goes_on:
             return False
         follows = read.next(value.end)
         if follows and read.text[next(read.behind(value.end)).start] == "?":
@@ -532,13 +516,14 @@ class Question:
                 said.append((label, False))
                 continue
             statement = judge(read.clauses)
-            if statement is None or (statement.good and read.is_item and not statement.concludes):
+            good, concludes = statement or (None, False)
+            if good is None or (good and read.is_item and not concludes):
                 continue
-            at_end = number < 2 or number >= len(found) - 2 or statement.concludes
+            at_end = number < 2 or number >= len(found) - 2 or concludes
             names_text = any(token.kind == "whole" and token.label for token in read.tokens)
             if len(found) <= _SHORT or (at_end and names_text):
                 opens = opens or (number == 0 and names_text)
-                said.append((self._of_good(statement.good), statement.concludes))
+                said.append((self._of_good(good), concludes))
         concluded = [label for label, concludes in said if concludes]
         if concluded:
             return concluded[-1]
@@ -584,13 +569,10 @@ def _declined(found: list[Read]) -> bool:
 
 def _markers(found: list[Read]) -> Iterator[tuple[int, Token]]:
     """Yield the markers of a verdict, the last one first, each with the index of its sentence."""
-    for index in range(len(found) - 1, -1, -1):
-        read = found[index]
-        yield from (
-            (index, token)
-            for token in reversed(read.tokens)
-            if token.kind == "declare" and not _is_supposed(read, token)
-        )
+    for index, read in reversed([*enumerate(found)]):
+        for token in reversed(read.tokens):
+            if token.kind == "declare" and not _is_supposed(read, token):
+                yield index, token
 
 
 def _is_supposed(read: Read, marker: Token) -> bool:

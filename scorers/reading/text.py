@@ -62,15 +62,8 @@ def sentences(text: str) -> list[Sentence]:
         line = line.translate(_PLAIN)
         mark = _LIST_MARK.match(line)
         is_item = bool(mark) or "|" in line
-        line = " ".join(
-            line[mark.end() if mark else 0 :]
-            .strip(" |")
-            .replace("|", " ¦ ")
-            .replace(" - ", " – ")
-            .replace("->", "→")
-            .replace("=>", "→")
-            .split()
-        )
+        line = line[mark.end() if mark else 0 :].strip(" |").replace("|", " ¦ ").replace(" - ", " – ")
+        line = " ".join(line.replace("->", "→").replace("=>", "→").split())
         whole = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
         parts = [part[start : start + _LONGEST] for part in whole for start in range(0, len(part), _LONGEST)]
         found += [

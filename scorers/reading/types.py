@@ -45,14 +45,12 @@ class TypeQuestion(Question):
         unsure: set[str] = set()
         for read in found:
             clauses = stated(read.clauses)
-            said = [
-                (label, clause) for clause in clauses for label, holds, sure in self._types(clause) if holds and sure
-            ]
-            denied |= {label for clause in clauses for label, holds, _ in self._types(clause) if not holds}
-            unsure |= {label for clause in clauses for label, holds, _ in self._types(clause) if holds}
+            types = [named_type for clause in clauses for named_type in self._types(clause)]
+            said = [label for label, holds, sure in types if holds and sure]
+            denied |= {label for label, holds, _ in types if not holds}
+            unsure |= {label for label, holds, _ in types if holds}
             if said:
-                label, _ = said[-1]
-                named.append((label, any(c.opener == "conclude" or c.has("conclude") for c in read.clauses)))
+                named.append((said[-1], any(c.opener == "conclude" or c.has("conclude") for c in read.clauses)))
             hinted += [label for clause in clauses for label in self._clues(clause)]
         concluded = [label for label, concludes in named if concludes]
         labels = {label for label, _ in named}
@@ -86,16 +84,11 @@ class TypeQuestion(Question):
                         yield token.label, holds, sure
 
     def _clues(self, clause: Clause) -> list[str]:
-        segments = [{token.kind for token in tokens} for tokens in _segments(clause.tokens)]
-        if not any("changed" in kinds for kinds in segments):
+        segments = [(tokens, {token.kind for token in tokens}) for tokens in _segments(clause.tokens)]
+        if not any("changed" in kinds for _, kinds in segments):
             return []
-        return [
-            token.label
-            for tokens, kinds in zip(_segments(clause.tokens), segments, strict=True)
-            if "same" not in kinds
-            for token in tokens
-            if token.kind == "clue"
-        ]
+        changed = [tokens for tokens, kinds in segments if "same" not in kinds]
+        return [token.label for tokens in changed for token in tokens if token.kind == "clue"]
 
 
 def _segments(tokens: list[Token]) -> list[list[Token]]:

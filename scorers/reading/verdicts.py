@@ -234,11 +234,9 @@ def _is_open(text: str) -> bool:
 
 
 def _without(text: str, found: Sequence[JsonValue]) -> str:
-    parts, position = [], 0
-    for value in found:
-        parts.append(text[position : value.start])
-        position = value.end
-    return " ".join([*parts, text[position:]])
+    ends_of_values = [0, *(value.end for value in found)]
+    starts = [*(value.start for value in found), len(text)]
+    return " ".join(text[end:start] for end, start in zip(ends_of_values, starts, strict=True))
 
 
 def _plain(phrase: str) -> str:

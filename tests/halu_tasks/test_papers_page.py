@@ -1,4 +1,4 @@
-"""The table of the papers names every part of them, and only what exists: tasks, options, metrics, files and so on."""
+"""The table of the papers names every part of them, and only what exists: tasks, options, metrics and so on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from halu_tasks.tasks import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
-COLUMNS = ["in the paper", "run", "option or metric", "file", "what differs, and why"]
+COLUMNS = ["in the paper", "run", "option or metric", "what differs, and why"]
 PARTS = yaml.safe_load((Path(__file__).parent / "paper_parts.yaml").read_text(encoding="utf-8"))
 PAPERS = tuple(PARTS)
 TASKS, GROUPS = registry()
@@ -86,12 +86,11 @@ def accepted(name: str) -> set[str] | None:
 
 def faults(row: list[str]) -> list[str]:
     """What a row names that does not exist."""
-    _, runs, options, files, _ = row
+    _, runs, options, _ = row
     known = {name: accepted(name) for name in names(runs)}
     found = [f"{name}: no such task, solver, builder or command" for name in known if known[name] is None]
     every = {option for each in known.values() for option in each or ()}
-    found += [f"{name}: not of {', '.join(known)}" for name in names(options) if name not in every]
-    return found + [f"{name}: no such file or folder" for name in names(files) if not (ROOT / name).exists()]
+    return found + [f"{name}: not of {', '.join(known)}" for name in names(options) if name not in every]
 
 
 def section_of(paper: str) -> str:
@@ -156,7 +155,7 @@ def test_every_name_on_the_page_exists(paper: str) -> None:
 
 
 def test_every_task_and_published_table_is_on_the_page() -> None:
-    from halu_tasks.results.published import PROTOCOLS, published
+    from halu_tasks.results.published import published
 
     run = {name for row in rows(PAGE) for name in names(row[1])}
     papers = {"refact", "cfaith", "factchd", "halluverse25", "fave"}
@@ -164,7 +163,5 @@ def test_every_task_and_published_table_is_on_the_page() -> None:
     assert {name for name, task in TASKS.items() if task.benchmark in papers} <= covered
     # the rankings of a shared task are of none of the five papers
     assert {figure.task for figure in published()} - {*GROUPS["mushroom"].members} <= covered
-    files = {Path(name).stem for row in rows(PAGE) for name in names(row[3])}
-    assert {path.stem for path in PROTOCOLS.glob("*/*.yaml")} <= files
     solvers = {name for name in run if name.startswith("halu_tasks/")}
     assert len(solvers) >= 6

@@ -162,7 +162,6 @@ def test_too_few_consistent_samples_stop_the_build_which_keeps_them(build: Run, 
     told, _ = build("--gate-share", "0.8", "--near", "100", answer=record)
     # every document of the build was a sample, and none is asked about again
     assert told["documents"] == 17 and told["drafts"] == 34 and dict(asked) == sampled
-    assert told["cost"]["calls"] == sum(sampled.values())
     card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
     assert "5 documents of each kind were drafted as a test: 28 of 34" in card and "At least 80% had to be." in card
     _, skipped = build("--near", "100", out="skipped")

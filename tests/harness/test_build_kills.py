@@ -74,7 +74,7 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: 
         model.asked.clear()
     again = finished(process(f"killed-{life}", tasks))
     assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
-    different = {"cost", "folder", "files"}
+    different = {"folder", "files"}
     assert {k: v for k, v in again.items() if k not in different} == {
         k: v for k, v in told.items() if k not in different
     }

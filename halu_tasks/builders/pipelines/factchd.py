@@ -30,9 +30,8 @@ from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.text.folding import fold
 from halu_tasks.text.sentences import sentences
 
-FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION = (
-    *("format", "query", "pattern", "consistency", "style", "explanation"),
-)
+FORMAT, QUERY, PATTERN = "format", "query", "pattern"
+CONSISTENCY, STYLE, EXPLANATION = "consistency", "style", "explanation"
 FILE = "fact_test_noe.jsonl"
 TWIN = "twin"
 """Key in an item's row, not written to files: the response with the other label, if both were kept."""
@@ -91,9 +90,7 @@ class FactCHDPipeline(Pipeline):
     )
 
     max_chars: int = option(4_000, "maximum length of a text fact or subgraph in characters", least=1)
-    generator_temperature: float = option(
-        1.0, "temperature of the generator's calls; the default is the paper's", least=0
-    )
+    generator_temperature: float = option(1.0, "temperature of the generator's calls; default: the paper's", least=0)
     walks: int = option(100, "maximum number of subgraphs of each pattern to sample from the triples", least=0)
     hops: int = option(3, "maximum number of triples in a walk of the multi-hop pattern", least=2)
     class_relation: str = option("instance of", "relation to an entity's class; only entities of a class are compared")
@@ -101,7 +98,7 @@ class FactCHDPipeline(Pipeline):
     votes: int = option(1, "number of times to verify label and style; most of them must agree", least=1)
     demonstrations: str | None = option(
         None,
-        "JSON Lines file of labelled queries and responses from real use, which drafts have to read like",
+        "JSON Lines file of labelled queries and responses that drafts have to read like",
         file="demonstrations.jsonl",
     )
     domain: str = option("", "domain of rows whose document names none")
@@ -157,9 +154,8 @@ class FactCHDPipeline(Pipeline):
             verdict = read_verdict(await ask(self.prompt("check_pattern", **facts, query=fence(query)), VERIFIER))
             adherence += pattern_faults(query, subgraph_of(document))
             adherence += objections(PATTERN, verdict, "does not follow its pattern", "")
-        drafts = await gather(
-            *(self._draft(document, label, query, responses[label], adherence, ask) for label in labels)
-        )
+        both = (self._draft(document, label, query, responses[label], adherence, ask) for label in labels)
+        drafts = await gather(*both)
         return [_with_twin(*pair) for pair in (drafts, drafts[::-1])]
 
     def _rule(self, subgraph: Subgraph) -> str:

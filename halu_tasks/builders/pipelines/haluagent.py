@@ -94,9 +94,8 @@ class HaluAgent(Pipeline):
         prompt = self.prompt("question", number=str(self.questions), **texts)
         reply = read_objects(await ask(prompt, GENERATOR), "question", "answer", "support")
         rows = (reply.value or [])[: self.questions]
-        drafts = await gather(
-            *(self._draft(document, source, kind, row, str(place), ask) for place, row in enumerate(rows))
-        )
+        each = (self._draft(document, source, kind, row, str(place), ask) for place, row in enumerate(rows))
+        drafts = await gather(*each)
         fault = Fault(FORMAT, f"question: {reply.reason or 'fewer than requested'}")
         for place in range(len(rows), self.questions):
             drafts.append(Draft.of(document, kind, kind, str(place), checks=(FORMAT,), faults=(fault,)))

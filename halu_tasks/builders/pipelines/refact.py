@@ -62,21 +62,15 @@ class RefactPipeline(Pipeline):
     min_chars: int = option(500, "minimum length of a question with its answer in characters", least=0)
     min_score: int = option(4, "minimum score of a question; 0 for none, if documents have no scores", least=0)
     best_answer: bool = option(True, "only use the answer to a question with the highest score")
-    kinds: tuple[str, ...] = option(
-        KINDS, "transformations: neg (negate a sentence), swap (replace entities)", choices=KINDS
-    )
-    most_facts: int = option(
-        5, "maximum number of factual sentences to negate; the most convincing one is kept", least=1
-    )
+    kinds: tuple[str, ...] = option(KINDS, "neg (negate a sentence), swap (replace entities)", choices=KINDS)
+    most_facts: int = option(5, "maximum number of sentences to negate; the most convincing one is kept", least=1)
     candidates: int = option(1, "number of sets of replacements to sample; the most convincing one is kept", least=1)
     nli_model: str = option(
         refact_edits.AUTO,
         "decides whether a replacement means the same: judge (the verifier), a model for natural-language inference "
         "(a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is installed",
     )
-    stop_words: str | None = option(
-        None, "file of stop words, one per line; default for English: NLTK's", file="stop_words.txt"
-    )
+    stop_words: str | None = option(None, "stop words, one per line; for English, NLTK's", file="stop_words.txt")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,11 +203,9 @@ class RefactPipeline(Pipeline):
             pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
             prompt = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
             verdicts = read_verdicts(await attempt.ask(prompt, VERIFIER), len(parts))
-        faults = [
-            fault
-            for (before, after), verdict in zip(parts, verdicts, strict=True)
-            for fault in objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
-        ]
+        faults: list[Fault] = []
+        for (before, after), verdict in zip(parts, verdicts, strict=True):
+            faults += objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
         return sorted(faults, key=lambda fault: fault.reason != "same meaning")
 
     async def _verify(self, attempt: Transformation, edits: Edits) -> Draft:

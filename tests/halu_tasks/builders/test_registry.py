@@ -38,5 +38,5 @@ def test_options_are_listed_before_anything_else_is_asked_for(capsys: pytest.Cap
     assert main(["build", "options", "factchd_pipeline"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert listed[0].startswith("factchd_pipeline: ")
-    assert "  -T generator_temperature=1: temperature of the generator's calls; the default is the paper's" in listed
+    assert "  -T generator_temperature=1: temperature of the generator's calls; default: the paper's" in listed
     assert len(listed) == 1 + len(option_specs(pipelines()["factchd_pipeline"]))
