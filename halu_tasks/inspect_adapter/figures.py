@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspect_ai.log._samples import sample_active  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+from inspect_ai.log import transcript
 from inspect_ai.scorer import Metric, SampleScore, metric
 
-from halu_tasks.scorers.answer import ABSTAINED
+from halu_tasks.replies.scoring import logger, revision_warnings, run_warnings
+from halu_tasks.scorers.answer import ABSTAINED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
 from halu_tasks.scorers.reading.questions import YES
+from halu_tasks.scorers.reference import ReferenceLabels
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
 from halu_tasks.scorers.statistics.differences import difference
@@ -26,6 +29,9 @@ RECORD = "halu_tasks"
 
 ACC = "acc"
 """Key of an item's `acc` in a score's metadata, and the name of the metric."""
+
+labels_of_tasks: dict[str, ReferenceLabels] = {}
+"""The better labels by which replies to a task were last scored, for warnings."""
 
 _OF_TEXTS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
@@ -40,7 +46,7 @@ _OF_LABELLED_TEXTS = (
 )
 
 # the fields of a score's record that are logged as they are
-_PLAIN = ("cost", "scoring", "method", "counts", "opinions")
+_PLAIN = ("cost", "scoring", "outcome", "method", "counts", "opinions")
 # what a score has from its sample, where it is logged
 _OF_SAMPLE = ("id", "cluster", "tags")
 
@@ -55,6 +61,7 @@ class ScoreRecord:
         cost: What the reply cost; None if no model was called.
         task: The task; None for a text of a user's own.
         scoring: The mode, `strict` or `paper`.
+        outcome: The outcome of the reply; None if it is its score's.
         method: The method that answered; None if the model was asked once.
         counts: The names of the measurements that the method counted.
         draft: The score of the method's first version of the reply, if it has one.
@@ -67,6 +74,7 @@ class ScoreRecord:
     cost: Cost | None = None
     task: TaskReference | None = None
     scoring: str = "strict"
+    outcome: Outcome | None = None
     method: str | None = None
     counts: Sequence[str] = ()
     draft: Score | None = None
@@ -121,14 +129,13 @@ def _logged(score: Score) -> dict[str, Any]:
 
 @metric(name="figures", scores="unreduced")
 def figures() -> Metric:
-    """Compute all metrics of the tasks that the scores belong to, the headline first.
+    """Compute all metrics of the tasks that the scores belong to, the headline first, and log warnings of them.
 
     Each is printed as `name`, with `name_stderr`, `name_low` and `name_high` for its clustered standard error and 95%
     interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined, and the
-    only figure while samples run. Of users'
-    own texts, the metrics over all are `hallucinated` (the share called hallucinated), `mean_probability`, `unparsed`
-    and `abstained`; accuracy and other classification metrics are over those with a label. The counts and costs of a
-    method follow.
+    only figure while samples run. Of users' own texts, the metrics over all are `hallucinated` (the share called
+    hallucinated), `mean_probability`, `unparsed` and `abstained`; accuracy and other classification metrics are over
+    those with a label. The counts and costs of a method follow.
     """
     restored: dict[int, tuple[object, ScoreRecord | None]] = {}
 
@@ -147,8 +154,12 @@ def figures() -> Metric:
             return {}
         if records[0].task is None:
             return _text_figures(records) | _method_figures(records)
-        if sample_active():  # which is so only while samples run: Inspect shows these figures, and does not log them
+        if any(event.event == "sample_init" for event in transcript().events):
+            # in the context of a sample that has just ended, Inspect only shows the figures, about once a second
             return _headline(records)
+        for task, own in _by_task(records).items():
+            for warning in _warnings(task, own):
+                logger.warning(warning)
         values = _group_figures(records[0].group, records) if records[0].group else _task_figures(records)
         return values | (_method_figures(records) if any(record.method for record in records) else {})
 
@@ -164,6 +175,22 @@ def spread(name: str, estimate: Estimate) -> dict[str, float]:
 def spread_all(values: Mapping[str, Estimate]) -> dict[str, float]:
     """Return estimates by name as figures of their own."""
     return {key: value for name, estimate in values.items() for key, value in spread(name, estimate).items()}
+
+
+def _by_task(records: Sequence[ScoreRecord]) -> dict[Task, list[ScoreRecord]]:
+    by_task: dict[Task, list[ScoreRecord]] = {}
+    for record in records:
+        by_task.setdefault(record.benchmark_task, []).append(record)
+    return by_task
+
+
+def _warnings(task: Task, records: Sequence[ScoreRecord]) -> list[str]:
+    """Return the warnings of replies, of revisions and of judges of one task in a run."""
+    scores, outcomes = [record.score for record in records], Counter(r.outcome or r.score.outcome for r in records)
+    warnings = run_warnings(task, outcomes, scores, labels_of_tasks.get(task.name), chat_template=True)
+    drafts = [(record.draft, record.score) for record in records if record.draft]
+    mode = records[0].scoring
+    return warnings + (revision_warnings(task, mode, *map(list, zip(*drafts, strict=True))) if drafts else [])
 
 
 def _text_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
@@ -187,9 +214,7 @@ def _headline(records: Sequence[ScoreRecord]) -> dict[str, float]:
     """Return the first figure alone, which takes a small part of the time."""
     scoring, scores = records[0].scoring, [record.score for record in records]
     if records[0].group:
-        by_task: dict[str, list[Score]] = {}
-        for record in records:
-            by_task.setdefault(record.benchmark_task.name, []).append(record.score)
+        by_task = {task.name: [record.score for record in own] for task, own in _by_task(records).items()}
         return spread_all(registry()[1][records[0].group].figures(scoring, by_task))
     metrics = records[0].benchmark_task.metrics_of(scoring, scores)
     return next((spread_all(found) for metric in metrics if (found := estimates([metric], scores))), {})
@@ -203,9 +228,7 @@ def _task_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
 
 
 def _group_figures(group_name: str, records: Sequence[ScoreRecord]) -> dict[str, float]:
-    group, members = registry()[1][group_name], dict[Task, list[ScoreRecord]]()
-    for record in records:
-        members.setdefault(record.benchmark_task, []).append(record)
+    group, members = registry()[1][group_name], _by_task(records)
     scores = {task.name: [record.score for record in own] for task, own in members.items()}
     values = group.figures(records[0].scoring, scores)
     for task, own in members.items():

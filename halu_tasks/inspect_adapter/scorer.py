@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from inspect_ai._control.eval_state import get_eval_state  # inspect-evals-lint: ignore[IECQ001] -- has no public name
-from inspect_ai.hooks import Hooks, TaskEnd, hooks
 from inspect_ai.log import transcript
 from inspect_ai.log._samples import sample_active  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.model import Model, model_roles
@@ -21,16 +18,11 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.errors import ArgumentError, UsageError, unknown
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
-from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures
+from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures, labels_of_tasks
 from halu_tasks.inspect_adapter.run_models import check_address
 from halu_tasks.judging.judge import Failures, Judge, judge_of_loop
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import (
-    logger,
-    outcome_of,
-    revision_warnings,
-    run_warnings,
-)
+from halu_tasks.replies.scoring import outcome_of
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.methods import cost_of
@@ -47,14 +39,6 @@ _REASONS = {ABSTAINED: "refusal", UNPARSED: "invalid_response_format", EMPTY: "n
 
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
-
-# for the warnings at the end of a run: the better labels by which replies to a task were last scored, and the replies
-# by run and task
-_labels: dict[str, ReferenceLabels] = {}
-_scored: dict[str, dict[str, list[tuple[Outcome, ScoreRecord]]]] = {}
-
-_LAST = 100
-"""How many samples before the end of a run Inspect is asked to report it, because it then reports each event, too."""
 
 
 @scorer(metrics=[figures()])
@@ -114,7 +98,7 @@ async def _score_sample(
     score = await score_reply(Reply(output.completion, probability=method.probability))
     if judged and (options.reference or options.assume):
         if options.reference and task.name not in labels:
-            labels[task.name] = _labels[task.name] = read_reference(options.reference, task)
+            labels[task.name] = labels_of_tasks[task.name] = read_reference(options.reference, task)
         score = with_known_error(score, judged, labels.get(task.name), options.assumption)
     draft = None if method.draft is None else await score_reply(Reply(method.draft))
     _count(failures, "judge", [*score.verdicts, *(draft.verdicts if draft else ())], judge)
@@ -126,19 +110,20 @@ async def _score_sample(
         (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
     )
     acc = None if acc is None or math.isnan(acc) else acc
+    outcome = outcome_of(output.completion, score, mode)
     record = ScoreRecord(
         score=score,
         acc=acc,
         cost=cost,
         task=sample.reference,
         scoring=mode,
+        outcome=None if outcome == score.outcome else outcome,
         method=method.method,
         counts=sorted(method.counts or ()),
         draft=draft,
         opinions=method.opinions,
         group=sample.group,
     )
-    _remember(task.name, outcome_of(output.completion, score, mode), record)
     notes = _notes(score, "judge" if judged else "reader")
     return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
 
@@ -248,20 +233,12 @@ _Failures = dict[tuple[str, str], Failures]
 
 def _count(failures: _Failures, role: str, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
     """Count the verdicts on a reply of the run that the current sample belongs to, as `Failures.count` does."""
-    run, planned, _ = _run()
-    failures.setdefault((run, role), Failures(planned)).count(verdicts, judge)
-
-
-def _run() -> tuple[str, int | None, int]:
-    """Return the run that the current sample belongs to, the number of its samples, and how many are not finished.
-
-    The number is None if a log is only scored.
-    """
     sample = sample_active()
     run = (sample.eval_id if sample else None) or ""
-    if (state := get_eval_state(run)) is None:
-        return run, None, 0
-    return run, state.total, state.total - state.completed - state.errored - state.cancelled
+    if (run, role) not in failures:
+        state = get_eval_state(run)  # None if a log is only scored
+        failures[run, role] = Failures(state and state.total)
+    failures[run, role].count(verdicts, judge)
 
 
 def check_addresses(options: Options) -> None:
@@ -272,41 +249,3 @@ def check_addresses(options: Options) -> None:
     """
     for name in ("judge_base_url", "reader_base_url"):
         check_address(name, getattr(options, name))
-
-
-# --- warnings -------------------------------------------------------------------------------------
-
-
-def _remember(task: str, outcome: Outcome, record: ScoreRecord) -> None:
-    """Keep a scored reply for the warnings at the end of the run that the current sample belongs to."""
-    run, planned, left = _run()
-    if planned is not None:
-        _scored.setdefault(run, {}).setdefault(task, []).append((outcome, record))
-        if left <= _LAST:
-            _warn_of_replies()
-
-
-@cache
-def _warn_of_replies() -> None:
-    """Have `_warnings` logged at the end of each Inspect task that this package scores.
-
-    The hook is registered late, because Inspect announces any hook that it finds at its start, in runs of other
-    packages too.
-    """
-
-    @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
-    class ReplyWarnings(Hooks):
-        async def on_task_end(self, data: TaskEnd) -> None:
-            for name, scored in _scored.pop(data.eval_id, {}).items():
-                for warning in _warnings(scored, _labels.get(name)):
-                    logger.warning(warning)
-
-
-def _warnings(scored: Sequence[tuple[Outcome, ScoreRecord]], reference: ReferenceLabels | None) -> list[str]:
-    """Return the warnings of replies, of revisions and of judges of one task in a run."""
-    records = [record for _, record in scored]
-    task, mode, scores = records[0].benchmark_task, records[0].scoring, [record.score for record in records]
-    outcomes = Counter(outcome for outcome, _ in scored)
-    warnings = run_warnings(task, outcomes, scores, reference, chat_template=True)
-    drafts = [(record.draft, record.score) for record in records if record.draft]
-    return warnings + (revision_warnings(task, mode, *map(list, zip(*drafts, strict=True))) if drafts else [])

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from cases import CASES
 from common import Caplog, Patch, Run
 from inspect_ai import eval as inspect_eval
 from inspect_ai import score as inspect_score
+from inspect_ai._eval.task import run as task_run
 from inspect_ai.log import headline_metric, read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
@@ -216,8 +218,11 @@ def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None
 
 
 def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_the_view_shows(
-    tmp_path: Path, caplog: Caplog
+    tmp_path: Path, caplog: Caplog, monkeypatch: Patch
 ) -> None:
+    monkeypatch.setattr(
+        task_run, "update_metrics_display_fn", partial(task_run.update_metrics_display_fn, min_interval=0)
+    )
     said = ["Final Verdict: True", "I cannot determine whether this is correct.", "Perhaps.", ""]
     log = replying("refact_judgment_independent", said, tmp_path, limit=8, max_connections=1)
     (scores,) = log.results.scores
@@ -230,6 +235,8 @@ def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_t
     assert estimates([acc], [answer.score for answer in run_read.answers])["acc"].value == shown.metric.value
     reasons = Counter(sample.scores["halu_score"].reason for sample in log.samples)
     assert reasons == {None: 2, "refusal": 2, "invalid_response_format": 2, "no_response": 2}
+    # once, at the end, although figures were shown in between
+    assert caplog.text.count("contain no readable answer") == 1
     assert "2 of 8 replies (25.0%) contain no readable answer" in caplog.text
     # of a scorer that is added, Inspect's own accuracy is no headline
     again = headline_metric(inspect_score(log, match(), action="append"))
