@@ -54,15 +54,18 @@ def facts_now(folders: list[Path], words: list[str] | None = None) -> dict[str, 
     """Return the facts of each run whose name contains one of the words, in as many processes as there are cores."""
     chosen = {name: run for name, run in runs.runs(folders).items() if matches(name, words)}
     _RUNS.update(chosen)
-    # the longest first: reports, then the released replies
-    order = sorted(chosen, key=lambda name: (not name.startswith("report"), not name.startswith("released"), name))
+    # what reports are made of comes before them, so that it is scored once
+    reports = [name for name in chosen if name.startswith("report")]
+    others = sorted({*chosen} - {*reports}, key=lambda name: (not name.startswith("released"), name))
     if Path("/dev/shm").is_dir():
         # scoring writes hundreds of small files for each run
         tempfile.tempdir = "/dev/shm"
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"HALU_TASKS_CACHE": cache, "INSPECT_CACHE_DIR": cache, "OPENAI_API_KEY": "none"}
         with multiprocessing.get_context("fork").Pool() as pool:
-            return dict(pool.imap_unordered(_facts, order, chunksize=1))
+            # the modes and replies of a task are one piece of work: what they import is imported once
+            facts = dict(pool.imap_unordered(_facts, others, chunksize=8))
+            return facts | dict(pool.imap_unordered(_facts, reports))
 
 
 def matches(name: str, words: list[str] | None) -> bool:

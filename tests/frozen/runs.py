@@ -97,19 +97,33 @@ def variants(task: str) -> list[str]:
 # scores
 
 
+def results(*parts: str) -> Path:
+    """Return where the results lie that are compared by themselves and again in a report."""
+    return Path(os.environ["HALU_TASKS_CACHE"], "frozen", *parts)
+
+
+def scored(path: Path, run: Run) -> Path:
+    """Return the path of results; the run that writes them runs if it has not yet."""
+    if not path.exists():
+        run()
+    return path
+
+
 def score(task: str, predictions: list[dict[str, Any]] | Path, *options: str, out: Path | None = None) -> Facts:
-    """Score predictions; the facts are n, figures, interval ends, and what was read from each reply."""
+    """Score predictions; the facts are n, figures, interval ends, and what was read from each reply.
+
+    With `out`, results are written there, and beside them the replies and details, which a report reads again.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = predictions if isinstance(predictions, Path) else Path(folder) / "replies.jsonl"
-        if not isinstance(predictions, Path):
+        printed = out or Path(folder) / "results.json"
+        printed.parent.mkdir(parents=True, exist_ok=True)
+        path, details = printed.with_suffix(".jsonl"), printed.with_suffix(".details")
+        if isinstance(predictions, Path):
+            path = predictions
+        else:
             write(path, predictions)
-        # a report reads the details of judged replies again
-        details = out.with_suffix(".details") if out else Path(folder) / "details.jsonl"
-        printed = call("score", task, path, *options, "--json", "--details", details)
-        read = rows_of(details)
-    if out:
-        out.write_text(printed, encoding="utf-8")
-    figures = json.loads(printed)
+        printed.write_text(call("score", task, path, *options, "--json", "--details", details), encoding="utf-8")
+        figures, read = json.loads(printed.read_text(encoding="utf-8")), rows_of(details)
     facts: Facts = {key: figures[key] for key in ("n", "missing", "version")}
     facts |= {f"figure {name}": value for name, value in figures["metrics"].items()}
     facts |= {f"interval {name}": ends for name, ends in figures["intervals"].items()}
@@ -119,19 +133,23 @@ def score(task: str, predictions: list[dict[str, Any]] | Path, *options: str, ou
 def sample_runs() -> Iterator[tuple[str, Run]]:
     for task in tasks():
         for option, mode, kind in product(variants(task), MODES, KINDS):
-            name = " ".join(filter(None, (task, option, mode, kind)))
-            options = (*filter(None, [option]), "--data=sample", f"--scoring={mode}")
             yield (
-                name,
-                lambda task=task, option=option, kind=kind, options=options: score(
-                    task, replies()[f"{task} {option}".strip(), kind], *options
-                ),
+                " ".join(filter(None, (task, option, mode, kind))),
+                partial(score_sample, task, mode, kind, option=option),
             )
             if task in JUDGED and not option:
-                yield (
-                    f"{name} judged",
-                    lambda task=task, kind=kind, options=options: judged(task, replies()[task, kind], *options),
-                )
+                yield f"{task} {mode} {kind} judged", partial(score_sample, task, mode, kind, by_judge=True)
+
+
+def score_sample(task: str, mode: str, kind: str, by_judge: bool = False, option: str = "") -> Facts:
+    """Score the stored replies of a kind to the sample's items."""
+    options = (*filter(None, [option]), "--data=sample", f"--scoring={mode}", f"--model={kind}")
+    run, out = (judged if by_judge else score), None if option else in_sample(task, mode, kind, by_judge)
+    return run(task, replies()[f"{task} {option}".strip(), kind], *options, out=out)
+
+
+def in_sample(task: str, mode: str, kind: str, by_judge: bool = False) -> Path:
+    return results("judged" if by_judge else "sample", kind, f"{task}-{mode}.json")
 
 
 class _Judge(BaseHTTPRequestHandler):
@@ -175,10 +193,17 @@ def judged(task: str, predictions: list[dict[str, Any]] | Path, *options: str, o
 def released_runs(folders: list[Path]) -> Iterator[tuple[str, Run]]:
     """Released ReFACT replies: `folder/model/task.jsonl`, as docs/convert_refact_outputs.py writes them."""
     for folder in folders:
-        for path in sorted(folder.glob("*/refact_*.jsonl")):
-            for mode in MODES:
-                options = (f"--data={SHARED / 'refact'}", f"--scoring={mode}")
-                yield f"released {path.parent.name} {path.stem} {mode}", partial(score, path.stem, path, *options)
+        for path, mode in product(sorted(folder.glob("*/refact_*.jsonl")), MODES):
+            yield f"released {path.parent.name} {path.stem} {mode}", partial(score_released, path, mode)
+
+
+def score_released(path: Path, mode: str) -> Facts:
+    options = (f"--data={SHARED / 'refact'}", f"--scoring={mode}", f"--model={path.parent.name}")
+    return score(path.stem, path, *options, out=in_released(path, mode))
+
+
+def in_released(path: Path, mode: str) -> Path:
+    return results("released", path.parts[-3], mode, f"{path.stem}-{path.parent.name}.json")
 
 
 # label sets
@@ -255,10 +280,10 @@ LEFT_OUT = {"id", "source", "created", "package", "table", "items", "judge", "co
 """Fields that say where and when results were written, and the replies, which are compared one by one elsewhere."""
 
 
-def report(results: Path) -> Facts:
+def report(*paths: Path) -> Facts:
     """Write a report about results; the facts are the values of its JSON file, by names instead of ids."""
     with tempfile.TemporaryDirectory() as out:
-        call("report", results, "-o", out)
+        call("report", *paths, "-o", out)
         written = json.loads((Path(out) / "report.json").read_text(encoding="utf-8"))
     records = [row for section in ("entries", "columns", "groups") for row in written[section]]
     titles = {
@@ -271,7 +296,7 @@ def report(results: Path) -> Facts:
             continue
         for row in rows if isinstance(rows, list) else [rows]:
             if not isinstance(row, dict):
-                facts[unique(section, facts)] = str(row).replace(str(results), "RESULTS")
+                facts[unique(section, facts)] = str(row).replace(str(paths[0]), "RESULTS")
                 continue
             named = {key: titles.get(value, value) for key, value in row.items() if isinstance(value, str)}
             record = unique(" | ".join([section, *(named[key] for key in IDENTITY if key in named)]), facts)
@@ -316,35 +341,21 @@ def report_of_logs() -> Facts:
 
 def report_of_sample() -> Facts:
     """Report all tasks in both modes, with the means of groups."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as predictions:
-        for task, kind in product(tasks(), ("mixed", "baseline")):
-            path = Path(predictions) / f"{task}-{kind}.jsonl"
-            write(path, replies()[task, kind])
-            for mode in MODES:
-                options = ("--data=sample", f"--scoring={mode}", f"--model={kind}")
-                score(task, path, *options, out=Path(folder) / f"{path.stem}-{mode}.json")
-        return report(Path(folder))
+    chosen = product(tasks(), MODES, ("mixed", "baseline"))
+    return report(*(scored(in_sample(*each), partial(score_sample, *each)) for each in chosen))
 
 
 def report_with_judge() -> Facts:
     """Report judged tasks, and the mean of C-FAITH, which needs a judge."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as predictions:
-        for task, kind, mode in product((*JUDGED, "cfaith_choice", "cfaith_tf"), ("mixed", "baseline"), MODES):
-            path = Path(predictions) / f"{task}-{kind}.jsonl"
-            write(path, replies()[task, kind])
-            options = ("--data=sample", f"--scoring={mode}", f"--model={kind}")
-            run = judged if task in JUDGED else score
-            run(task, path, *options, out=Path(folder) / f"{path.stem}-{mode}.json")
-        return report(Path(folder))
+    tasks = product((*JUDGED, "cfaith_choice", "cfaith_tf"), MODES, ("mixed", "baseline"))
+    chosen = [(task, mode, kind, task in JUDGED) for task, mode, kind in tasks]
+    return report(*(scored(in_sample(*each), partial(score_sample, *each)) for each in chosen))
 
 
 def report_of_released(released: Path) -> Facts:
     """Report the replies of released models, of several hundred clusters, with their differences."""
-    with tempfile.TemporaryDirectory() as folder:
-        for path in sorted(released.glob("*/refact_*.jsonl")):
-            options = (f"--data={SHARED / 'refact'}", f"--model={path.parent.name}")
-            score(path.stem, path, *options, out=Path(folder) / f"{path.stem}-{path.parent.name}.json")
-        return report(Path(folder))
+    chosen = product(sorted(released.glob("*/refact_*.jsonl")), MODES[:1])
+    return report(*(scored(in_released(*each), partial(score_released, *each)) for each in chosen))
 
 
 def runs(folders: list[Path]) -> dict[str, Run]:

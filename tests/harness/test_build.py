@@ -163,19 +163,6 @@ def test_documents_that_fail_lose_nothing_and_are_asked_again(build: Run) -> Non
     assert files_of(fresh) == files_of(folder)
 
 
-@pytest.mark.slow
-def test_a_build_is_gone_on_with_under_another_name_of_its_folder(build: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [document(n) for n in range(1, 5)]
-    _, folder = build(documents, HaluModel({"Site3": "fails"}), fails=True)
-    monkeypatch.chdir(folder.parent)
-    healed = HaluModel()
-    told, _ = build(documents, healed, "-o", "out")
-    assert told["documents"] == 4 and healed.asked and all("Site3" in text for text in healed.asked)
-    monkeypatch.chdir(folder)
-    told, _ = build(documents, healed, "-o", ".")
-    assert told["documents"] == 4
-
-
 def test_a_build_among_its_documents_is_refused(here: Cli, tmp_path: Path) -> None:
     (tmp_path / "one.md").write_text(document(1)["text"], encoding="utf-8")
     done = here("build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/model")
@@ -265,12 +252,10 @@ def test_a_build_that_keeps_nothing_says_so(build: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(here: Cli, tmp_path: Path) -> None:
+def test_prompts_that_do_not_fit_are_told(here: Cli, tmp_path: Path) -> None:
     source = tmp_path / "documents.jsonl"
     source.write_text(json.dumps(document(1)) + "\n", encoding="utf-8")
     own = ["build", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-T", "language=en"]
-    done = here(*own, "--model-base-url", "http://127.0.0.1:9/v1")
-    assert done.returncode == 2 and "at http://127.0.0.1:9/v1 cannot be reached" in done.stderr
     for name, text, told in (
         ("a", "About {document}, {documnt}, {number}, {type}: {definition}", "has the unknown placeholder {documnt}"),
         ("b", "About {number}, {type}: {definition}", "lacks the placeholder {document}"),

@@ -72,19 +72,6 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(group: str
 
 
 @pytest.mark.slow
-def test_the_literal_command_runs_halluverse_in_all_languages(tmp_path: Path) -> None:
-    done = run(
-        "inspect_ai", "eval", "halu_tasks/halluverse.py", "--model", "halu/oracle", "-T", "data=sample",
-        "--log-dir", tmp_path, folder=ROOT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert "WARNING" not in done.stdout + done.stderr
-    (log,) = (read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval"))
-    assert (log.eval.task.split("/")[-1], log.eval.task_version) == ("halluverse25", "1-A-sample")
-    assert figures(log)["acc"] == 1.0 and len(log.samples) == 69
-
-
-@pytest.mark.slow
 def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Run) -> None:
     once = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32))
     thrice = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32, epochs=3))

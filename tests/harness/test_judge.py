@@ -34,9 +34,8 @@ from halu_tasks.core.errors import JudgeError, ModelError
 from halu_tasks.core.options import Options
 from halu_tasks.judging.judge import Judge
 from halu_tasks.lm_eval_adapter import task as lm_eval_task
-from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
+from halu_tasks.lm_eval_adapter.models import OracleLM, ReplayLM
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
-from halu_tasks.scorers.judge import fence
 from halu_tasks.tasks import build, registry
 
 
@@ -75,14 +74,6 @@ def test_a_grader_that_is_asked_in_batches_may_wait_for_them() -> None:
     judge = Judge(model, OPEN_ANSWER, Options())
     assert judge.model.config.attempt_timeout is None and judge.model.config.max_connections is None
     assert Judge(get_model("mockllm/model", memoize=False), OPEN_ANSWER, Options()).model.config.attempt_timeout
-
-
-@pytest.mark.slow
-def test_with_a_judge_the_group_has_its_mean(serve: Run, run_lm_eval: Run) -> None:
-    results = run_lm_eval(["cfaith"], BaselineLM(), judged(serve(by_rule)))["results"]
-    rates = [results[task]["hallucination_rate,none"] for task in ("cfaith_gen", "cfaith_choice", "cfaith_tf")]
-    assert rates == [1.0, 0.75, 0.5]
-    assert results["cfaith"]["hallucination_rate,none"] == 0.75
 
 
 def test_each_verdict_of_a_summary_names_its_sentence(serve: Run, openai: Any, run_inspect: Any) -> None:
@@ -307,10 +298,3 @@ def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Run) -> Non
     anyio.run(run)
     # the cancelled call may be charged; one of the others asked again, and shared its verdict
     assert labels == ["consistent"] * 2 and asked.budget and asked.budget.calls == 2
-
-
-@pytest.mark.parametrize("text", ["", "a\n=====\nb", "\x00\u202e", "\ud800", "x" * 100_000])
-def test_a_fence_never_occurs_in_what_it_fences(text: str) -> None:
-    mark, *inside, closing = fence(text).split("\n")
-    assert mark == closing and not any(mark in line for line in inside)
-    assert fence(text) == fence(text)

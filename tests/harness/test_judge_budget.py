@@ -5,7 +5,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from judges import (
     ITEMS,
     USAGE,
     asked_text,
-    is_question,
     priced,
     questions,
     score,
@@ -301,26 +299,6 @@ def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
         with sqlite3.connect(path) as db:
             assert db.execute("SELECT count(*) FROM verdicts").fetchone() == (32,)
         db.close()
-
-
-@pytest.mark.slow
-def test_processes_with_an_empty_store_ask_each_question_once(serve: Run, halu_cache: Path, tmp_path: Path) -> None:
-    """None is answered before all processes ask."""
-    number, asking = 3, threading.Event()
-
-    def reply(request: dict[str, Any]) -> Any:
-        if len(server.asked) - questions(server) == number:
-            asking.set()
-        return priced(request) if not is_question(request) or asking.wait(600) else 500
-
-    server = serve(reply)
-    replies = write_replies(tmp_path / "r.jsonl", [f"回答{n}" for n in range(len(ITEMS))])
-    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
-    command = [sys.executable, "-m", "halu_tasks", "score", "cfaith_gen", str(replies), "--data", "sample", *judge]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
-    assert len({process.communicate(timeout=600)[0] for process in started}) == 1
-    assert [process.returncode for process in started] == [0] * number
-    assert questions(server) == len(ITEMS) and len(server.asked) == len(ITEMS) + number
 
 
 def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 from cases import CASES
-from common import Patch, Run, write_rows
+from common import Patch, Run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "solvers.md"
 QUESTION = {"question": "Q?", "answer": "One. Two.", "answer_a": "One.", "answer_b": "Two."}
@@ -120,26 +119,7 @@ def test_every_solver_is_documented_with_a_command() -> None:
     assert named == {f"halu_tasks/{name}" for name in (*FORMATS, "few_shot", "chain_of_thought")} | {"my_chain.py"}
 
 
-# --- the same bytes as lm-eval --------------------------------------------------------------------
-
-
-@pytest.fixture
-def asked_in_lm_eval(serve: Run, run_lm_eval: Run) -> Callable[..., list[Turns]]:
-    """`asked_in_lm_eval(task, metadata, **arguments)` is what lm-eval sends to a chat server."""
-
-    def run(task: str, metadata: dict[str, Any] | None = None, **arguments: Any) -> list[Turns]:
-        server = serve(lambda request: "True")
-        model_args = {"model": "m", "base_url": f"{server.url}/chat/completions", "max_retries": 1}
-        run_lm_eval(
-            [task], "local-chat-completions", metadata, model_args=model_args, apply_chat_template=True,
-            fewshot_as_multiturn=True, **arguments,
-        )  # fmt: skip
-        return [
-            [{"role": turn["role"], "content": turn["content"]} for turn in request["messages"]]
-            for request in server.asked
-        ]
-
-    return run
+# --- the same bytes as without, which are those of lm-eval (test_parity) ---------------------------
 
 
 def _sorted(asked: list[Turns]) -> list[str]:
@@ -148,9 +128,9 @@ def _sorted(asked: list[Turns]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "task"), FORMATS.items())
-def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
-    name: str, task: str, ask: Run, asked_in_lm_eval: Callable[..., list[Turns]]
-) -> None:
+def test_fields_in_a_users_metadata_are_asked_as_the_packaged_task_asks_them(name: str, task: str, ask: Run) -> None:
+    from inspect_ai.solver import generate
+
     from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
@@ -158,7 +138,7 @@ def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     for each in fields:
         each.pop("number_of_masks", None)  # counted by the solver
     in_inspect = ask(task_with(*fields), f"halu_tasks/{name}")
-    assert _sorted(in_inspect) == _sorted(asked_in_lm_eval(task))
+    assert _sorted(in_inspect) == _sorted(ask(f"halu_tasks/{task}", generate()))
 
 
 @pytest.mark.parametrize(
@@ -176,37 +156,12 @@ def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: 
 
 
 @pytest.mark.slow
-def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
-    ask: Run, asked_in_lm_eval: Callable[..., list[Turns]]
-) -> None:
-    task = "refact_correction"
-    wanted = _sorted(asked_in_lm_eval(task, {"halu_cot": True}))
-    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/correction", cot=True)) == wanted
+def test_reasoning_is_asked_for_as_by_the_option_of_the_task(ask: Run) -> None:
+    from inspect_ai.solver import generate
 
-
-@pytest.mark.slow
-def test_items_with_the_same_question_are_told_apart(run_inspect: Run, tmp_path: Path) -> None:
-    """Rows that share an original answer ask the same; each still gets its own replayed reply."""
-    from inspect_ai.solver import SolverSpec
-
-    from halu_tasks.core.options import Options
-    from halu_tasks.tasks import build
-
-    task = "refact_judgment_independent"
-    items = build(task, Options(data="sample")).items
-    assert len({item.prompt for item in items}) < len(items)
-    predictions = write_rows(
-        tmp_path / "predictions.jsonl", ({"id": item.id, "output": f"True {item.id}"} for item in items)
-    )
-    log = run_inspect(
-        task,
-        "halu/replay",
-        model_args={"predictions": str(predictions)},
-        solver=SolverSpec("halu_tasks/independent", {"cot": True}, {"cot": True}),
-    )
-    assert {sample.id: sample.output.completion for sample in log.samples} == {
-        item.id: f"True {item.id}" for item in items
-    }
+    task = "halu_tasks/refact_correction"
+    wanted = _sorted(ask(task, generate(), task_args={"cot": True}))
+    assert _sorted(ask(task, "halu_tasks/correction", cot=True)) == wanted
 
 
 def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -> None:

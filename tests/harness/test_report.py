@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
-from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
+from inspect_ai.log import read_eval_log, write_eval_log
 from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval, mixed_replies
 
@@ -278,21 +278,6 @@ def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path:
     assert main(["report", "--pairs", str(logs)]) == 0
     shutil.copy(bad, logs)
     assert main(["report", "--pairs", str(logs)]) == 3
-
-
-@pytest.mark.slow
-def test_copies_of_a_run_stand_once(small: Path, inspect_log: Path, tmp_path: Path) -> None:
-    for name in ("a.json", "b.json"):
-        shutil.copy(small, tmp_path / name)
-    shutil.copy(inspect_log, tmp_path / "c.eval")
-    convert_eval_logs(str(tmp_path / "c.eval"), "json", str(tmp_path / "converted"))
-    found = read_results([str(tmp_path), str(tmp_path / "a.json")])
-    assert len(found.runs) == 1 + 5
-    told = {(Path(own.source).name, own.why) for own in found.skipped}
-    assert told == {
-        ("b.json", f"{CORRECTION}: the same run as in {tmp_path / 'a.json'}"),
-        *(("c.json", f"{task}: the same run as in {tmp_path / 'c.eval'}") for task in MEMBERS),
-    }
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 from programs import run as program
 
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE
 from halu_tasks.results.read import read_results
 from halu_tasks.runs.run import finished_tasks
 from halu_tasks.tasks import build
@@ -117,37 +115,16 @@ def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> 
         done = run(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
     assert f"$ halu-tasks demo\n{done.stdout}" in PAGE
-    lines = done.stdout.splitlines()
-    rows = {line.split()[0]: re.findall(r"\d\.\d\d \[[^]]+\]", line) for line in lines[4:8]}
-    assert rows == {
-        "refact_judgment_independent": ["1.00 [0.87, 1.00]", "0.50 [0.44, 0.56]"],
-        "halluverse25_en": ["1.00 [0.84, 1.00]", "0.39 [0.18, 0.63]"],
-        "halueval_summarization": ["1.00 [0.85, 1.00]", "0.50 [0.43, 0.57]"],
-        "cfaith_choice": ["0.00 [0.00, 0.13]", "0.75 [0.54, 0.90]"],
-    }
     assert "lm-eval and Inspect report the same values of all " in done.stdout
+    lines = done.stdout.splitlines()
     folder = tmp_path / "halu-demo"
     report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
-    assert {column["task"] for column in report["columns"]} == {*rows}
+    assert {column["task"] for column in report["columns"]} == {line.split()[0] for line in lines[4:8]}
     assert entries(folder) == {"halu-oracle", "halu-baseline"} <= {*lines[2].split()}
     assert "<html" in (folder / "report" / "index.html").read_text()
     # lm-eval's results can be read, too
     results = read_results([str(folder / "lm_eval")])
     assert len(results.runs) == 8 and not results.skipped
-
-
-@pytest.mark.slow
-def test_data_that_changed_under_their_name_are_run_beside_the_earlier_results(tmp_path: Path) -> None:
-    data = tmp_path / "refact_multi_error.jsonl"
-    lines = (SAMPLE / "refact" / data.name).read_text().splitlines(keepends=True)
-    command = ("run", "halu/oracle", "--tasks", "refact_correction", "--data", data.name)
-    data.write_text("".join(lines))
-    assert run(tmp_path, *command).returncode == 0
-    assert run(tmp_path, *command, "--dry-run").stdout == ""
-    data.write_text("".join(lines[:-4]))
-    done = run(tmp_path, *command, "--dry-run")
-    told = "refact_correction: its data or prompts have changed since halu-runs/halu_oracle; the new results are in "
-    assert done.stderr == f"{told}halu-runs/halu_oracle-2\n" and "--log-dir halu-runs/halu_oracle-2/logs" in done.stdout
 
 
 def test_a_folder_that_cannot_be_made_is_one_error(here: Any, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -194,22 +192,3 @@ def test_a_scanner_is_a_scorer_of_a_task_too(tmp_path: Path) -> None:
     assert log.status == "success" and log.results
     (score,) = log.results.scores
     assert score.name == "citations" and score.metrics["mean"].value == 0.25
-
-
-@pytest.mark.slow
-def test_scout_knows_the_scanners_by_name(logs: Path, tmp_path: Path) -> None:
-    """In a process of its own, with the processes that Scout starts by default."""
-    command = [
-        "scan", "halu_tasks/citations", "-T", str(logs), "-S", "papers=rag.papers", "-S", "support=false",
-        "--scans", str(tmp_path / "scans"), "--display", "plain",
-    ]  # fmt: skip
-    program = "from inspect_scout._cli.main import main; main()"
-    ended = subprocess.run(
-        [sys.executable, "-c", program, *command], capture_output=True, text=True, cwd=tmp_path, timeout=600
-    )
-    assert ended.returncode == 0, ended.stderr
-    (location,) = (tmp_path / "scans").iterdir()
-    frame = scan_results_df(str(location)).scanners["citations"]
-    assert dict(zip(frame["transcript_task_id"], frame["value"], strict=True)) == {
-        "right": False, "unknown": True, "wrong": False, "none": False,
-    }  # fmt: skip

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import programs
 import pytest
 from cases import CASES
 from common import Run, write_rows
@@ -111,19 +110,23 @@ def triangle(request: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(("method", "calls"), [("with_knowledge", 1), ("truth_triangulator", 3)])
 def test_a_method_that_looks_things_up_needs_neither_source_nor_label(
-    method: str, calls: int, serve: Run, tmp_path: Path
+    method: str, calls: int, serve: Run, openai: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "wiki.txt").write_text(PASSAGE)
     write_rows(tmp_path / "my.jsonl", LOOKED_UP)
     server = serve(triangle)
-    words = f"inspect_ai eval halu_tasks/factored_verification -T input=my.jsonl --solver halu_tasks/{method}"
-    words += " -S knowledge=wiki.txt --log-dir logs --model openai-api/local/m --model-role guardian=openai-api/local/g"
-    local = {"LOCAL_API_KEY": "none", "LOCAL_BASE_URL": server.url, "INSPECT_CACHE_DIR": str(tmp_path / "replies")}
-    done = programs.run(*words.split(), folder=tmp_path, **local)
-    assert done.returncode == 0, done.stdout + done.stderr
-    from inspect_ai.log import read_eval_log
+    from inspect_ai import eval
+    from inspect_ai.util import registry_create
 
-    log = read_eval_log(str(next((tmp_path / "logs").glob("*.eval"))))
+    (log,) = eval(
+        "halu_tasks/factored_verification",
+        model=openai(server),
+        model_roles={"guardian": openai(server)},
+        task_args={"input": str(tmp_path / "my.jsonl")},
+        solver=registry_create("solver", f"halu_tasks/{method}", knowledge=str(tmp_path / "wiki.txt")),
+        log_dir=str(tmp_path / "logs"),
+        display="log",
+    )
     answers = {str(sample.id): sample.scores["text_score"].answer for sample in log.samples}
     assert answers == {"memo": "No", "mail": "Yes", "note": "Yes"} and len(server.asked) == 3 * calls
     found = figures(log)

@@ -246,15 +246,6 @@ def test_a_tool_that_cannot_be_called_is_told_in_one_line(
         run_method(TASK, METHOD, Reader(), tool=f"{tools}@{name}")
 
 
-def test_a_second_run_makes_no_call(run_method: Run, wiki: Path) -> None:
-    reader = Reader()
-    first = figures(run_method(TASK, METHOD, reader, knowledge=str(wiki)))
-    second = figures(run_method(TASK, METHOD, reader, same_server=True, knowledge=str(wiki)))
-    assert len(reader.asked) == first["calls"] == second["cached_calls"] == len(ITEMS) and second["calls"] == 0
-    third = figures(run_method(TASK, METHOD, reader, same_server=True, knowledge=str(wiki), cache=False))
-    assert third["calls"] == len(ITEMS)
-
-
 def test_own_wording(run_method: Run, wiki: Path, tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps({"knowledge_passages": {"user": "{question}\nSee:\n{passages}"}}), encoding="utf-8")
