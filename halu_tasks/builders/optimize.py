@@ -240,15 +240,9 @@ class Optimization:
             current = best
 
     def _record(self, number: int, tried: Sequence[str] = (), **facts: Any) -> dict[str, Any]:
-        return {
-            "round": number,
-            "chosen": max(tried, key=self._overall, default=None),
-            "ended": "",
-            "rejects": 0,
-            "tried": [{"name": name, "validation": self.rates[name]} for name in tried],
-            "problems": {},
-            **facts,
-        }
+        chosen = max(tried, key=self._overall, default=None)
+        rates = [{"name": name, "validation": self.rates[name]} for name in tried]
+        return {"round": number, "chosen": chosen, "ended": "", "rejects": 0, "tried": rates, "problems": {}, **facts}
 
     def _overall(self, name: str) -> float:
         return _overall(self.rates[name])

@@ -70,16 +70,10 @@ def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], wa
         # lone surrogates, which a model's reply can contain, cannot be written
         content = "".join(json_line(row, allow_nan=False) + "\n" for row in rows).encode("utf-8", "replace")
         files[folder / f"{place}_samples.jsonl"] = content
-        record["detailed_evaluation_results"] = {
-            "format": "jsonl",
-            "file_path": f"{place}_samples.jsonl",
-            "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(content).hexdigest(),
-            "total_rows": len(rows),
-            "additional_details": _strings(
-                score_of=rows[0]["evaluation_result_id"], replies_without_a_verdict=unjudged
-            ),
-        }
+        details = _strings(score_of=rows[0]["evaluation_result_id"], replies_without_a_verdict=unjudged)
+        written: dict[str, Any] = {"format": "jsonl", "file_path": f"{place}_samples.jsonl", "hash_algorithm": "sha256"}
+        written |= {"checksum": hashlib.sha256(content).hexdigest(), "total_rows": len(rows)}
+        record["detailed_evaluation_results"] = {**written, "additional_details": details}
     path = folder / f"{place}.json"
     # the record comes last: it refers to the replies
     files[path] = (json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()

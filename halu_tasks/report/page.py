@@ -70,14 +70,9 @@ def markdown(
         published: Whether published figures are rows of the leaderboard.
     """
     environment = Environment(**_TEMPLATES)
-    environment.filters |= {
-        "md": escaped,
-        "count": text.count,
-        "rank": text.rank,
-        "estimate": format_estimate,
-        "p": format_p_value,
-        "needed": lambda needed: format_needed(needed.items, needed.low, needed.high),
-    }
+    environment.filters |= {"md": escaped, "count": text.count, "rank": text.rank, "p": format_p_value}
+    environment.filters["estimate"] = format_estimate
+    environment.filters["needed"] = lambda needed: format_needed(needed.items, needed.low, needed.high)
     environment.globals |= _SHARED
     return environment.get_template("report.md.j2").render(
         report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs, published=published
