@@ -171,21 +171,17 @@ def _citations_result(item: Item, reply: str, verdicts: list[Verdict] | None) ->
     found = [f"cites {each['citation']}, which is not listed: {each['sentence']}" for each in unknown]
     found += [f"not supported: {verdict.about} ({verdict.reason})" for verdict in unsupported]
     value = bool(found)
+    metadata: dict[str, Any] = {"sentences": int(measurements["sentences"]), "sentences_cited": len(cited)}
+    metadata |= {"citations_ambiguous": int(measurements["ambiguous"]), "citations_unknown": unknown}
+    metadata["unsupported"] = [{"sentence": verdict.about, "reason": verdict.reason} for verdict in unsupported]
+    metadata |= {"judge_failed": failed, "support": verdicts is not None}
     nothing = "no citations" if not cited else f"{failed} sentences without a verdict" if failed else "nothing found"
     return Result(
         # a sentence without a verdict may be unsupported
         value=None if failed and not value else value,
         answer=f"{len(found)} found",
         explanation="\n".join(found) or nothing,
-        metadata={
-            "sentences": int(measurements["sentences"]),
-            "sentences_cited": len(cited),
-            "citations_ambiguous": int(measurements["ambiguous"]),
-            "citations_unknown": unknown,
-            "unsupported": [{"sentence": verdict.about, "reason": verdict.reason} for verdict in unsupported],
-            "judge_failed": failed,
-            "support": verdicts is not None,
-        },
+        metadata=metadata,
     )
 
 
@@ -253,8 +249,7 @@ def _of_replies(scan: Callable[[Transcript, str, Before], Awaitable[Result]]) ->
 
     async def scan_transcript(transcript: Transcript) -> Result:
         messages = transcript.messages
-        for number in range(len(messages) - 1, -1, -1):
-            message = messages[number]
+        for number, message in reversed([*enumerate(messages)]):
             if isinstance(message, ChatMessageAssistant) and (text := message.text.strip()):
                 result = await scan(transcript, text, messages[:number])
                 references = [Reference(type="message", id=message.id)] if message.id else []

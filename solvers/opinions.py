@@ -20,19 +20,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.solvers.asking import (
-    MethodRecord,
-    SampleMetadata,
-    ask,
-    at_least_one,
-    checked,
-    conclude,
-    decoding_for,
-    draws,
-    method_prompt,
-    parts_of,
-    task_of,
-)
+from halu_tasks.solvers import asking
 from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
@@ -57,7 +45,7 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
 
 
 @solver
-@checked
+@asking.checked
 def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
     """Draw several replies to the task's messages and answer with the label that most of them state.
 
@@ -72,29 +60,29 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "self_consistency"
-    at_least_one(samples=samples)
+    asking.at_least_one(samples=samples)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         label_of, choices = _labels_of(state, f"{method} votes on labels")
-        replies = await draws(list(state.messages), None, samples, cache=cache, temperature=temperature)
+        replies = await asking.draws(list(state.messages), None, samples, cache=cache, temperature=temperature)
         labels = [label_of(reply.completion).value for reply in replies]
         votes = [label for label in labels if label is not None]
         counts: dict[str, float] = {"votes": samples, "votes_unread": samples - len(votes)}
-        record = MethodRecord(method=method, counts=counts, steps={"labels": labels})
+        record = asking.MethodRecord(method=method, counts=counts, steps={"labels": labels})
         if not votes:
-            return conclude(state, "", replace(record, reason="no vote can be read"))
-        own = SampleMetadata.of(state)
+            return asking.conclude(state, "", replace(record, reason="no vote can be read"))
+        own = asking.SampleMetadata.of(state)
         id = own.item_id(state.sample_id) if own else state.metadata.get("id", str(state.sample_id))
         label, tied = winner(votes, id, seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
         probability = votes.count(choices[0]) / len(votes) if choices else None
-        return conclude(state, replies[labels.index(label)], replace(record, probability=probability))
+        return asking.conclude(state, replies[labels.index(label)], replace(record, probability=probability))
 
     return solve
 
 
 @solver
-@checked
+@asking.checked
 def truth_triangulator(
     knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
@@ -113,18 +101,18 @@ def truth_triangulator(
     """
     method = "truth_triangulator"
     seeker = Seeker(method, knowledge, tool, top, prompts, cache)
-    weighing = method_prompt("truth_triangulator_manager", method, prompts)
+    weighing = asking.method_prompt("truth_triangulator_manager", method, prompts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         label_of, _ = _labels_of(state, f"{method} weighs two labels")
-        guard = ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
+        guard = asking.ask(state.messages, GUARDIAN, cache=cache, **asking.decoding_for(state, GUARDIAN))
         replies: list[Any] = await gather(seeker.reply(state, SEEKER), guard)
         informed: InformedReply = replies[0]
         sought, _, findings, record = informed
         answers = {SEEKER: _answer(sought), GUARDIAN: _answer(replies[1])}
         fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
         messages = with_question(state.messages, weighing, {**fields, "passages": shown(findings)})
-        output = await ask(messages, MANAGER, cache=cache, **decoding_for(state, MANAGER))
+        output = await asking.ask(messages, MANAGER, cache=cache, **asking.decoding_for(state, MANAGER))
         unread = sum(not text for text in answers.values())
         record = replace(
             record,
@@ -132,7 +120,7 @@ def truth_triangulator(
             steps={**(record.steps or {}), **answers},
             opinions={role: label_of(text).value for role, text in answers.items()},
         )
-        return conclude(state, output, record)
+        return asking.conclude(state, output, record)
 
     return solve
 
@@ -142,9 +130,9 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
 
     A text of a user's own hallucinates, Yes, or does not, No. `what` begins the error of a task without labels.
     """
-    if SampleMetadata.of(state) is None and parts_of(state):
+    if asking.SampleMetadata.of(state) is None and asking.parts_of(state):
         return hallucinates, (YES, NO)
-    task = task_of(state)
+    task = asking.task_of(state)
     if task.rules.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
     return task.label, task.rules.choices

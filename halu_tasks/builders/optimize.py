@@ -108,14 +108,9 @@ def optimize_prompts(
     if not (folder / _PLAN).is_file():
         files = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
         check_free(folder, *files, what="contains no optimization")
-    plan = {
-        "settings": pipeline.settings,
-        "models": models.record,
-        "source": {"name": documents.name, "sha256": digest(documents)},
-        TRAIN: train,
-        VALIDATION: validation,
-        "candidates": candidates,
-    }
+    source = {"name": documents.name, "sha256": digest(documents)}
+    plan: dict[str, Any] = {"settings": pipeline.settings, "models": models.record, "source": source}
+    plan |= {TRAIN: train, VALIDATION: validation, "candidates": candidates}
     with guard(folder):
         _begin(folder, pipeline, json.loads(json.dumps(plan)), documents)
         if not (folder / "rounds.json").is_file():
@@ -245,15 +240,9 @@ class Optimization:
             current = best
 
     def _record(self, number: int, tried: Sequence[str] = (), **facts: Any) -> dict[str, Any]:
-        return {
-            "round": number,
-            "chosen": max(tried, key=self._overall, default=None),
-            "ended": "",
-            "rejects": 0,
-            "tried": [{"name": name, "validation": self.rates[name]} for name in tried],
-            "problems": {},
-            **facts,
-        }
+        chosen = max(tried, key=self._overall, default=None)
+        rates = [{"name": name, "validation": self.rates[name]} for name in tried]
+        return {"round": number, "chosen": chosen, "ended": "", "rejects": 0, "tried": rates, "problems": {}, **facts}
 
     def _overall(self, name: str) -> float:
         return _overall(self.rates[name])

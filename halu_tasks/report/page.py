@@ -70,14 +70,9 @@ def markdown(
         published: Whether published figures are rows of the leaderboard.
     """
     environment = Environment(**_TEMPLATES)
-    environment.filters |= {
-        "md": escaped,
-        "count": text.count,
-        "rank": text.rank,
-        "estimate": format_estimate,
-        "p": format_p_value,
-        "needed": lambda needed: format_needed(needed.items, needed.low, needed.high),
-    }
+    environment.filters |= {"md": escaped, "count": text.count, "rank": text.rank, "p": format_p_value}
+    environment.filters["estimate"] = format_estimate
+    environment.filters["needed"] = lambda needed: format_needed(needed.items, needed.low, needed.high)
     environment.globals |= _SHARED
     return environment.get_template("report.md.j2").render(
         report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs, published=published
@@ -223,12 +218,8 @@ def _file(name: str) -> str:
 
 
 # how the templates of the page and of Markdown are read, and what they call
-_TEMPLATES: dict[str, Any] = {
-    "loader": FileSystemLoader(_HERE / "templates"),
-    "undefined": StrictUndefined,
-    "trim_blocks": True,
-    "lstrip_blocks": True,
-}
+_TEMPLATES: dict[str, Any] = {"loader": FileSystemLoader(_HERE / "templates"), "undefined": StrictUndefined}
+_TEMPLATES |= {"trim_blocks": True, "lstrip_blocks": True}
 _SHARED: dict[str, Any] = {function.__name__: function for function in (ranked, rows, kind, notes_on, rule, summary)}
 _SHARED["outcomes"] = NO_ANSWER
 

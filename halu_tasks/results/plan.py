@@ -51,19 +51,11 @@ def read_pilot(
         raise DataError(f"{first.source}: {chosen.name} has no standard error, and so no variance to plan with")
     items, within = items_of(chosen, first.scores), variances.within
     replies = None if within is None else within / first.epochs / items
-    record = {
-        "sources": [run.source for run in runs],
-        "task": first.task,
-        "metric": chosen.name,
-        "value": figure.value,
-        "stderr": figure.stderr,
-        "items": items,
-        "clusters": round(items / variances.cluster_size),
-        "epochs": first.epochs,
-        "between": variances.between,
-        "within": within,
-        "share_of_error_within": None if replies is None else min(replies / figure.stderr**2, 1.0),
-    }
+    record: dict[str, Any] = {"sources": [run.source for run in runs], "task": first.task, "metric": chosen.name}
+    record |= {"value": figure.value, "stderr": figure.stderr, "items": items}
+    record |= {"clusters": round(items / variances.cluster_size), "epochs": first.epochs}
+    record |= {"between": variances.between, "within": within}
+    record["share_of_error_within"] = None if replies is None else min(replies / figure.stderr**2, 1.0)
     return record, variances, max(first.provenance.items, items)
 
 
@@ -112,16 +104,10 @@ def plan(
         stderr = variances.stderr(design.items, design.epochs)
         smallest = planning.smallest(inflated, design, power, level)
         bought.append(record(design) | {"stderr": stderr, "smallest": smallest})
-    return {
-        "variances": variances._asdict(),
-        "power": power,
-        "comparisons": comparisons,
-        "difference": difference,
-        "needed": [record(design) for design in designs if design],
-        "calls": calls,
-        "available": available,
-        "bought": bought,
-    }
+    planned: dict[str, Any] = {"variances": variances._asdict(), "power": power}
+    planned |= {"comparisons": comparisons, "difference": difference}
+    planned["needed"] = [record(design) for design in designs if design]
+    return planned | {"calls": calls, "available": available, "bought": bought}
 
 
 def of_pilot(variances: planning.Variances, runs: int, correlation: float | None) -> planning.Variances:

@@ -224,18 +224,9 @@ class Run:
         labelled = bool(self.benchmark_task.rules.own_targets)
         targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
         asked = {name: str(value) for name, value in self.asked.items()}
-        return (
-            (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured"))),
-            self.task,
-            self.task_version,
-            self.scoring,
-            self.provenance.data_sha256,
-            tuple(sorted(asked.items())),
-            self.judge,
-            self.epochs,
-            self.items_hash,
-            hash(targets),
-        )
+        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured")))
+        what = (self.task, self.task_version, self.scoring, self.provenance.data_sha256)
+        return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs, self.items_hash, hash(targets)
 
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:
