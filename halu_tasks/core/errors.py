@@ -1,6 +1,5 @@
 """Errors that users can fix themselves: each message is one line that says what is wrong, where, and what to do."""
 
-import difflib
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -87,6 +86,8 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     Returns:
         ` (did you mean 'x'?)`, or an empty string if no known name is similar.
     """
+    import difflib  # imported here because few names are wrong
+
     by_fold = {candidate.casefold(): candidate for candidate in known}
     matches = difflib.get_close_matches(name.casefold(), by_fold, n=1)
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""

@@ -10,7 +10,6 @@ import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
 from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -224,6 +223,8 @@ class Assumption(NamedTuple):
 
 def _share_range(text: str) -> tuple[float, float]:
     """Return the ends of a range such as 0.8-0.9, or a share such as 0.667 or 2/3 twice."""
+    from fractions import Fraction  # imported here because few runs need it
+
     low, _, high = text.partition("-")
     ends = float(Fraction(low)), float(Fraction(high or low))
     if not 0 <= ends[0] <= ends[1] <= 1:

@@ -135,7 +135,7 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     The tasks of a benchmark, which share a folder, are in the order in which its groups list them. The file of a group
     that cannot be read is named in a warning and left out.
     """
-    known: dict[Path, Entries] = {}
+    known: dict[Path, tuple[Path, Entries]] = {}
     paths = {path.stem: path for path in packaged_files()}
     tasks = {name: Task(partial(read_task_file, path, known)) for name, path in paths.items() if name[0] != "_"}
     files, groups = dict[str, TaskFile](), dict[str, Group]()

@@ -83,12 +83,13 @@ def packaged_files() -> list[Path]:
     return sorted(task_configs().glob("**/*.yaml"))
 
 
-def read_task_file(path: Path, known: dict[Path, Entries] | None = None) -> TaskFile:
+def read_task_file(path: Path, known: dict[Path, tuple[Path, Entries]] | None = None) -> TaskFile:
     """Read a task file and the files that it includes.
 
     Args:
         path: The file.
-        known: What the files set themselves that were read before, to which those read now are added.
+        known: The files that were read before, each with what its path leads to and what it sets itself; those read
+            now are added.
 
     Raises:
         UsageError: The file cannot be read, is not YAML or not a mapping, sets a key twice, or includes a file, such
@@ -99,19 +100,19 @@ def read_task_file(path: Path, known: dict[Path, Entries] | None = None) -> Task
     return TaskFile(path, values, {key: place for key, (_, place) in entries.items()})
 
 
-def _read(path: Path, seen: set[Path], known: dict[Path, Entries]) -> Entries:
-    resolved = path.expanduser().resolve()
+def _read(path: Path, seen: set[Path], known: dict[Path, tuple[Path, Entries]]) -> Entries:
+    if path not in known:
+        known[path] = path.expanduser().resolve(), _own_entries(path)
+    resolved, own = known[path]
     if resolved in seen:
         raise UsageError(f"{path}: include: the file is included twice; include each file once")
     seen.add(resolved)
-    if path not in known:
-        known[path] = _own_entries(path)
-    own, included = known[path], Entries()
+    included = Entries()
     names, place = own.get("include", ([], ""))
     for name in names if isinstance(names, list) else [names]:
         if not isinstance(name, str):
             raise UsageError(f"{place}: include: expected the path of a file, got {name!r}")
-        if not (file := path.parent / Path(name).expanduser()).is_file():
+        if (file := path.parent / Path(name).expanduser()) not in known and not file.is_file():
             raise UsageError(f"{place}: include: no such file: {file}")
         included |= _read(file, seen, known)
     entries = included | own
