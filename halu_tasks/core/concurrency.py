@@ -15,6 +15,8 @@ async def gather(*coroutines: Coroutine[Any, Any, T]) -> list[T]:
 
     This is Inspect's `collect` without a span in the log for each coroutine, which is of no use around a single call.
     """
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
     results: dict[int, T] = {}
 
     async def run(place: int, coroutine: Coroutine[Any, Any, T]) -> None:

@@ -49,9 +49,11 @@ class ChatServer:
     def __init__(self, model: Model, settings: Settings, session: ClientSession) -> None:
         self._model, self._settings, self._session = model, settings, session
         self._client: Any = model.api.client  # type: ignore[attr-defined]
-        self._places = anyio.Semaphore(model.config.max_connections or model.api.max_connections())
-        # by the identity of the settings of a call, which are kept: what a call sends beside its prompt
-        self._bodies: dict[int, tuple[GenerateConfig, dict[str, Any]]] = {}
+        self._url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
+        places = model.config.max_connections or model.api.max_connections()
+        self._places = anyio.Semaphore(places, fast_acquire=True)
+        # by the identity of the settings of a call, which are kept: what a call sends before its prompt
+        self._bodies: dict[int, tuple[GenerateConfig, str]] = {}
         self._paused_until = 0.0
 
     @property
@@ -71,13 +73,13 @@ class ChatServer:
         """
         if id(config) not in self._bodies:
             merged = self._model.config.merge(config)
-            self._bodies[id(config)] = config, self._settings(self._model.api, merged, False)
-        body = {**self._bodies[id(config)][1], "messages": [{"role": "user", "content": text}]}
+            body = json.dumps({**self._settings(self._model.api, merged, False), "messages": [{"role": "user"}]})
+            self._bodies[id(config)] = config, body.removesuffix("}]}")
+        body = f'{self._bodies[id(config)][1]}, "content": {json.dumps(text)}}}]}}'
         key = {"Authorization": f"Bearer {self._client.api_key}"}
-        url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
         status = None
         try:
-            async with self._places, self._session.post(url, data=json.dumps(body), headers=key) as response:
+            async with self._places, self._session.post(self._url, data=body, headers=key) as response:
                 status, content = response.status, await response.read()
             if status == 200:
                 return _output(json.loads(content))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-import anyio
 from inspect_ai.hooks import ModelRetry
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema, LimitExceededError
@@ -116,17 +115,19 @@ class Judge:
             JudgeError: As in `Failures`.
         """
         by_reply = [self._judging.questions(item, reply) for item, reply in replies]
-        failures, places = Failures(len(replies)), anyio.Semaphore(CONNECTIONS)
+        failures, waiting = Failures(len(replies)), iter(enumerate(by_reply))
+        found: dict[int, list[Verdict]] = {}
 
-        async def judge(questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
-            async with places:
-                verdicts = await self._verdicts(questions)
-            failures.count(verdicts, self)
-            each()
-            return verdicts
+        async def judge_next() -> None:
+            for place, questions in waiting:
+                found[place] = await self._verdicts(questions)
+                failures.count(found[place], self)
+                each()
 
         try:
-            return await gather(*map(judge, by_reply))
+            # not a task for each reply, which would cost more processor time
+            await gather(*(judge_next() for _ in range(min(CONNECTIONS, len(by_reply)))))
+            return [found[place] for place in range(len(by_reply))]
         except BudgetError as error:
             assert self.budget
             keys = {self._key(self._judging.text(fields)) for questions in by_reply for fields in questions}

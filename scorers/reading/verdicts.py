@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from halu_tasks.scorers.answer import Answer
@@ -239,6 +239,7 @@ def _without(text: str, found: Sequence[JsonValue]) -> str:
     return " ".join(text[end:start] for end, start in zip(ends_of_values, starts, strict=True))
 
 
+@lru_cache(maxsize=1024)
 def _plain(phrase: str) -> str:
     """Return the form in which words and phrases are compared."""
     return " ".join(re.sub(r"[\s,;:_，；-]+", " ", phrase.strip(_DECORATION).lower()).split())
