@@ -158,22 +158,6 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
     assert any(os.environ["HALU_TASKS_CACHE"] in line for line in lines)
 
 
-@pytest.mark.slow
-def test_fetch_verifies_what_is_cached(here: Cli, shared_data: Path) -> None:
-    for file in SOURCES["refact"].files:
-        path = cached_path(SOURCES["refact"], file.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((shared_data / "refact" / file.name).read_bytes())
-    assert here("data", "fetch", "refact").stdout.count("fetched ") == 2
-
-    path.write_bytes(path.read_bytes() + b"\n")
-    bad = here("data", "fetch", "refact")
-    assert bad.returncode == 3 and bad.stdout.count("fetched ") == 1
-    first, last = bad.stderr.splitlines()
-    assert str(path) in first and str(SOURCES["refact"].file(path.name).sha256) in first
-    assert last == "halu-tasks: 1 of 2 files failed (above)"
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     printed = [json.loads(line) for line in run("items", task, "--data", "sample", "--json").splitlines()]

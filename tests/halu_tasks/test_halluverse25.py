@@ -1,9 +1,6 @@
 """HalluVerse25: its CSV files, its items, the paper's Table 3 from Table 4, rows labelled 0, its Inspect module."""
 
-import csv
-import io
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +8,9 @@ import pytest
 from common import Capture, write_rows
 
 from halu_tasks.cli import main
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.rows import table_lines
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
@@ -100,22 +96,6 @@ def test_a_row_given_twice_is_two_items_of_one_cluster(tmp_path: Path) -> None:
 
 
 # --- the sample -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_sample_and_the_examples_have_what_they_promise(language: str) -> None:
-    def labels(folder: str) -> Counter[str]:
-        text = (SAMPLE / folder / f"{language}_final_data.csv").read_text(encoding="utf-8")
-        return Counter(row["final_label"] for row in csv.DictReader(io.StringIO(text)))
-
-    assert labels("halluverse25") == {"entity": 9, "relation": 7, "sentence": 7, "0": 3}
-    assert labels("fewshot/halluverse25") == {"entity": 3, "relation": 3, "sentence": 3, "0": 3}
-    nine = build(f"halluverse25_{language}", Options(data="sample", fewshot=9))
-    assert [example.reply for example in nine.examples] == [*TYPES] * 3
-    with pytest.raises(UsageError, match="has 9 worked examples, fewshot=10"):
-        build(f"halluverse25_{language}", Options(data="sample", fewshot=10))
-    twelve = build(f"halluverse25_{language}", Options(data="sample", fewshot=12, with_zero=True))
-    assert [example.reply for example in twelve.examples] == [*TYPES, "none"] * 3
 
 
 # --- the paper's tables ---------------------------------------------------------------------------

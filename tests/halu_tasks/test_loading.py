@@ -41,12 +41,6 @@ def same_items(evaluation: Evaluation, other: Evaluation) -> bool:
 # --- Parquet and folders --------------------------------------------------------------------------
 
 
-def test_a_parquet_file_has_the_items_of_its_rows(tmp_path: Path) -> None:
-    evaluation = build("refact_correction", Options(data=str(parquet(tmp_path / "rows.parquet", ROWS))))
-    assert same_items(evaluation, SWAPS)
-    assert (evaluation.version_tags, evaluation.provenance.data_file) == (("local",), "rows.parquet")
-
-
 @pytest.mark.parametrize(("task", "file", "lines"), CASES["every_format_can_be_parquet"])
 def test_every_format_can_be_parquet(task: str, file: str, lines: bool, tmp_path: Path) -> None:
     path = SAMPLE / file

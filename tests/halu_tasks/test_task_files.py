@@ -3,8 +3,6 @@
 import inspect
 import json
 import re
-import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -117,13 +115,6 @@ def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
 # --- the packaged files ---------------------------------------------------------------------------
 
 
-def copied(folder: Path) -> Path:
-    """A copy of the package, whose files a test may change."""
-    for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
-        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
-
-
 def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> None:
     task = task_of_file(derived(tmp_path, INDEPENDENT, "generation_kwargs: {max_gen_toks: 5}\n"))
     reference = TaskReference.of(task)
@@ -162,26 +153,6 @@ def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     assert judged == {"cfaith_gen", "fave"}
     assert set(manager.task_index["halu_tasks"].tags) == set(TASKS) - judged
     assert set(manager.task_index["halu_tasks_judged"].tags) == judged
-
-
-@pytest.mark.slow
-def test_a_fault_of_a_packaged_file_leaves_the_others(tmp_path: Path) -> None:
-    configs = copied(tmp_path) / "halu_tasks" / "task_configs"
-    path, broken = configs / ENTITY, configs / CHOICE
-    path.write_text(path.read_text().replace("metric: acc", "metric: accc"))
-    broken.write_text("task: [\n")
-    begun = configs / "begun.yaml"
-    begun.write_text("task: begun\nsource: nowhere\nwordings: 3\n")
-
-    run = partial(program, "halu_tasks", folder=tmp_path, PYTHONPATH=str(tmp_path))
-    listed, checked = run("list"), run("check")
-    assert listed.returncode == 0 and f"{broken}:2: not YAML" in listed.stderr and path.stem in listed.stdout
-    assert f"{begun}: cannot be listed; halu-tasks check says why" in listed.stderr
-    assert checked.returncode == 2 and any(line.startswith(f"{broken}:2: not") for line in checked.stdout.splitlines())
-    assert run("items", "refact_correction", "--data", "sample", "--limit", "1").returncode == 0
-    faulty = run("items", path.stem, "--data", "sample").stderr.splitlines()[-1]
-    assert "metric_list: unknown metric 'accc'" in faulty
-    assert faulty.removeprefix("halu-tasks: ") in checked.stdout.splitlines()
 
 
 # --- what the commands print ----------------------------------------------------------------------

@@ -153,14 +153,6 @@ def test_the_command_line_overrides_the_papers_decoding(run_inspect: Run) -> Non
     assert (config.max_tokens, config.temperature, config.top_p) == (512, 1.0, 0.7)
 
 
-def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Run) -> None:
-    log = run_inspect("halueval_summarization", "halu/oracle", {"probability": True, "split": "test20"})
-    assert log.eval.task_version == "1-A-sample-test20-probability" and len(log.samples) == 10
-    assert log.eval.model_generate_config.logprobs or log.plan.config.logprobs
-    found = figures(log)
-    assert (found["roc_auc"], found["no_probability"]) == (1.0, 0.0)
-
-
 @pytest.mark.parametrize(("task", "option", "message"), CASES["a_misspelt_option_is_an_error"])
 def test_a_misspelt_option_is_an_error(task: str, option: str, message: str, run_inspect: Run) -> None:
     with pytest.raises(UsageError) as raised:

@@ -125,11 +125,3 @@ def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> 
     # lm-eval's results can be read, too
     results = read_results([str(folder / "lm_eval")])
     assert len(results.runs) == 8 and not results.skipped
-
-
-def test_a_folder_that_cannot_be_made_is_one_error(here: Any, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for folder in (tmp_path / "file", tmp_path / "file" / "x"):
-        done = here("demo", "-o", folder)
-        # nothing is announced before
-        assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
