@@ -114,7 +114,7 @@ def _print_figures(scored: ScoredFile) -> None:
         for metric, value in figures.items():
             say(f"for comparison, {metric} of {reply}: {value:.4f}")
     if scored.note:
-        say(f"note: {scored.note}")
+        say(f"note: {scored.evaluation.task.name}: {scored.note}")
 
 
 def _rows(estimates: Mapping[str, Estimate]) -> list[dict[str, Any]]:

@@ -40,6 +40,8 @@ CONNECTIONS = 64
 _TRIES = 2
 # failures needed before their share is checked while replies are being judged
 _MIN_FAILURES = 10
+# characters of a judge's reply that an error shows
+_SHOWN = 80
 _PROBE = "Reply with the single word: ready"
 
 SETTINGS = GenerateConfig(
@@ -177,7 +179,7 @@ class Judge:
                 return Verdict(FAILED, describe_error(error))
             if answer.value:
                 return Verdict(answer.value, answer.reason)
-            reason = f"no verdict in the reply ({answer.reason})"
+            reason = f"no verdict in the reply {output.completion[:_SHOWN]!r} ({answer.reason})"
         return Verdict(FAILED, reason)
 
     async def _generate(self, text: str) -> ModelOutput | Answered:
@@ -285,7 +287,7 @@ class Failures:
             raise JudgeError(
                 f"judge {judge.name} gave no verdict on {self._failed} of {self._asked} questions (allowed: "
                 f"{judge.max_failures:.0%}, judge_max_failures); last failure: {self._reasons[-1]}; verdicts so far "
-                "are cached"
+                "are cached, so run again to ask only the rest, or allow a larger share"
             )
 
 

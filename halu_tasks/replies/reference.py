@@ -9,7 +9,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Task
 
 _UNCORRECTED = (
-    "{task}: {headline} is what the judge says, not the truth; better labels of some replies correct it "
+    "{headline} is what the judge says, not the truth; better labels of some replies correct it "
     "(halu-tasks label verdicts, then --reference; docs/judges.md)"
 )
 _RAW = "differences are of {headline} as the judge says, and its error is not in them: no model is called better"
@@ -85,7 +85,7 @@ def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
         return None
     if any(name in score.measurements for score in scores for name in ("labels", "assumed_sensitivity_low")):
         return None
-    return _UNCORRECTED.format(task=task.name, headline=task.headline)
+    return _UNCORRECTED.format(headline=task.headline)
 
 
 def _is_judged(task: Task, scores: Iterable[Score]) -> bool:

@@ -262,7 +262,7 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
 
 
 def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
-    """Warn of questions on which the judge failed, with what would be counted if all were hallucinations.
+    """Warn of questions on which the judge failed, with what the headline may be if they had one.
 
     Args:
         task: The task.
@@ -281,7 +281,17 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
         more = sum(counted) / len(counted)
         meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"
     elif name:
-        meaning += f" and are left out of {task.headline}"
+        from halu_tasks.scorers.metrics import estimates  # imports numpy, which listings avoid
+
+        metric, ends = task.headline_metric("strict"), list[float]()
+        for value in (0.0, 1.0):
+            supposed = dict.fromkeys(metric.columns, value)
+            known = (
+                replace(score, measurements=supposed | score.measurements) if number else score
+                for number, score in zip(failures, scores, strict=True)
+            )
+            ends += [figure.value for figure in estimates([metric], known).values()]
+        meaning += f" and are left out of {metric.name}, which with them would be {min(ends):.4f} to {max(ends):.4f}"
     return [(_share(failed, asked, "questions"), meaning)]
 
 

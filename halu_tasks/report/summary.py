@@ -138,12 +138,13 @@ def _open(report: Report, places: Sequence[Place]) -> Iterator[str]:
     parts = []
     for candidates, tied in by_candidates.items():
         models = max(len(_ranks(report, place)) for place in tied)
-        who = joined(candidates, "or") if len(candidates) <= _NAMED else f"{len(candidates)} of {models} models"
+        many = f"any of {models} models" if len(candidates) == models else f"{len(candidates)} of {models} models may"
+        who = joined(candidates, "or") if len(candidates) <= _NAMED else many
         parts.append(f"on {_listed(report, tied, places)} ({who})")
     if parts:
-        yield f"These items do not decide who leads {joined(parts, 'or')}."
+        yield f"These items do not show which model leads {joined(parts, 'or')}."
     if alone := [place for place in places if not _ranks(report, place) and len(_figures(report, place)) < 2]:
-        yield f"Nothing is compared on {_listed(report, alone, places)}, with figures of fewer than two models."
+        yield f"Fewer than two models have figures on {_listed(report, alone, places)}, so nothing is compared there."
 
 
 def _below_floors(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[str]:
@@ -153,7 +154,8 @@ def _below_floors(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[str
         if below := [report.labels[entry] for entry in _below_floor(report, task)]:
             models = len(_figures(report, task))
             many = "every model" if len(below) == models else f"{len(below)} of {models} models"
-            parts.append(f"{joined(below) if len(below) <= min(_NAMED, models - 1) else many} on {task.title}")
+            who = joined(below) if len(below) <= min(_NAMED, models - 1) else many
+            parts.append(f"{who} on {task.title} (floor {_floor(report, task):.3f})")
     if parts:
         which = "; ".join(parts) if len(parts) <= _LISTED else f"some models on {len(parts)} of {len(tasks)} tasks"
         yield (

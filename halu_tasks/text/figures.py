@@ -64,8 +64,8 @@ def format_needed(items: int, low: int, high: int | None) -> str:
 def escaped(value: object) -> str:
     """Escape Markdown and HTML in a value and put it on one line."""
     visible = _without(("Cc", "Cf", "Cs"), " ".join(str(value).split()))
-    # an underscore inside a word is one
-    return re.sub(r"([\\`*\[\]<>#+|&~]|(?<!\w)_|_(?!\w))", r"\\\1", visible)
+    # an underscore inside a word is one, and a plus sign only marks a list before a space
+    return re.sub(r"([\\`*\[\]<>#|&~]|(?<!\w)_|_(?!\w)|\+(?= |$))", r"\\\1", visible)
 
 
 def code_block(text: str, language: str = "") -> str:

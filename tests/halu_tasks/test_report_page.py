@@ -114,10 +114,10 @@ def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others(
     open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
     means = [mean._replace(rank=(1, 4)) for mean in report.group_results]
     assert summary(replace(report, results=open_ranks, group_results=means)) == [
-        "These items do not decide who leads on the mean of refact and all 3 tasks (4 of 4 models)."
+        "These items do not show which model leads on the mean of refact and all 3 tasks (any of 4 models)."
     ]
     (alone,) = summary(replace(model(1, 3, apart=False), floors=[], superseded=[]))
-    assert alone.startswith("Nothing is compared on the mean of refact and all 3 tasks")
+    assert alone.startswith("Fewer than two models have figures on the mean of refact and all 3 tasks, so nothing")
 
 
 def with_figures(report: Report, figures: dict[tuple[str, str], tuple[float, float, float]]) -> Report:
@@ -163,11 +163,13 @@ def test_a_summary_names_the_models_that_are_not_shown_to_be_better_than_uninfor
     # an interval that includes the floor of 0.5, and one on its wrong side
     figures |= {("e0", "c0"): (0.6, 0.5, 0.7), ("e1", "c0"): (0.3, 0.2, 0.4), ("e1", "c3"): (0.6, 0.55, 0.7)}
     (told,) = sentences(with_figures(report, figures), "floor")
-    assert told.endswith(f" (the floor): every model on {columns[0].title}; {second} on {columns[3].title}.")
+    both, one = f"every model on {columns[0].title} (floor 0.500)", f"{second} on {columns[3].title} (floor 0.500)"
+    assert told.endswith(f" (the floor): {both}; {one}.")
     figures |= {("e0", "c3"): (0.5, 0.4, 0.6), ("e0", "c0"): (0.9, 0.8, 0.95), ("e1", "c0"): (0.9, 0.8, 0.95)}
     figures |= {("e0", "c1"): (0.2, 0.1, 0.3)}
     (told,) = sentences(with_figures(report, figures), "floor")
-    assert told.endswith(f" (the floor): {first} on {columns[1].title}; every model on {columns[3].title}.")
+    one, both = f"{first} on {columns[1].title} (floor 0.120)", f"every model on {columns[3].title} (floor 0.500)"
+    assert told.endswith(f" (the floor): {one}; {both}.")
 
 
 def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:

@@ -140,7 +140,8 @@ def test_failures_are_counted_never_scored_and_never_kept(
     assert found["judge_failed,none"] == pytest.approx(1 / 36)
     assert found["hallucination_rate,none"] == 0.0 and found["sample_len"] == 36
     (warning,) = warnings
-    assert all(part in warning for part in ("cfaith_gen", "1 of 36", "hallucination_rate"))
+    bounds = f"left out of hallucination_rate, which with them would be 0.0000 to {1 / 36:.4f}"
+    assert warning == f"cfaith_gen: 1 of 36 questions (2.8%) have no verdict of the judge and are {bounds}"
     log = run_inspect("cfaith_gen", "halu/oracle", judged(server, "") | {"judge_max_failures": 0.1})
     assert Counter(check_items(registry()[0]["cfaith_gen"], log, run)) == {1: 35, None: 1}
     assert (log.results.scores[0].scored_samples, log.results.scores[0].unscored_samples) == (36, 0)
@@ -158,6 +159,7 @@ def test_too_many_failures_are_an_error_and_no_reply_is_lost(serve: Run, run_lm_
     server = serve(lambda request: by_rule(request) if working or not is_question(request) else "perhaps")
     with pytest.raises(JudgeError, match=r"gave no verdict on \d+ of \d+ questions \(allowed: 5%") as caught:
         run_lm_eval(["cfaith_gen", "refact_correction"], OracleLM(), judged(server))
+    assert "in the reply 'perhaps' (no verdict)" in str(caught.value) and "run again to ask only" in str(caught.value)
     assert "replies to other tasks were kept: refact_correction" in str(caught.value)
     _, _, command = str(caught.value).partition("score them with: halu-tasks ")
     working = True

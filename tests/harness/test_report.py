@@ -301,7 +301,9 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(serve: Run, t
     assert (judged["judge"], unjudged["judge"], unjudged["judge_failed"]) == ("openai/some", None, None)
     assert judged["metrics"]["hallucination_rate"]["value"] == 1.0 and judged["judge_failed"] == 1
     assert "hallucination_rate" not in unjudged["metrics"] and told["why"][0]["modes"] is None
-    assert "n 36, 0 unparsed<br>1 not judged" in (tmp_path / "report" / "report.md").read_text()
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert "n 36, 0 unparsed<br>1 not judged" in text and "(strict, SAMPLE, judged by openai/some) |" in text
+    assert "which with them would be 0.9722 to 1.0000" in text and "cfaith_gen: cfaith_gen" not in text
 
 
 @pytest.mark.slow
