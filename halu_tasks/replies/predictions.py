@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError, file_errors
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
-from halu_tasks.tasks import Evaluation, registry
+from halu_tasks.replies.scoring import items_command
+from halu_tasks.tasks import Evaluation
 from halu_tasks.text.marks import marks_of
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
@@ -142,6 +143,7 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
     if not isinstance(id, str) or not isinstance(output, str):
         found = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
         hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
+        hint = '; write "" for an empty reply, or leave the row out' if row.get(output_field, "") is None else hint
         raise ValueError(f'expected {{"{id_field}": string, "{output_field}": string}}, found {found}{hint}')
     if target is not None and not isinstance(target, str):
         raise ValueError(f"target is {type(target).__name__}, expected a string")
@@ -238,8 +240,8 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
     if reply.probability is not None and task.rules.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
     if not known:
-        name = task.name if task.name in registry()[0] else task.file.path
-        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: halu-tasks items {name}")
+        how = items_command(evaluation)
+        raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: {how}")
 
 
 def with_target(item: Item, target: str | None) -> Item:

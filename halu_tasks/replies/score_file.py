@@ -263,7 +263,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in references
         },
-        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference),
+        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference, missing=missing),
         people=human_ceiling(task, evaluation.options.scoring, shown) if ANNOTATORS in first[1].gold else None,
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),
@@ -351,6 +351,7 @@ def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int
     in_epoch = f" in epoch {second.epoch}" if second.epoch != 1 else ""
     in_file = "" if path == other else f" of {other}"
     what = f"duplicate id {json.loads(second.id)!r}{in_epoch} (first in line {first.line}{in_file})"
+    what += "; of several replies to an item, each needs an epoch of its own"
     return (second.shard, second.line), f"{path}:{second.line}: {what}"
 
 

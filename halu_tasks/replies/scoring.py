@@ -165,20 +165,24 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
 
 
 def reply_warnings(
-    outcomes: Mapping[Outcome, int], chat_template: bool | None = None, task: Task | None = None
+    outcomes: Mapping[Outcome, int], chat_template: bool | None = None, task: Task | None = None, missing: int = 0
 ) -> list[tuple[str, str]]:
     """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-        chat_template: Whether the model was asked in its chat template, which is then not advised; None if unknown.
+        chat_template: Whether the model was asked in its chat template, which is then not advised; None if no harness
+            made the replies, whose flags are then not advised either.
         task: The task; of one's own, the prompt may be at fault.
+        missing: The number of items without any reply, which are part of the whole in the shares that are shown.
 
     Returns:
         For each warning, how many replies there are, and what they are and what to do.
     """
-    limit = "lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --"
-    template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    limit, template = "", "a chat model needs its chat template, "
+    if chat_template is not None:
+        limit = " (lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --)"
+        template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
     form = getattr(task and task.rules.read, "form", "docs/reading.md")
     is_own = task and isinstance(task.data.source, OwnSource)
     prompt = f"the prompt must ask for what is read ({form}), " if is_own else ""
@@ -187,13 +191,13 @@ def reply_warnings(
             EMPTY,
             MOST_EMPTY,
             "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
-            f"server's log, raise the token limit ({limit}) or run again",
+            f"server's log, raise the token limit{limit} or run again",
         ),
         (
             UNPARSED,
             MOST_UNPARSED,
             f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies: {prompt}{template}a "
-            f"reasoning model needs a higher token limit ({limit})",
+            f"reasoning model needs a higher token limit{limit}",
         ),
         (
             INFERRED,
@@ -204,7 +208,7 @@ def reply_warnings(
     )
     total = sum(outcomes.values())
     return [
-        (_share(count, total, "replies"), meaning)
+        (_share(count, total + missing, "replies"), meaning)
         for outcome, threshold, meaning in meanings
         if (count := outcomes.get(outcome, 0)) > threshold * total
     ]
@@ -220,6 +224,7 @@ def run_warnings(
     scores: Sequence[Score],
     reference: ReferenceLabels | None = None,
     chat_template: bool | None = None,
+    missing: int = 0,
 ) -> list[str]:
     """Return what keeps the figures of a run from saying much about the model, each in a line that names the task.
 
@@ -229,8 +234,9 @@ def run_warnings(
         scores: The scores, with the judge's verdicts.
         reference: Better labels of the replies, if there are any.
         chat_template: As in `reply_warnings`.
+        missing: As in `reply_warnings`.
     """
-    warnings = reply_warnings(outcomes, chat_template, task) + failure_warnings(task, scores)
+    warnings = reply_warnings(outcomes, chat_template, task, missing) + failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 
@@ -287,7 +293,7 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
         for value in (0.0, 1.0):
             supposed = dict.fromkeys(metric.columns, value)
             known = (
-                replace(score, measurements=supposed | score.measurements) if number else score
+                replace(score, measurements={**supposed, **score.measurements}) if number else score
                 for number, score in zip(failures, scores, strict=True)
             )
             ends += [figure.value for figure in estimates([metric], known).values()]
@@ -297,14 +303,24 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
-    known = (*DATA_OPTIONS, *SCORING_OPTIONS, *evaluation.task.prompts.task_options)
+    return _command(evaluation, "score", str(predictions), "--partial", options=SCORING_OPTIONS)
+
+
+def items_command(evaluation: Evaluation) -> str:
+    """Return the command that lists the items of this run with their ids."""
+    return _command(evaluation, "items")
+
+
+def _command(evaluation: Evaluation, command: str, *arguments: str, options: Sequence[str] = ()) -> str:
+    """Write a command for the task with its options on data, and others if they differ from their defaults."""
+    known = (*DATA_OPTIONS, *options, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
         if option in known:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             words += [Options.specs()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)
-    return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
+    return shlex.join(["halu-tasks", command, name, *arguments, *words])
 
 
 def keep_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> Path | None:

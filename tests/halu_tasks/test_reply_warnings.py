@@ -27,9 +27,9 @@ TEMPLATE, TOKENS, MAX = "--apply_chat_template", "--gen_kwargs", "--max-tokens"
 
 @pytest.mark.parametrize(
     ("chat_template", "advised"),
-    [(None, {TEMPLATE, TOKENS, MAX}), (False, {TEMPLATE, TOKENS, MAX}), (True, {TOKENS, MAX})],
+    [(None, set()), (False, {TEMPLATE, TOKENS, MAX}), (True, {TOKENS, MAX})],
 )
-def test_what_was_done_is_not_advised(chat_template: bool | None, advised: set[str]) -> None:
+def test_what_was_done_or_is_not_possible_is_not_advised(chat_template: bool | None, advised: set[str]) -> None:
     ((_, meaning),) = reply_warnings({"unparsed": 1}, chat_template)
     assert {flag for flag in (TEMPLATE, TOKENS, MAX) if flag in meaning} == advised
 
@@ -43,8 +43,10 @@ def test_score_warns_on_standard_error(scoring: str, here: Run, tmp_path: Path) 
     done = here("score", TASK, path, "--data", "sample", "--scoring", scoring, "--json")
     assert done.returncode == 3 and json.loads(done.stdout)["n"] == len(ids)
     # the other items have no reply at all, which is another matter
-    assert f"halu-tasks: {TASK}: 1 of 20 replies (5.0%) are empty" in done.stderr
-    assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) contain no readable answer" in done.stderr
+    assert f"halu-tasks: {TASK}: 1 of 64 replies (1.6%) are empty" in done.stderr
+    assert f"halu-tasks: {TASK}: 9 of 64 replies (14.1%) contain no readable answer" in done.stderr
+    assert "44 of 64 items have no prediction in" in done.stderr
+    assert json.loads(done.stdout)["metrics"].get("empty", 45 / 64) == 45 / 64
 
 
 def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked_for(here: Run, tmp_path: Path) -> None:

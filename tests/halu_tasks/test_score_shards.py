@@ -167,7 +167,7 @@ def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_aga
     with pytest.raises(DataError) as raised:
         scored(INDEPENDENT, folder, folder=tmp_path / "work")
     end = text.count("\n") + 1
-    assert message.format(end=end).replace("FIRST", first) in str(raised.value)
+    assert message.format(end=end, other=folder / "000.jsonl").replace("FIRST", first) in str(raised.value)
     path.write_text(text)
     asked: list[str] = []
     read = parts.prediction_rows
