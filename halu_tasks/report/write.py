@@ -159,9 +159,13 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
     arranged = paired_board(rows, across=across, metrics=metrics)
     report = assemble(arranged, title="Comparison", margin=margin)
     if len(runs) > 1 and not report.pairs:
-        first = runs[0][1]
-        reasons = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))
-        raise DataError(f"nothing can be compared: {'; '.join(reasons) or 'every task has one result'}")
+        first, reasons = runs[0][1], "each task has only one result"
+        if not across and len({run.task for _, run in runs}) == len(runs):
+            reasons += "; a task and its wordings are compared within one run: --prompts packaged,FILE"
+        else:
+            found = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))
+            reasons = "; ".join(found) or reasons
+        raise DataError(f"nothing can be compared: {reasons}")
     return report
 
 
