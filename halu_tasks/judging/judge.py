@@ -40,8 +40,6 @@ CONNECTIONS = 64
 _TRIES = 2
 # failures needed before their share is checked while replies are being judged
 _MIN_FAILURES = 10
-# characters of a judge's reply that an error shows
-_SHOWN = 80
 _PROBE = "Reply with the single word: ready"
 
 SETTINGS = GenerateConfig(
@@ -179,7 +177,7 @@ class Judge:
                 return Verdict(FAILED, describe_error(error))
             if answer.value:
                 return Verdict(answer.value, answer.reason)
-            reason = f"no verdict in the reply {output.completion[:_SHOWN]!r} ({answer.reason})"
+            reason = f"no verdict in the reply {output.completion[:80]!r} ({answer.reason})"
         return Verdict(FAILED, reason)
 
     async def _generate(self, text: str) -> ModelOutput | Answered:

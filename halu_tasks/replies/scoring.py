@@ -289,15 +289,10 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
     elif name:
         from halu_tasks.scorers.metrics import estimates  # imports numpy, which listings avoid
 
-        metric, ends = task.headline_metric("strict"), list[float]()
-        for value in (0.0, 1.0):
-            supposed = dict.fromkeys(metric.columns, value)
-            known = (
-                replace(score, measurements={**supposed, **score.measurements}) if number else score
-                for number, score in zip(failures, scores, strict=True)
-            )
-            ends += [figure.value for figure in estimates([metric], known).values()]
-        meaning += f" and are left out of {metric.name}, which with them would be {min(ends):.4f} to {max(ends):.4f}"
+        metric, known = task.headline_metric("strict"), failures.count(0) / len(scores)
+        figure = estimates([metric], scores).get(metric.name)
+        low = figure.value * known if figure else 0.0
+        meaning += f" and are left out of {metric.name}, which with them would be {low:.4f} to {low + 1 - known:.4f}"
     return [(_share(failed, asked, "questions"), meaning)]
 
 

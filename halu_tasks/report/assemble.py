@@ -20,7 +20,6 @@ from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import FAILED
-from halu_tasks.scorers.methods import total
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, estimates
 from halu_tasks.scorers.statistics.differences import (
     LEVEL,
@@ -111,7 +110,6 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
         # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
         failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
         counts["judge_failed"] = failures if column.task.judged and run.judge else None
-        costs = total(run.costs) if run.costs else None
         yield Result(
             entry=entry.id,
             column=column.id,
@@ -126,7 +124,7 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             counts=counts,
             metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
             rank=ranks.get(entry),
-            cost=costs and {name: int(x) if x.is_integer() else round(x, 1) for name, x in costs.items()},
+            cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
         )
 
 

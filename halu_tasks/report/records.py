@@ -243,7 +243,7 @@ class Result:
             a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
-        cost: Calls, tokens and seconds; None if they were not recorded.
+        cost: Calls, tokens and seconds, and the tokens of the judge; None if they were not recorded.
     """
 
     entry: str

@@ -11,7 +11,11 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from zipfile import BadZipFile, ZipFile
 
-from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile the compression of logs
+from inspect_ai.log import (  # this also teaches zipfile the compression of logs
+    EvalLog,
+    read_eval_log,
+    read_eval_log_sample_summaries,
+)
 
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError
@@ -20,6 +24,7 @@ from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, UnfinishedError, own_settings
+from halu_tasks.scorers.methods import Cost, total
 from halu_tasks.solvers.asking import SampleMetadata
 from halu_tasks.tasks import Provenance
 
@@ -89,6 +94,7 @@ def _run(
     }
     if judge := _judge(header, provenance, scoring):
         roles = {"grader": judge} | roles
+    only_judged = [one.task.task for one in together if one.task.resolve().judged] == [provenance.task.task]
     kind = spec.model.removeprefix("halu/")
     model = spec.model
     if kind != spec.model:
@@ -103,12 +109,24 @@ def _run(
         provenance=replace(provenance, scoring=scoring),
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
-        costs=[record.cost for _, record in answers if record.cost],
+        cost=_cost(log, header, [record.cost for _, record in answers if record.cost], judge if only_judged else None),
         method=_method(header, provenance),
         chat_template=True,
         created=spec.created,
         completed=header.stats.completed_at,
     )
+
+
+def _cost(log: str, header: EvalLog, costs: list[Cost], judge: str | None) -> dict[str, float] | None:
+    """Add up the costs of answers, and the tokens of the judge if no other role is played by the same model."""
+    cost = total(costs) if costs else {}
+    roles = {role: str(models) for role, models in (header.eval.model_roles or {}).items() if role != "grader"}
+    if judge and not any(judge in model for model in (header.eval.model, *roles.values())):
+        usages = [summary.model_usage.get(judge) for summary in read_eval_log_sample_summaries(log)]
+        if used := list(filter(None, usages)):  # none are in a log that was scored again
+            cost["judge_input_tokens"] = float(sum(usage.input_tokens for usage in used))
+            cost["judge_output_tokens"] = float(sum(usage.output_tokens for usage in used))
+    return cost or None
 
 
 def _method(header: EvalLog, provenance: Provenance) -> str:

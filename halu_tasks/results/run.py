@@ -18,7 +18,6 @@ from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.methods import Cost
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT
@@ -104,7 +103,8 @@ class Run:
         completed: When the run ended, in ISO 8601; may be empty.
         method: The method as it is written for `halu-tasks run --method`; `plain prompt` if the model was asked once.
         chat_template: Whether the model was asked in its chat template; None if that is not known.
-        costs: The costs of those answers for which a model was called.
+        cost: The total cost of those answers for which a model was called, and the judge's tokens as far as they are
+            recorded; None if nothing is.
     """
 
     source: str
@@ -120,7 +120,7 @@ class Run:
     completed: str = ""
     method: str = PLAIN
     chat_template: bool | None = None
-    costs: Sequence[Cost] = ()
+    cost: Mapping[str, float] | None = None
 
     @property
     def task(self) -> str:

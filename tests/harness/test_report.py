@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
-from inspect_ai.log import read_eval_log, write_eval_log
+from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, write_eval_log
 from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.lm_eval_adapter.models import OracleLM
 from halu_tasks.results.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
@@ -304,6 +305,23 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(serve: Run, t
     text = (tmp_path / "report" / "report.md").read_text()
     assert "n 36, 0 unparsed<br>1 not judged" in text and "(strict, SAMPLE, judged by openai/some) |" in text
     assert "which with them would be 0.9722 to 1.0000" in text and "cfaith_gen: cfaith_gen" not in text
+    assert judged["cost"] is None or "judge_input_tokens" not in judged["cost"]  # not in a log that was scored again
+
+
+def test_the_tokens_of_a_judge_are_in_its_log_and_runs_in_lm_eval_have_no_costs(serve: Run, tmp_path: Path) -> None:
+    server = serve(lambda request: json.dumps({"reason": "", "verdict": "consistent"}))
+    judge = {"judge": "openai/some", "judge_base_url": server.url}
+    log = asked(tmp_path, "cfaith_gen", "halu/oracle", limit=4, **judge)
+    asked_lm_eval(tmp_path, ["cfaith_gen"], OracleLM(), {f"halu_{name}": value for name, value in judge.items()})
+    told = report(tmp_path / "report", tmp_path)
+    costs = {own["harness"].split()[0]: own["cost"] for own in told["results"]}
+    assert costs["lm-eval"] is None
+    used = sum(summary.model_usage["openai/some"].input_tokens for summary in read_eval_log_sample_summaries(str(log)))
+    assert costs["Inspect"]["judge_input_tokens"] == used > 0
+    rows = (tmp_path / "report" / "report.md").read_text().partition("## Runs")[2].splitlines()
+    (inspect_row,) = (row for row in rows if "| Inspect " in row)
+    (lm_eval_row,) = (row for row in rows if "| lm-eval " in row)
+    assert f"| {used:,} |" in inspect_row and "not recorded" not in inspect_row and "| not recorded |" in lm_eval_row
 
 
 @pytest.mark.slow
