@@ -159,13 +159,10 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
     arranged = paired_board(rows, across=across, metrics=metrics)
     report = assemble(arranged, title="Comparison", margin=margin)
     if len(runs) > 1 and not report.pairs:
-        first, reasons = runs[0][1], "each task has only one result"
+        reasons = [why_not_paired(runs[0][1], column.first) for column in arranged.columns]
         if not across and len({run.task for _, run in runs}) == len(runs):
-            reasons += "; a task and its wordings are compared within one run: --prompts packaged,FILE"
-        else:
-            found = filter(None, (why_not_paired(first, column.first) for column in arranged.columns))
-            reasons = "; ".join(found) or reasons
-        raise DataError(f"nothing can be compared: {reasons}")
+            reasons = ["each task has only one result; wordings of a task are compared by --prompts packaged,FILE"]
+        raise DataError(f"nothing can be compared: {'; '.join(filter(None, reasons)) or 'every task has one result'}")
     return report
 
 

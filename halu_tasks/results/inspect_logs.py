@@ -120,10 +120,10 @@ def _run(
 def _cost(log: str, header: EvalLog, costs: list[Cost], judge: str | None) -> dict[str, float] | None:
     """Add up the costs of answers, and the tokens of the judge if no other role is played by the same model."""
     cost = total(costs) if costs else {}
-    roles = {role: str(models) for role, models in (header.eval.model_roles or {}).items() if role != "grader"}
-    if judge and not any(judge in model for model in (header.eval.model, *roles.values())):
-        usages = [summary.model_usage.get(judge) for summary in read_eval_log_sample_summaries(log)]
-        if used := list(filter(None, usages)):  # none are in a log that was scored again
+    others = [str(models) for role, models in (header.eval.model_roles or {}).items() if role != "grader"]
+    if judge and not any(judge in model for model in (header.eval.model, *others)):
+        usages = (summary.model_usage.get(judge) for summary in read_eval_log_sample_summaries(log))
+        if used := [usage for usage in usages if usage]:  # there are none in a log that was scored again
             cost["judge_input_tokens"] = float(sum(usage.input_tokens for usage in used))
             cost["judge_output_tokens"] = float(sum(usage.output_tokens for usage in used))
     return cost or None

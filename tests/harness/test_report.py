@@ -369,7 +369,7 @@ def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
         for task in MEMBERS:
             assert cells(told)[task, "lm-eval"]["metrics"] == cells(told)[task, "Inspect"]["metrics"]
     assert main(["report", "--pairs", str(tmp_path / "lm_eval")]) == 2
-    told = "nothing can be compared: each task has only one result; a task and its wordings are compared within one run"
+    told = "nothing can be compared: each task has only one result; wordings of a task are compared by --prompts"
     assert told in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.json").write_text("{}")
