@@ -45,12 +45,7 @@ def test_its_files_need_nothing_of_this_package_and_their_own_tests_pass(chosen:
     for path in FOLDER.glob("*.py"):
         imports = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
         assert not [node.module for node in imports if "halu" in str(node.module)]
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-        "test_paired_comparison.py",
-        "-k",
-        chosen,
-    ]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_paired_comparison.py", "-k", chosen]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout
 
