@@ -237,7 +237,7 @@ def _count(failures: _Failures, role: str, verdicts: Sequence[Verdict], judge: J
     run = (sample.eval_id if sample else None) or ""
     if (run, role) not in failures:
         state = get_eval_state(run)  # None if a log is only scored
-        failures[run, role] = Failures(state and state.total)
+        failures[run, role] = Failures(state.total if state else None)
     failures[run, role].count(verdicts, judge)
 
 
