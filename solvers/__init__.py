@@ -19,8 +19,7 @@ def method_named(name: str, arguments: Mapping[str, Any]) -> Any:
 
     modules = (factored_verification, knowledge, opinions, prompt_formats, selfcheck)
     types = {name: getattr(of, "__annotations__", {}) for module in modules for name, of in vars(module).items()}
-    solvers = [name for name, annotations in types.items() if annotations.get("return") is Solver]
+    solvers = {name for name, kinds in types.items() if kinds.get("return") is Solver and not name.startswith("_")}
     if name not in solvers:
-        methods = ["plain", *sorted(solvers)]
-        raise UsageError(unknown("method", name, methods))
+        raise UsageError(unknown("method", name, ["plain", *sorted(solvers)]))
     return registry_create("solver", f"halu_tasks/{name}", **arguments)

@@ -28,8 +28,10 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is four bytes, unless the tokenizer is here; replies are as long as their limit. at most: blank replies are not
-judged. about: as if replies were those of halu/oracle, each sentence one claim. at least: a model may call its tool."""
+A token is four bytes, unless the tokenizer is here. Output tokens, and so dollars and hours, are the most that can come:
+each reply as long as its limit. Calls are counted exactly; at most: blank replies are not judged, equal ones once, and
+replies in Inspect's cache are not asked for again; about: replies decide, which are taken to be those of halu/oracle,
+each sentence one claim; at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
@@ -108,12 +110,17 @@ def run(
     for run in pending if executor.executor == "local" and not dry_run else ():
         # tasks on a cluster go on without their command, and the same command waits for them
         run.require_free()
-    plan, refused = list["Planned"](), dict[str, HaluTasksError]()
+    if any(run.method for run in pending):
+        from halu_tasks.runs.plan import require_fit
+
+        require_fit(pending, [task for task, _ in selected])
+    plan = list["Planned"]()
     if dry_run:
         from halu_tasks.runs.plan import planned_calls, priced
 
-        counted, refused = planned_calls(pending, [task for task, _ in selected])
-        own = [f"{options.judge}={options.judge_price}"] if options.judge_price else []
+        counted = planned_calls(pending, [task for task, _ in selected])
+        judged = options.judge_price and any(row.model == options.judge for row in counted)
+        own = [f"{options.judge}={options.judge_price}"] if judged else []
         plan = priced(counted, [*own, *price], calls_per_minute, tokens_per_second)
         if plan and not json:
             say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
@@ -126,7 +133,7 @@ def run(
         for line in (line for task, _ in selected for line in judge_warnings(task, options)):
             warn(line)
     if dry_run:
-        return _show(job.runs, plan, {**refused, **left_out}, as_json=json)
+        return _show(job.runs, plan, left_out, as_json=json)
     try:
         executor.create()(job, (lambda line: say(f"$ {line}")) if alone else progress)
         return _finish(runs, left_out, folder, groups, json=json)
@@ -137,7 +144,7 @@ def run(
 def _show(
     runs: Sequence[ModelRun], plan: Sequence[Planned], left_out: Mapping[str, HaluTasksError], *, as_json: bool
 ) -> int:
-    """Print the commands of runs, and why models or tasks cannot be run; return the exit status."""
+    """Print the commands of runs, and why models cannot be run; return the exit status."""
     from halu_tasks.runs.command import shown
 
     for name, error in left_out.items():
@@ -265,7 +272,7 @@ def _finish(
     else:
         if len(done) > 1:
             counts = ("done", "missing")
-            say(table([{"model": name, **{k: row[k] for k in counts}} for name, row in done.items()]))
+            say(table([{"model": name, **{k: ", ".join(row[k]) for k in counts}} for name, row in done.items()]))
         say(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 

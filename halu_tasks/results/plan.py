@@ -36,7 +36,10 @@ def read_pilot(
     for one in skipped:
         warn(f"not read: {one.source}: {one.why}")
     if len(runs) not in (1, 2):
-        raise UsageError(f"a plan takes one result or two on the same items; {', '.join(paths)} has {len(runs)}")
+        raise UsageError(
+            f"a plan takes one result, or two of one task on the same items; {', '.join(paths)} has {len(runs)}: name "
+            "the file of each instead, such as " + (runs[0].source if runs else "a log of Inspect")
+        )
     first, *others = runs
     if others and (why := why_not_paired(first, others[0])):
         raise DataError(why)

@@ -73,6 +73,12 @@ class HarnessModel:
             raise UsageError(f"{place}: contains a credential; set it in the environment instead")
 
     @property
+    def written(self) -> str:
+        """Its name as users write it: PROVIDER/MODEL, or the key of a models file."""
+        name = f"{self.provider}/{self.at_provider}"
+        return name if self.provider and folder_name(name) == self.name else self.name
+
+    @property
     def is_loaded_here(self) -> bool:
         """Whether the harness loads the weights."""
         return self.provider in LOADED and not self.base_url
