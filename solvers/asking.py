@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, get_type_hints
-from weakref import WeakValueDictionary
 
-import anyio
 from inspect_ai.model import (
     CachePolicy,
     ChatMessage,
@@ -49,9 +46,6 @@ return."""
 
 stand_in: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("stand_in", default=None)
 """What answers in the place of all models, if anything: a plan, which counts what would be asked."""
-
-_in_flight = WeakValueDictionary[int, anyio.Lock]()
-"""A lock for each cached call that is being made, by what it asks."""
 
 
 def yes() -> str:
@@ -146,8 +140,7 @@ async def ask(
         prompt: The prompt as a string or as messages.
         role: The name of the model role; None for the model under test, which also takes the place of a role that has
             no model.
-        cache: Whether to read the reply from Inspect's cache, and to write it there. A call like one that is being made
-            waits for its reply, so equal calls of a run are made once.
+        cache: Whether to read the reply from Inspect's cache, and to write it there.
         draw: A number that tells apart several replies drawn for the same prompt.
         tools: The tools that the model may call; the calls are not executed.
         tool_choice: Inspect's tool choice, such as `none` if the model may not call any more tools.
@@ -164,10 +157,7 @@ async def ask(
     if merged.seed is not None:
         # with the same seed, every draw would be the same reply
         merged.seed += draw
-    texts = prompt if isinstance(prompt, str) else tuple(message.text for message in prompt)
-    waiting = _in_flight.setdefault(hash((str(model), texts, draw)), anyio.Lock()) if cache else nullcontext()
-    async with waiting:
-        return await model.generate(prompt, tools=list(tools), tool_choice=tool_choice, config=merged, cache=policy)
+    return await model.generate(prompt, tools=list(tools), tool_choice=tool_choice, config=merged, cache=policy)
 
 
 def model_in(role: str | None) -> Model:

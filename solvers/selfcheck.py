@@ -10,6 +10,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
+import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.core.concurrency import gather
@@ -116,12 +117,15 @@ def _selfcheck(
     asking.at_least_one(samples=samples)
     names = ("selfcheck_answer", "selfcheck_summary")
     answer, summary = (asking.method_prompt(name, "selfcheck", prompts) for name in names)
+    drawing: dict[int, anyio.Lock] = {}
 
     async def passages_for(subject: dict[str, str]) -> list[str]:
         fenced = {"source": fence(subject.get("source", ""))}
         prompt = fill(answer, {"query": subject["query"]}) if "query" in subject else fill(summary, fenced)
-        how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
-        replies = await asking.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
+        # a second text on the same question waits for the first one and then takes its passages from the cache
+        async with drawing.setdefault(hash(prompt), anyio.Lock()):
+            how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
+            replies = await asking.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
         # the authors' package also puts each passage on one line
         return [" ".join((strip_reasoning(reply.completion) or "").split()) for reply in replies]
 

@@ -50,8 +50,8 @@ class Planned(NamedTuple):
         part: What the model is: `model`, `judge`, `reader`, or the role of a method.
         model: Its name.
         counted: How the calls of the run differ from these: `exactly` none; `at most`, since a judge is not asked about
-            a blank reply, or again about the same, and a method not what Inspect's cache has; `about`, since a reply
-            decides what else is asked; `at least`, since a model may call a tool.
+            a blank reply, and nothing is asked whose answer is in a cache; `about`, since a reply decides what else is
+            asked; `at least`, since a model may call a tool.
         calls: The number of calls, without retries and the short question whether a model answers.
         input_tokens: The tokens of all prompts.
         most_output_tokens: The most tokens that all replies can have.
@@ -219,10 +219,12 @@ class _Counter:
     ) -> ModelOutput:
         """Count a call and answer it; the arguments are those of `solvers.asking.ask`."""
         text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
+        # the last message of a task's own prompt names its item, so that Inspect's cache tells equal prompts apart
+        items = [] if isinstance(prompt, str) else [message.metadata for message in prompt]
         asked = (role, self._roles[role]) if role and role in self._roles else self._model
         longest = config.get("max_tokens") or self._longest
         # without a cache, each call is made
-        call = short_hash(asked, text, config, draw if draw[1] else len(self._known))
+        call = short_hash(asked, text, items, config, draw if draw[1] else len(self._known))
         if tools:
             self._ways[asked] = "at least"
         if supposed not in (None, yes):
