@@ -28,7 +28,7 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is four bytes, unless the tokenizer is here. Output tokens, and so dollars and hours, are the most that can come:
+A token is four bytes, unless the tokenizer is here. Output tokens, and so dollars and hours, are the most that can be:
 each reply as long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a
 cache, such as the verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken
 to be those of halu/oracle, each sentence one claim; at least: a model may call its tool."""
@@ -110,18 +110,17 @@ def run(
     for run in pending if executor.executor == "local" and not dry_run else ():
         # tasks on a cluster go on without their command, and the same command waits for them
         run.require_free()
-    if any(run.method for run in pending):
-        from halu_tasks.runs.plan import require_fit
-
-        require_fit(pending, [task for task, _ in selected])
+    # the first item tells whether a method can do a task; models have their methods in common
+    methods = {(r.method, str(r.method_arguments), *r.tasks): replace(r, limit=1) for r in pending if r.method}
     plan = list["Planned"]()
-    if dry_run:
+    if dry_run or methods:
         from halu_tasks.runs.plan import planned_calls, priced
 
-        counted = planned_calls(pending, [task for task, _ in selected])
-        judged = options.judge_price and any(row.model == options.judge for row in counted)
+        plan = planned_calls(pending if dry_run else methods.values(), [task for task, _ in selected])
+    if dry_run:
+        judged = options.judge_price and any(row.model == options.judge for row in plan)
         own = [f"{options.judge}={options.judge_price}"] if judged else []
-        plan = priced(counted, [*own, *price], calls_per_minute, tokens_per_second)
+        plan = priced(plan, [*own, *price], calls_per_minute, tokens_per_second)
         if plan and not json:
             say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
@@ -271,8 +270,8 @@ def _finish(
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:
         if len(done) > 1:
-            counts = ("done", "missing")
-            say(table([{"model": name, **{k: ", ".join(row[k]) for k in counts}} for name, row in done.items()]))
+            names = [{key: ", ".join(row[key]) for key in ("done", "missing")} for row in done.values()]
+            say(table([{"model": name, **row} for name, row in zip(done, names, strict=True)]))
         say(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
@@ -290,8 +289,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
 
     selected, folder = tasks_selected(tasks.split(",") if tasks else DEMO_TASKS), output.expanduser()
     create_folder(folder)
-    number = pluralize(len(selected), "task", "tasks")
-    say(f"Running {number} in lm-eval and Inspect at the same time …\n")
+    say(f"Running {pluralize(len(selected), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n")
     figures_of = run_demo([task.name for task in selected], folder)
     in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
     write_report([str(folder / harness) for harness in figures_of], folder / REPORT, "Demo", warn)

@@ -184,9 +184,7 @@ def _config(members: Sequence[Evaluation]) -> GenerateConfig:
     )
 
 
-def samples_of(
-    evaluation: Evaluation, group: str | None = None, items: Sequence[Item] | None = None
-) -> list[Sample]:
+def samples_of(evaluation: Evaluation, group: str | None = None, items: Sequence[Item] = ()) -> list[Sample]:
     """Return the items of a task as samples.
 
     Args:

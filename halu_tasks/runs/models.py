@@ -79,11 +79,6 @@ class HarnessModel:
         return name if self.provider and folder_name(name) == self.name else self.name
 
     @property
-    def is_loaded_here(self) -> bool:
-        """Whether the harness loads the weights."""
-        return self.provider in LOADED and not self.base_url
-
-    @property
     def key_variables(self) -> dict[str, str]:
         """The environment variables that give its client the key of its provider; empty if it finds it."""
         name = f"{self.provider}/{self.at_provider}"
@@ -229,7 +224,7 @@ def require_model(model: HarnessModel) -> None:
     Raises:
         HaluTasksError: A package or an API key is missing, the harness does not know the model, or it does not answer.
     """
-    if model.is_loaded_here:
+    if model.provider in LOADED and not model.base_url:  # the harness loads its weights
         if model.provider == "hf":
             require_extra("hf", f"model {model.name}")
         return

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -71,33 +70,7 @@ class Planned(NamedTuple):
     hours: float | None = None
 
 
-def require_fit(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> None:
-    """Check that the method of each run can do its tasks, by the first item of each, without asking a model.
-
-    Args:
-        runs: The runs, with the same options of tasks.
-        tasks: The tasks.
-
-    Raises:
-        HaluTasksError: A method does not fit a task, or the data of a task cannot be read.
-    """
-    # models have their methods in common
-    distinct = {(run.method, str(run.method_arguments), *run.tasks): run for run in runs if run.method}
-    evaluations = _evaluations([*distinct.values()], tasks)
-    for run in distinct.values():
-        refused = dict[str, UsageError]()
-        for name in run.tasks:
-            try:
-                _Counter(replace(run, limit=1), evaluations[name], _by_bytes).rows()
-            except UsageError as error:
-                refused[name] = error
-        if refused:
-            fits = ", ".join(name for name in run.tasks if name not in refused)
-            able = f"only {fits} of these tasks: use a command of its own for that" if fits else "none of these tasks"
-            raise UsageError(f"--method: {next(iter(refused.values()))}; it can do {able}")
-
-
-def planned_calls(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> list[Planned]:
+def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Planned]:
     """Count what runs would ask for their tasks without a result.
 
     Args:
@@ -105,22 +78,25 @@ def planned_calls(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> list[Plann
         tasks: The tasks.
 
     Raises:
-        HaluTasksError: A task does not support an option, its data cannot be read, or a method does not fit an item.
+        UsageError: A method cannot do a task.
+        HaluTasksError: A task does not support an option, or its data cannot be read.
     """
-    evaluations, rows = _evaluations(runs, tasks), list[Planned]()
+    evaluations, known, rows = dict[str, Evaluation](), {task.name: task for task in tasks}, list[Planned]()
     for run in runs:
-        size = _tokenizer(run.model)
+        size, refused = _tokenizer(run.model), dict[str, UsageError]()
         for name in run.missing():
-            rows += _Counter(run, evaluations[name], size).rows()
+            if name not in evaluations:
+                options = Options(**{"fewshot": known[name].prompts.shots, **run.options})
+                evaluations[name] = build(known[name], options.for_tasks(known[name].prompts.task_options))
+            try:
+                rows += _Counter(run, evaluations[name], size).rows()
+            except UsageError as error:
+                refused[name] = error
+        if refused:
+            fits = ", ".join(name for name in run.tasks if name not in refused)
+            able = f"only {fits} of these tasks: use a command of its own for that" if fits else "none of these tasks"
+            raise UsageError(f"--method: {next(iter(refused.values()))}; it can do {able}")
     return rows
-
-
-def _evaluations(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> dict[str, Evaluation]:
-    evaluations = {}
-    for task in tasks if runs else ():
-        options = Options(**{"fewshot": task.prompts.shots, **runs[0].options})
-        evaluations[task.name] = build(task, options.for_tasks(task.prompts.task_options))
-    return evaluations
 
 
 def priced(

@@ -264,7 +264,8 @@ def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:
         shares: dict[Path, dict[str, Path | None]] = {}
         for task, file in run.tasks.items():
             changed = None
-            for folder in _folders_of(run):
+            for number in count(1):
+                folder = run.folder if number == 1 else run.folder.with_name(f"{run.name}-{number}")
                 if folder in taken or (folder.exists() and not run.has_replies_in(folder)):
                     continue
                 checksum = run.data.get(task)
@@ -277,12 +278,6 @@ def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:
         taken |= shares.keys()
         for folder, tasks in shares.items():
             yield replace(run, folder=folder, tasks=tasks, data={t: d for t, d in run.data.items() if t in tasks})
-
-
-def _folders_of(run: ModelRun) -> Iterator[Path]:
-    yield run.folder
-    for number in count(2):
-        yield run.folder.with_name(f"{run.name}-{number}")
 
 
 @dataclass(frozen=True)

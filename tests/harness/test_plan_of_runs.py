@@ -122,7 +122,9 @@ def test_dollars_and_hours_follow_from_prices_and_rates(here: Any, tmp_path: Any
     ]  # fmt: skip
     for row in rows:
         price = (5, 20) if row["part"] == "judge" else (2, 8)
-        assert row["dollars"] == pytest.approx((row["input_tokens"] * price[0] + row["most_output_tokens"] * price[1]) / 1e6)
+        assert row["dollars"] == pytest.approx(
+            (row["input_tokens"] * price[0] + row["most_output_tokens"] * price[1]) / 1e6
+        )
     for name in ("calls", "input_tokens", "most_output_tokens", "dollars"):
         assert total[name] == pytest.approx(sum(row[name] for row in rows))
     assert total["counted"] == "at most" and total["hours"] is None
@@ -182,8 +184,8 @@ def test_equal_replies_are_judged_once_and_the_legend_says_so(
         (
             "factored_verification",
             "factchd",
-            "--method: factored_verification needs the source of each item, and factchd has none; name knowledge=PATH to "
-            "look claims up instead; it can do none of these tasks",
+            "--method: factored_verification needs the source of each item, and factchd has none; name knowledge=PATH "
+            "to look claims up instead; it can do none of these tasks",
         ),
         ("correction", "cfaith_tf", "'answer' has no '<mask>', which correction needs; it can do none of these tasks"),
     ],
