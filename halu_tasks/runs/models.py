@@ -141,14 +141,9 @@ def named_model(
             f"model {name!r}: expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini, "
             "hf/Qwen/Qwen2.5-0.5B-Instruct or halu/baseline"
         )
+    by = harness or ("lm_eval" if provider == "hf" else "inspect")
     model = HarnessModel(
-        name=folder_name(name),
-        harness=harness or ("lm_eval" if provider == "hf" else "inspect"),
-        model=name,
-        arguments=arguments or {},
-        provider=provider,
-        at_provider=at_provider,
-        base_url=base_url,
+        folder_name(name), by, name, arguments or {}, provider=provider, at_provider=at_provider, base_url=base_url
     )
     if model.harness == "lm_eval":
         return _in_lm_eval(model, chat_template)

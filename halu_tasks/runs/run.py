@@ -373,15 +373,9 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
         RuntimeError: A harness failed.
     """
     # the models and the data are in the package, so nothing may use the network
-    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    offline: Any = {"environment": {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}, "options": {"data": "sample"}}
     runs = [
-        ModelRun(
-            folder=folder / harness / name,
-            model=named_model(f"halu/{name}", harness),
-            tasks=dict.fromkeys(tasks),
-            options={"data": "sample"},
-            environment=offline,
-        )
+        ModelRun(folder / harness / name, named_model(f"halu/{name}", harness), dict.fromkeys(tasks), **offline)
         for harness in HARNESSES
         for name in DEMO_MODELS
     ]
