@@ -87,10 +87,10 @@ def _add_named(*kinds):
 
         from lm_eval.api import registry
 
-        advertised = metadata.distribution("halu-tasks").entry_points  # of all that is installed, they take long
+        ours = metadata.distribution("halu-tasks").entry_points  # those of all packages take long to find
         for kind in kinds:
             names = getattr(registry, f"{kind}_registry")
-            for entry_point in advertised.select(group=f"lm_eval.{kind}s"):
+            for entry_point in ours.select(group=f"lm_eval.{kind}s"):
                 if entry_point.name not in names:  # as it is if lm-eval reads them itself
                     names.register(entry_point.name, target=entry_point.value)
 

@@ -36,8 +36,7 @@ def limit(name: str) -> int:
         UsageError: The environment has a value that is not a positive integer.
     """
     variable = f"HALU_TASKS_{name.upper()}"
-    if not (text := os.environ.get(variable)):
-        return LIMITS[name][0]
+    text = os.environ.get(variable) or str(LIMITS[name][0])
     if not text.isdecimal() or not int(text):
         raise UsageError(f"{variable}: expected an integer greater than 0, got {text!r}")
     return int(text)

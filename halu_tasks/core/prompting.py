@@ -154,25 +154,22 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     Raises:
         UsageError: A placeholder has no value, the template fails, or it exceeds a limit.
     """
-    left, names = limit("max_prompt"), _only_names(text)
+    left, names, parts = limit("max_prompt"), _only_names(text), []
     try:
         if names is not None and names <= values.keys():
-            made = _JINJA_NAME.sub(lambda match: str(values[match[1]]), text) if names else str(text)
-            left -= len(made)
-        else:
-            parts: list[str] = []
-            for part in _template(str(text)).generate(values):
-                parts.append(part)
-                left -= len(part)
-                if left < 0:
-                    break
-            made = "".join(parts)
+            parts.append(_JINJA_NAME.sub(lambda match: str(values[match[1]]), text) if names else str(text))
+            left -= len(parts[0])
+        for part in () if parts else _template(str(text)).generate(values):
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                break
     except Exception as error:  # a template may raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UsageError(f"prompt: {reason}; fields: {', '.join(values)}") from None
     if left < 0:
         raise exceeded("max_prompt", "prompt")
-    return made
+    return "".join(parts)
 
 
 @cache

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal
 
 from halu_tasks.scorers.metrics import Columns, Estimate, Metric
@@ -58,9 +57,9 @@ def item_values(metrics: Sequence[Metric], scores: Sequence[Score]) -> Iterator[
         values: dict[str, float | str] = {
             name: labels if math.isnan(number := of_items[place]) else number for name, of_items in numbers.items()
         }
-        for name, value in islice(values.items(), 1):
-            values[name] = first = ItemLabels(value) if isinstance(value, str) else ItemValue(value)
-            first.score = score
+        value = values[metrics[0].name]
+        values[metrics[0].name] = first = ItemLabels(value) if isinstance(value, str) else ItemValue(value)
+        first.score = score
         yield values
 
 

@@ -30,7 +30,7 @@ from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import Evaluation, build
 
-BUCKETS = 128
+BUCKETS = 512
 """The number of groups into which clusters are divided by their hashes."""
 # the number of replies that are scored at a time
 _BATCH = 1_000

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +60,7 @@ from halu_tasks.tasks.registry import Group, group_at, tasks_at
 # the number of parts that files are divided into, at most
 _MOST_PARTS = 64
 # the number of replies that are summed up at a time
-_TABLE = 100_000
+_TABLE = 25_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,9 +236,9 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
     parts = {key: list[Sums | Columns]() for key in metrics}
-    scored, outcomes, kept = set[int](), Counter[Outcome](), list[Score]()
+    is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
-        scored.update(record.item for record in records)
+        is_scored[[record.item for record in records]] = True
         outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
         columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
         if task.judged or keep:
@@ -249,9 +249,11 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     if run["details"]:
         _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
     figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
+    scored = np.flatnonzero(is_scored)
     warnings = [_missing_warning(job, len(scored), len(epochs), missing)] if missing else []
-    first = next(found for number in scored if (found := items.at(number)))
-    shown = (found[1] for number in sorted(scored) if (found := items.at(number)))
+    shown = (found[1] for place in map(int, scored) if (found := items.at(place)))
+    first, mode = next(shown), evaluation.options.scoring
+    people = human_ceiling(task, mode, chain([first], shown)) if ANNOTATORS in first.gold else None
     return ScoredFile(
         evaluation=evaluation,
         scored_items=len(scored),
@@ -264,7 +266,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             for reply in references
         },
         warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference),
-        people=human_ceiling(task, evaluation.options.scoring, shown) if ANNOTATORS in first[1].gold else None,
+        people=people,
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),
         run={

@@ -79,13 +79,11 @@ class Lexicon:
         """
         single = {begin[0] for _, begin, prefix in expressions if begin and (prefix or not begin[0].isalnum())}
         single |= {char for _, _, prefix in expressions for char in prefix if char.isalpha()}
-        letters = "".join(sorted(filter(str.isalnum, single)))
-        signs = "".join(re.escape(char) for char in sorted(single) if not char.isalnum())
+        chars = _HAN + "".join(map(re.escape, sorted(single)))
         joined = {expression.removeprefix(_JOINED)[0] for expression, begin, _ in expressions if not begin}
-        places = [rf"[^\W{_HAN}{letters}]+|\w", *([f"[{signs}]"] if signs else [])]
-        self._places = re.compile("|".join([*places, *(f"{_JOINED}(?={char})" for char in joined)]))
-        # without such letters, no place is within a word
-        self._begins = rf"(?<![^\W{_HAN}])" if letters else ""
+        self._places = re.compile("|".join([rf"[^\W{chars}]+|[{chars}]", *(f"{_JOINED}(?={char})" for char in joined)]))
+        # no place is within a word, unless letters are places
+        self._begins = rf"(?<![^\W{_HAN}])" if any(map(str.isalnum, single)) else ""
         self._begun, self._stems = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         for expression, begin, prefix in expressions:
             place = self._places.match(begin)

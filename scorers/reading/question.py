@@ -301,9 +301,7 @@ class Question:
     def _is_mixed(self, read: Read, judged: Token) -> bool:
         """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
         turns = [clause for clause in read.clauses if clause.opener == "turn" and clause.start > judged.end]
-        if not turns:
-            return False
-        words = {label.casefold() for label in self.labels}
+        words = {label.casefold() for label in self.labels} if turns else set()
         good, is_label = judged.kind == "good", read.text[judged.start : judged.end] in words
         opposites = [token for clause in stated(turns) for says, token in signs(clause) if says != good]
         return any(not is_label or read.text[token.start : token.end] in words for token in opposites)

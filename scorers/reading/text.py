@@ -65,10 +65,8 @@ def sentences(text: str) -> list[Sentence]:
         line = line[mark.end() if mark else 0 :].strip(" |").replace("|", " ¦ ").replace(" - ", " – ")
         line = " ".join(line.replace("->", "→").replace("=>", "→").split())
         whole = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
-        parts = [part[start : start + _LONGEST] for part in whole for start in range(0, len(part), _LONGEST)]
-        found += [
-            Sentence(part, number == 0, is_item) for number, part in enumerate(filter(None, map(str.strip, parts)))
-        ]
+        parts = (part[at : at + _LONGEST].strip() for part in whole for at in range(0, len(part), _LONGEST))
+        found += [Sentence(part, number == 0, is_item) for number, part in enumerate(filter(None, parts))]
     joined: list[Sentence] = []
     for sentence in found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]:
         before = joined[-1] if joined else None

@@ -40,11 +40,12 @@ def test_the_standalone_comparison_has_the_figures_of_reports(paired: Any) -> No
             assert (found.samples, found.clusters) == (ours.items, ours.clusters)
 
 
-def test_its_files_need_nothing_of_this_package_and_their_own_tests_pass() -> None:
+@pytest.mark.parametrize("chosen", ["not command_line", pytest.param("command_line", marks=pytest.mark.slow)])
+def test_its_files_need_nothing_of_this_package_and_their_own_tests_pass(chosen: str) -> None:
     for path in FOLDER.glob("*.py"):
         imports = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
         assert not [node.module for node in imports if "halu" in str(node.module)]
-    command = [*(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"), "test_paired_comparison.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_paired_comparison.py", "-k", chosen]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout
 
