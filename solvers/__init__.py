@@ -11,16 +11,14 @@ def method_named(name: str, arguments: Mapping[str, Any]) -> Any:
         UsageError: The method is unknown.
         ArgumentError: The solver does not accept an argument.
     """
-    from inspect_ai.solver import Solver
     from inspect_ai.util import registry_create
 
     from halu_tasks.core.errors import UsageError, unknown
     from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
 
     modules = (factored_verification, knowledge, opinions, prompt_formats, selfcheck)
-    types = {name: getattr(of, "__annotations__", {}) for module in modules for name, of in vars(module).items()}
-    solvers = [name for name, annotations in types.items() if annotations.get("return") is Solver]
+    # what the decorator of solvers has registered
+    solvers = {name for module in modules for name, of in vars(module).items() if hasattr(of, "__registry_info__")}
     if name not in solvers:
-        methods = ["plain", *sorted(solvers)]
-        raise UsageError(unknown("method", name, methods))
+        raise UsageError(unknown("method", name, ["plain", *sorted(solvers)]))
     return registry_create("solver", f"halu_tasks/{name}", **arguments)

@@ -28,8 +28,10 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is four bytes, unless the tokenizer is here; replies are as long as their limit. at most: blank replies are not
-judged. about: as if replies were those of halu/oracle, each sentence one claim. at least: a model may call its tool."""
+A token is four bytes, unless the tokenizer is here. Output tokens, and so dollars and hours, are the most that can be:
+each reply as long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a
+cache, such as the verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken
+to be those of halu/oracle, each sentence one claim; at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
@@ -108,13 +110,17 @@ def run(
     for run in pending if executor.executor == "local" and not dry_run else ():
         # tasks on a cluster go on without their command, and the same command waits for them
         run.require_free()
-    plan, refused = list["Planned"](), dict[str, HaluTasksError]()
-    if dry_run:
+    # the first item tells whether a method can do a task; models have their methods in common
+    methods = {(r.method, str(r.method_arguments), *r.tasks): replace(r, limit=1) for r in pending if r.method}
+    plan = list["Planned"]()
+    if dry_run or methods:
         from halu_tasks.runs.plan import planned_calls, priced
 
-        counted, refused = planned_calls(pending, [task for task, _ in selected])
-        own = [f"{options.judge}={options.judge_price}"] if options.judge_price else []
-        plan = priced(counted, [*own, *price], calls_per_minute, tokens_per_second)
+        plan = planned_calls(pending if dry_run else methods.values(), [task for task, _ in selected])
+    if dry_run:
+        judged = options.judge_price and any(row.model == options.judge for row in plan)
+        own = [f"{options.judge}={options.judge_price}"] if judged else []
+        plan = priced(plan, [*own, *price], calls_per_minute, tokens_per_second)
         if plan and not json:
             say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
     left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
@@ -126,7 +132,7 @@ def run(
         for line in (line for task, _ in selected for line in judge_warnings(task, options)):
             warn(line)
     if dry_run:
-        return _show(job.runs, plan, {**refused, **left_out}, as_json=json)
+        return _show(job.runs, plan, left_out, as_json=json)
     try:
         executor.create()(job, (lambda line: say(f"$ {line}")) if alone else progress)
         return _finish(runs, left_out, folder, groups, json=json)
@@ -137,7 +143,7 @@ def run(
 def _show(
     runs: Sequence[ModelRun], plan: Sequence[Planned], left_out: Mapping[str, HaluTasksError], *, as_json: bool
 ) -> int:
-    """Print the commands of runs, and why models or tasks cannot be run; return the exit status."""
+    """Print the commands of runs, and why models cannot be run; return the exit status."""
     from halu_tasks.runs.command import shown
 
     for name, error in left_out.items():
@@ -264,8 +270,8 @@ def _finish(
         print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
     else:
         if len(done) > 1:
-            counts = ("done", "missing")
-            say(table([{"model": name, **{k: row[k] for k in counts}} for name, row in done.items()]))
+            names = [{key: ", ".join(row[key]) for key in ("done", "missing")} for row in done.values()]
+            say(table([{"model": name, **row} for name, row in zip(done, names, strict=True)]))
         say(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
@@ -283,8 +289,7 @@ def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
 
     selected, folder = tasks_selected(tasks.split(",") if tasks else DEMO_TASKS), output.expanduser()
     create_folder(folder)
-    number = pluralize(len(selected), "task", "tasks")
-    say(f"Running {number} in lm-eval and Inspect at the same time …\n")
+    say(f"Running {pluralize(len(selected), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n")
     figures_of = run_demo([task.name for task in selected], folder)
     in_lm_eval, in_inspect = figures_of["lm_eval"], figures_of["inspect"]
     write_report([str(folder / harness) for harness in figures_of], folder / REPORT, "Demo", warn)

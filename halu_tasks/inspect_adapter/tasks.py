@@ -184,17 +184,18 @@ def _config(members: Sequence[Evaluation]) -> GenerateConfig:
     )
 
 
-def samples_of(evaluation: Evaluation, group: str | None = None) -> list[Sample]:
+def samples_of(evaluation: Evaluation, group: str | None = None, items: Sequence[Item] = ()) -> list[Sample]:
     """Return the items of a task as samples.
 
     Args:
         evaluation: The task.
         group: The group that it is run in.
+        items: The items; by default, all.
     """
     reference, models = TaskReference.of(evaluation.task), active_models()
     # which models will answer is not known outside of an eval
     embedded = not models or any(str(model).startswith("halu/") for model in models)
-    return [_sample(item, evaluation, reference, group, embedded) for item in evaluation.items]
+    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.items)]
 
 
 def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group: str | None, embedded: bool) -> Sample:

@@ -36,7 +36,8 @@ def read_pilot(
     for one in skipped:
         warn(f"not read: {one.source}: {one.why}")
     if len(runs) not in (1, 2):
-        raise UsageError(f"a plan takes one result or two on the same items; {', '.join(paths)} has {len(runs)}")
+        kinds = f"one result of one task, or two; {', '.join(paths)} has {len(runs)}"
+        raise UsageError(f"a plan takes {kinds}; name the file of each, such as {runs[0].source if runs else 'a log'}")
     first, *others = runs
     if others and (why := why_not_paired(first, others[0])):
         raise DataError(why)

@@ -79,7 +79,10 @@ class UnfinishedError(DataError):
     def __init__(self, log: str, header: EvalLog, why: str, how: str = "finish it") -> None:
         path = Path(log)
         retry = shlex.join(["inspect", "eval-retry", log, "--log-dir", str(path.parent)])
-        super().__init__(f"{log}: {why}; {how} with: {retry}")
+        advice = f"{how} with: {retry}"
+        if header.error and header.error.message.startswith(("UsageError(", "ArgumentError(")):
+            advice = "inspect eval-retry would fail alike; correct the command, or remove this log"
+        super().__init__(f"{log}: {why}; {advice}")
         # `inspect log recover` writes what was kept of a log that was broken off to another file
         self.ended = header.status == "success"
         self.retry_id, self.order = header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered"))

@@ -73,9 +73,10 @@ class HarnessModel:
             raise UsageError(f"{place}: contains a credential; set it in the environment instead")
 
     @property
-    def is_loaded_here(self) -> bool:
-        """Whether the harness loads the weights."""
-        return self.provider in LOADED and not self.base_url
+    def written(self) -> str:
+        """Its name as users write it: PROVIDER/MODEL, or the key of a models file."""
+        name = f"{self.provider}/{self.at_provider}"
+        return name if self.provider and folder_name(name) == self.name else self.name
 
     @property
     def key_variables(self) -> dict[str, str]:
@@ -140,14 +141,9 @@ def named_model(
             f"model {name!r}: expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini, "
             "hf/Qwen/Qwen2.5-0.5B-Instruct or halu/baseline"
         )
+    by = harness or ("lm_eval" if provider == "hf" else "inspect")
     model = HarnessModel(
-        name=folder_name(name),
-        harness=harness or ("lm_eval" if provider == "hf" else "inspect"),
-        model=name,
-        arguments=arguments or {},
-        provider=provider,
-        at_provider=at_provider,
-        base_url=base_url,
+        folder_name(name), by, name, arguments or {}, provider=provider, at_provider=at_provider, base_url=base_url
     )
     if model.harness == "lm_eval":
         return _in_lm_eval(model, chat_template)
@@ -223,7 +219,7 @@ def require_model(model: HarnessModel) -> None:
     Raises:
         HaluTasksError: A package or an API key is missing, the harness does not know the model, or it does not answer.
     """
-    if model.is_loaded_here:
+    if model.provider in LOADED and not model.base_url:  # the harness loads its weights
         if model.provider == "hf":
             require_extra("hf", f"model {model.name}")
         return

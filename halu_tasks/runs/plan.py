@@ -19,7 +19,7 @@ from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 
-from halu_tasks.core.errors import HaluTasksError, UsageError, unknown
+from halu_tasks.core.errors import UsageError, unknown
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options, Price
@@ -28,7 +28,7 @@ from halu_tasks.inspect_adapter.tasks import samples_of
 from halu_tasks.judging.judge import SETTINGS
 from halu_tasks.judging.reaching import run_blocking
 from halu_tasks.runs.command import flags
-from halu_tasks.runs.models import LOADED, HarnessModel, folder_name
+from halu_tasks.runs.models import LOADED, HarnessModel
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
 from halu_tasks.solvers import method_named
@@ -49,13 +49,13 @@ class Planned(NamedTuple):
         part: What the model is: `model`, `judge`, `reader`, or the role of a method.
         model: Its name.
         counted: How the calls of the run differ from these: `exactly` none; `at most`, since a judge is not asked about
-            a blank reply, or again about the same; `about`, since a reply decides what else is asked, or comes from the
-            cache; `at least`, since a model may call a tool.
+            a blank reply, and nothing is asked whose answer is in a cache; `about`, since a reply decides what else is
+            asked; `at least`, since a model may call a tool.
         calls: The number of calls, without retries and the short question whether a model answers.
         input_tokens: The tokens of all prompts.
-        output_tokens: The most tokens that all replies can have.
-        dollars: What they cost; None without a price.
-        hours: How long they take; None without a rate.
+        most_output_tokens: The most tokens that all replies can have.
+        dollars: The most that they cost; None without a price.
+        hours: The longest that they take; None without a rate.
     """
 
     run: str
@@ -65,35 +65,38 @@ class Planned(NamedTuple):
     counted: Counted
     calls: int
     input_tokens: int
-    output_tokens: int
+    most_output_tokens: int
     dollars: float | None = None
     hours: float | None = None
 
 
-def planned_calls(runs: Sequence[ModelRun], tasks: Iterable[Task]) -> tuple[list[Planned], dict[str, HaluTasksError]]:
+def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Planned]:
     """Count what runs would ask for their tasks without a result.
 
     Args:
         runs: The runs, with the same options of tasks.
         tasks: The tasks.
 
-    Returns:
-        The rows, and what a run cannot ask, such as a task that its method does not fit, with the error.
-
     Raises:
+        UsageError: A method cannot do a task.
         HaluTasksError: A task does not support an option, or its data cannot be read.
     """
-    evaluations = {}
-    for task in tasks if runs else ():
-        options = Options(**{"fewshot": task.prompts.shots, **runs[0].options})
-        evaluations[task.name] = build(task, options.for_tasks(task.prompts.task_options))
-    rows, refused = [], {}
-    for run, name in [(one, name) for one in runs for name in one.missing()]:
-        try:
-            rows += _Counter(run, evaluations[name]).rows()
-        except HaluTasksError as error:
-            refused[f"{run.name}: {name}"] = error
-    return rows, refused
+    evaluations, known, rows = dict[str, Evaluation](), {task.name: task for task in tasks}, list[Planned]()
+    for run in runs:
+        size, refused = _tokenizer(run.model), dict[str, UsageError]()
+        for name in run.missing():
+            if name not in evaluations:
+                options = Options(**{"fewshot": known[name].prompts.shots, **run.options})
+                evaluations[name] = build(known[name], options.for_tasks(known[name].prompts.task_options))
+            try:
+                rows += _Counter(run, evaluations[name], size).rows()
+            except UsageError as error:
+                refused[name] = error
+        if refused:
+            fits = ", ".join(name for name in run.tasks if name not in refused)
+            able = f"only {fits} of these tasks: use a command of its own for that" if fits else "none of these tasks"
+            raise UsageError(f"--method: {next(iter(refused.values()))}; it can do {able}")
+    return rows
 
 
 def priced(
@@ -110,16 +113,16 @@ def priced(
     Raises:
         UsageError: A price is malformed, or of a model that is not asked.
     """
-    models, by_name = {folder_name(row.model) for row in planned}, dict[str, Price]()
+    models, by_name = {row.model for row in planned}, dict[str, Price]()
     for name, _, text in (given.rpartition("=") for given in prices):
         if (price := Price.parse(text)) is None:
             raise UsageError(f"--price: expected [MODEL=]INPUT/OUTPUT, such as 2.50/10, got {text!r}")
-        if name and folder_name(name) not in models:
+        if name and name not in models:
             raise UsageError(f"--price: {unknown('model', name, sorted(models))}")
-        by_name[name and folder_name(name)] = price
+        by_name[name] = price
     rows = []
     for row in planned:
-        known, (calls, read, written) = by_name.get(folder_name(row.model), by_name.get("")), row[5:8]
+        known, (calls, read, written) = by_name.get(row.model, by_name.get("")), row[5:8]
         times = calls / 60 / (calls_per_minute or math.inf), (read + written) / 3600 / (tokens_per_second or math.inf)
         # without a rate, these are 0
         rows.append(row._replace(dollars=known and known.of(read, written), hours=max(times) or None))
@@ -132,14 +135,14 @@ def priced(
 class _Counter:
     """Answers in the place of all models of a run on a task, and counts what each is asked."""
 
-    def __init__(self, run: ModelRun, evaluation: Evaluation) -> None:
+    def __init__(self, run: ModelRun, evaluation: Evaluation, size: Callable[[str], int]) -> None:
         self._run, self._evaluation = run, evaluation
         said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
         limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
         self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
         self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
         self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
-        self._size, self._model = _tokenizer(run.model), ("model", run.model.name)
+        self._size, self._model = size, ("model", run.model.written)
         self._counts: dict[Asked, tuple[int, int, int]] = {}
         self._ways: dict[Asked, Counted] = {}
         self._usual: Counted = "exactly"
@@ -177,7 +180,7 @@ class _Counter:
 
         async def solve() -> None:
             stand_in.set(self._answer)
-            for item, sample in zip(items, samples_of(self._evaluation), strict=False):
+            for item, sample in zip(items, samples_of(self._evaluation, items=items), strict=True):
                 self._reply, asked = self._evaluation.oracle(item), list[Any](sample.input)
                 texts = asked, list(asked), Target(sample.target)
                 state = TaskState(ModelName("none/none"), item.id, 1, *texts, metadata=dict(sample.metadata or {}))
@@ -192,14 +195,18 @@ class _Counter:
     ) -> ModelOutput:
         """Count a call and answer it; the arguments are those of `solvers.asking.ask`."""
         text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
+        # the last message of a task's own prompt names its item, so that Inspect's cache tells equal prompts apart
+        items = [] if isinstance(prompt, str) else [message.metadata for message in prompt]
         asked = (role, self._roles[role]) if role and role in self._roles else self._model
         longest = config.get("max_tokens") or self._longest
-        # without a cache, no call comes twice
-        call = short_hash(asked, text, config, draw if draw[1] else len(self._known))
+        # without a cache, each call is made
+        call = short_hash(asked, text, items, config, draw if draw[1] else len(self._known))
         if tools:
             self._ways[asked] = "at least"
-        if supposed not in (None, yes) or call in self._known:
+        if supposed not in (None, yes):
             self._usual = "about"
+        elif draw[1] and self._usual == "exactly":
+            self._usual = "at most"
         if call not in self._known:
             self._count(asked, text, longest)
         self._known.add(call)

@@ -264,7 +264,8 @@ def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:
         shares: dict[Path, dict[str, Path | None]] = {}
         for task, file in run.tasks.items():
             changed = None
-            for folder in _folders_of(run):
+            for number in count(1):
+                folder = run.folder if number == 1 else run.folder.with_name(f"{run.name}-{number}")
                 if folder in taken or (folder.exists() and not run.has_replies_in(folder)):
                     continue
                 checksum = run.data.get(task)
@@ -277,12 +278,6 @@ def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:
         taken |= shares.keys()
         for folder, tasks in shares.items():
             yield replace(run, folder=folder, tasks=tasks, data={t: d for t, d in run.data.items() if t in tasks})
-
-
-def _folders_of(run: ModelRun) -> Iterator[Path]:
-    yield run.folder
-    for number in count(2):
-        yield run.folder.with_name(f"{run.name}-{number}")
 
 
 @dataclass(frozen=True)
@@ -378,15 +373,9 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
         RuntimeError: A harness failed.
     """
     # the models and the data are in the package, so nothing may use the network
-    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    offline: Any = {"environment": {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}, "options": {"data": "sample"}}
     runs = [
-        ModelRun(
-            folder=folder / harness / name,
-            model=named_model(f"halu/{name}", harness),
-            tasks=dict.fromkeys(tasks),
-            options={"data": "sample"},
-            environment=offline,
-        )
+        ModelRun(folder / harness / name, named_model(f"halu/{name}", harness), dict.fromkeys(tasks), **offline)
         for harness in HARNESSES
         for name in DEMO_MODELS
     ]

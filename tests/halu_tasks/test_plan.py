@@ -47,6 +47,18 @@ def pilots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [str(path) for path in paths]
 
 
+def test_more_than_two_results_are_told_to_be_named_one_by_one(pilots: list[str], capsys: Any) -> None:
+    folder = Path(pilots[0]).parent
+    (folder / "third.jsonl").write_text((folder / "other.jsonl").read_text().replace("No idea", ""))
+    main(["score", TRUTH, str(folder / "third.jsonl"), "--data", "sample", "--json", "--model", "third"])
+    (folder / "third.json").write_text(capsys.readouterr().out)
+    assert main(["plan", str(folder), "--difference", "0.1"]) == 2
+    told = capsys.readouterr().err
+    assert (
+        f"a plan takes one result of one task, or two; {folder} has 3; name the file of each, such as {folder}/" in told
+    )
+
+
 def test_a_plan_from_assumptions_is_that_of_a_t_test(printed: Printed) -> None:
     found = printed("plan", "--share", "0.7", "--difference", "0.05", "--correlation", "0.5039526307")
     (needed,) = found["plan"]["needed"]

@@ -1,6 +1,7 @@
 """Models as `halu-tasks run` takes them, the commands that they stand for, and their folders."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.runs.command import shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
 from halu_tasks.runs.run import ModelRun, Runs, checksum_of, in_folders
+from halu_tasks.solvers import method_named
 from halu_tasks.tasks import registry, tasks_selected
 from halu_tasks.tasks.registry import packaged_file, tasks_at
 
@@ -155,6 +157,15 @@ def test_a_server_is_named_once_for_either_harness(monkeypatch: Patch, tmp_path:
     # lm-eval asks any server with the key of OpenAI; a judge in the same process finds the user's own
     assert not inspect.key_variables and not named_model("openai/gpt-4o", "lm_eval", URL).key_variables
     assert lm_eval.key_variables == {"OPENAI_API_KEY": "s", "HALU_TASKS_OPENAI_API_KEY": "o"}
+
+
+def test_the_methods_that_are_known_are_those_of_the_documentation() -> None:
+    with pytest.raises(UsageError) as raised:
+        method_named("_format", {})
+    known = str(raised.value).partition("known: plain, ")[2].split(", ")
+    page = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| [`")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == known
 
 
 # --- folders and what is done ---------------------------------------------------------------------

@@ -81,6 +81,15 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(
     assert (tmp_path / "out" / "report" / "index.html").exists()
 
 
+def test_a_prompt_is_a_method_and_what_is_done_is_a_list_of_words(here: Any, tmp_path: Path) -> None:
+    command = ("run", "halu/oracle", "--tasks", "cfaith_tf,cfaith_choice", "--data", "sample", "--limit", "2")
+    done = here(*command, "--method", "plain", "--method", "chain_of_thought", "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(None, 1) for line in done.stdout.splitlines()]
+    for name in ("halu_oracle", "halu_oracle-chain_of_thought"):
+        assert [name, "cfaith_tf, cfaith_choice"] in lines
+
+
 def test_a_method_that_fails_leaves_the_others(methods: Call, serve: Any) -> None:
     broken = True
 

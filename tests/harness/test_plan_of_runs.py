@@ -18,6 +18,7 @@ JUDGED = ("--tasks", "cfaith_gen,fave", "--judge", "openai-api/local/judge")
 FEW_SHOT = ("--tasks", "cfaith_choice,refact_correction", "--fewshot", "2")
 LM_EVAL, EPOCHS = ("--harness", "lm_eval"), ("--", "--epochs", "2", "--max-tokens", "77")
 SUMMARIES = ("--tasks", "halueval_summarization")
+EQUAL = ("--tasks", "refact_judgment_independent", "--limit", "64")
 LISTER, VERIFIER = "decomposer=openai-api/local/lister", "verifier=openai-api/local/verifier"
 ROLES = ("--", "--model-role", LISTER, "--model-role", VERIFIER)
 RUNS = [
@@ -27,6 +28,9 @@ RUNS = [
     (*JUDGED, *LM_EVAL),
     ("--tasks", "refact_judgment_comparative", "--cot", *EPOCHS),
     (*SUMMARIES, "--method", "self_consistency:samples=3", *EPOCHS),
+    # three of the prompts are also those of other items
+    (*EQUAL, "--method", "self_consistency:samples=2"),
+    (*EQUAL, "--method", "self_consistency:samples=2,cache=false"),
     (*SUMMARIES, "--method", "selfcheck_prompt:samples=2"),
     (*SUMMARIES, "--method", "truth_triangulator:knowledge=gold"),
     (*SUMMARIES, "--method", "factored_verification:how=samples,samples=2", *ROLES),
@@ -96,13 +100,14 @@ def test_the_calls_announced_are_those_that_servers_get(
     for row in rows:
         name = re.split("[/_]", row["model"])[-1]
         announced[name] += row["calls"]
-        longest[name] += row["output_tokens"]
+        longest[name] += row["most_output_tokens"]
         read[name] += row["input_tokens"]
     assert announced == calls and longest == limits
     # what is asked of replies is asked of the longest ones
     assert tokens["m"] == read["m"] if "--method" not in words else tokens <= read
     follows = {"factored", "selfcheck"} & {word.partition("_")[0] for word in words}
-    assert {row["counted"] for row in rows if row["part"] != "judge"} == {"about" if follows else "exactly"}
+    usual = "about" if follows else "at most" if "--method" in words and "cache=false" not in words[-1] else "exactly"
+    assert {row["counted"] for row in rows if row["part"] != "judge"} == {usual}
     assert all(
         row["counted"] == ("about" if row["task"] == "fave" else "at most") for row in rows if row["part"] == "judge"
     )
@@ -117,8 +122,10 @@ def test_dollars_and_hours_follow_from_prices_and_rates(here: Any, tmp_path: Any
     ]  # fmt: skip
     for row in rows:
         price = (5, 20) if row["part"] == "judge" else (2, 8)
-        assert row["dollars"] == pytest.approx((row["input_tokens"] * price[0] + row["output_tokens"] * price[1]) / 1e6)
-    for name in ("calls", "input_tokens", "output_tokens", "dollars"):
+        assert row["dollars"] == pytest.approx(
+            (row["input_tokens"] * price[0] + row["most_output_tokens"] * price[1]) / 1e6
+        )
+    for name in ("calls", "input_tokens", "most_output_tokens", "dollars"):
         assert total[name] == pytest.approx(sum(row[name] for row in rows))
     assert total["counted"] == "at most" and total["hours"] is None
     # a price of one model is none of the others, and so none of all
@@ -126,7 +133,7 @@ def test_dollars_and_hours_follow_from_prices_and_rates(here: Any, tmp_path: Any
     by_calls = planned(here, *command, "--calls-per-minute", "6")[-1]
     assert by_calls["hours"] == pytest.approx(by_calls["calls"] / 360)
     both = planned(here, *command, "--calls-per-minute", "6000", "--tokens-per-second", "10")[-1]
-    assert both["hours"] == pytest.approx((both["input_tokens"] + both["output_tokens"]) / 36_000)
+    assert both["hours"] == pytest.approx((both["input_tokens"] + both["most_output_tokens"]) / 36_000)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_dollars_and_hours_follow_from_prices_and_rates(here: Any, tmp_path: Any
         (("--dry-run", "--price", "2"), "--price: expected [MODEL=]INPUT/OUTPUT, such as 2.50/10, got '2'"),
         (
             ("--dry-run", "--price", "halu/orcale=2/8"),
-            "--price: unknown model 'halu/orcale' (did you mean 'halu_oracle'?)",
+            "--price: unknown model 'halu/orcale' (did you mean 'halu/oracle'?); known: halu/oracle",
         ),
         (("--price", "2/8"), "only have a meaning with --dry-run"),
     ],
@@ -145,18 +152,59 @@ def test_a_price_that_is_none_is_an_error(here: Any, tmp_path: Any, arguments: t
     assert done.returncode == 2 and error in done.stderr and not done.stdout
 
 
-def test_a_method_that_does_not_fit_a_task_is_named_and_the_rest_is_planned(here: Any, tmp_path: Any) -> None:
-    command = ("halu/oracle", "--tasks", "refact_correction,cfaith_tf", "--data", "sample", "-o", str(tmp_path))
-    methods = ("--method", "plain", "--method", "self_consistency:samples=4")
-    rows = planned(here, *command, *methods, status=3)
-    plain, other, voted = (row["calls"] for row in rows[:3])
-    assert len(rows) == 4 and voted == 4 * other and rows[3]["calls"] == plain + other + voted
+@pytest.mark.slow
+def test_equal_replies_are_judged_once_and_the_legend_says_so(
+    serve: Any, here: Any, tmp_path: Any, monkeypatch: Patch
+) -> None:
+    answers = Models("cfaith_gen")
+    server = serve(lambda request: answers(request) if request["model"] == "judge" or is_check(request) else "A cat.")
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    monkeypatch.setenv("LOCAL_BASE_URL", server.url)
+    monkeypatch.setenv("HALU_TASKS_CACHE", str(tmp_path / "cache"))
+    command = ("--tasks", "cfaith_gen", *SAMPLE, *JUDGED[2:], "-o", str(tmp_path / "out"))
+    for model in ("openai-api/local/m", "openai-api/local/n"):
+        rows = [row for row in planned(here, model, *command) if row["part"] == "judge"]
+        assert [(row["counted"], row["calls"]) for row in rows] == [("at most", 3)]
+        told = " ".join(here("run", model, *command, "--dry-run", "--no-check").stdout.split())
+        assert "the verdict on an equal reply, is not asked again" in told and "Output tokens, and so dollars" in told
+        assert here("run", model, *command).returncode == 0
+    assert sum(request["model"] == "judge" for request in server.asked if not is_check(request)) == 3
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+@pytest.mark.parametrize(
+    ("method", "tasks", "error"),
+    [
+        (
+            "self_consistency:samples=4",
+            "refact_correction,cfaith_tf,cfaith_choice,cfaith_gen",
+            "--method: self_consistency votes on labels, and refact_correction asks for something else; it can do only "
+            "cfaith_tf, cfaith_choice of these tasks: use a command of its own for that",
+        ),
+        (
+            "factored_verification",
+            "factchd",
+            "--method: factored_verification needs the source of each item, and factchd has none; name knowledge=PATH "
+            "to look claims up instead; it can do none of these tasks",
+        ),
+        ("correction", "cfaith_tf", "'answer' has no '<mask>', which correction needs; it can do none of these tasks"),
+    ],
+)
+def test_what_a_method_cannot_do_is_refused_before_any_call(
+    here: Any, serve: Any, tmp_path: Any, monkeypatch: Patch, dry: Any, method: str, tasks: str, error: str
+) -> None:
+    server = serve(lambda request: "Yes")
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    command = ("openai-api/local/m", "--base-url", server.url, "--tasks", tasks, "--data", "sample", *dry)
+    done = here("run", *command, "-o", str(tmp_path / "out"), "--method", "plain", "--method", method)
+    assert done.returncode == 2 and not done.stdout and error in done.stderr and done.stderr.count("\n") == 1
+    assert not server.asked and not server.probed and not (tmp_path / "out").exists()
 
 
 def test_weighed_labels_are_a_call_each_in_lm_eval_and_a_tool_may_be_called(here: Any, tmp_path: Any) -> None:
     command = ("halu/oracle", *SUMMARIES, "--data", "sample", "-o", str(tmp_path))
     (asked,) = planned(here, *command)
     (weighed,) = planned(here, *command, "--probability", "--harness", "lm_eval")
-    assert weighed["calls"] == 2 * asked["calls"] and weighed["output_tokens"] == 0
+    assert weighed["calls"] == 2 * asked["calls"] and weighed["most_output_tokens"] == 0
     (tool,) = planned(here, *command, "--method", "with_knowledge:tool=web_search")
     assert tool["counted"] == "at least" and tool["calls"] == asked["calls"]

@@ -9,6 +9,7 @@ from common import Run
 from judges import figures
 
 from halu_tasks.core.options import Options
+from halu_tasks.results.read import read_results
 from halu_tasks.solvers.opinions import winner
 from halu_tasks.tasks import build, registry, task_named
 
@@ -146,4 +147,9 @@ def test_draws_under_a_seed_have_seeds_of_their_own(run_inspect: Run, serve: Run
 
 def test_a_task_without_labels_is_told(run_method: Run) -> None:
     log = run_method("refact_correction", "self_consistency", lambda request: "A", limit=1)
-    assert "self_consistency votes on labels, and refact_correction asks for something else" in log.error.message
+    why = "self_consistency votes on labels, and refact_correction asks for something else"
+    assert why in log.error.message
+    (unfinished,) = read_results([log.location]).skipped
+    assert why in unfinished.why and unfinished.why.endswith(
+        "; inspect eval-retry would fail alike; correct the command, or remove this log"
+    )
