@@ -343,9 +343,6 @@ def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     sums = metric.sums_of_items(columns)
     if isinstance(sums, Sums):
         return sums.by_cluster(columns.cluster, columns.clusters).different()
-    if numbers := [columns[name] for name in metric.columns if columns[name].dtype == np.float64]:
-        # items without any of them, such as a probability, add nothing
-        columns = columns.where(np.asarray(~np.isnan(np.stack(numbers)).all(axis=0), dtype=bool))
     known = {name: columns[name] for name in metric.columns}
     return Columns(known.__getitem__, columns.cluster, columns.clusters)
 
