@@ -173,7 +173,7 @@ def _methods(names: Sequence[str]) -> Methods:
         if method in methods:
             raise UsageError(f"method {name} is named twice")
         if name != PLAIN:
-            from halu_tasks.solvers import method_named
+            from halu_tasks.solvers.methods import method_named
 
             method_named(*method)
         methods.append(method)

@@ -31,8 +31,8 @@ from halu_tasks.runs.command import flags
 from halu_tasks.runs.models import LOADED, HarnessModel
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
-from halu_tasks.solvers import method_named
 from halu_tasks.solvers.asking import MethodRecord, stand_in, yes
+from halu_tasks.solvers.methods import method_named
 from halu_tasks.tasks import Evaluation, Task, build
 
 Counted = Literal["exactly", "at most", "about", "at least"]

@@ -20,7 +20,7 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.runs.command import shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
 from halu_tasks.runs.run import ModelRun, Runs, checksum_of, in_folders
-from halu_tasks.solvers import method_named
+from halu_tasks.solvers.methods import method_named
 from halu_tasks.tasks import registry, tasks_selected
 from halu_tasks.tasks.registry import packaged_file, tasks_at
 
