@@ -249,7 +249,8 @@ def _of_replies(scan: Callable[[Transcript, str, Before], Awaitable[Result]]) ->
 
     async def scan_transcript(transcript: Transcript) -> Result:
         messages = transcript.messages
-        for number, message in reversed([*enumerate(messages)]):
+        for number in range(len(messages) - 1, -1, -1):
+            message = messages[number]
             if isinstance(message, ChatMessageAssistant) and (text := message.text.strip()):
                 result = await scan(transcript, text, messages[:number])
                 references = [Reference(type="message", id=message.id)] if message.id else []

@@ -250,9 +250,11 @@ def annotated(
         else:
             kept.append(result)
             relabelled += result != item
-    report: dict[str, Any] = {"rule": rule, "least": least, "items": len(items), "annotated": some}
     return kept, {
-        **report,
+        "rule": rule,
+        "least": least,
+        "items": len(items),
+        "annotated": some,
         "kept": len(kept),
         "relabelled": relabelled,
         "dropped": {reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},

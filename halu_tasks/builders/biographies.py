@@ -191,10 +191,18 @@ def _fetch_page(get_json: GetJson, language: str, item: str, title: str) -> Row 
             return "no such page"
         text = page["extract"].strip()
         revision = page["revisions"][0]
-        row: Row = {"id": f"{item}-{language}", "text": text, "title": page["title"]}
-        row |= {"licence": rights["text"], "licence_url": rights["url"]}
-        row |= {"source": f"{page['canonicalurl']}?oldid={revision['revid']}", "revision": revision["revid"]}
-        row |= {"revised": revision["timestamp"], "entity": item, "language": language}
+        row = {
+            "id": f"{item}-{language}",
+            "text": text,
+            "title": page["title"],
+            "licence": rights["text"],
+            "licence_url": rights["url"],
+            "source": f"{page['canonicalurl']}?oldid={revision['revid']}",
+            "revision": revision["revid"],
+            "revised": revision["timestamp"],
+            "entity": item,
+            "language": language,
+        }
         return row if text else "empty page"
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise DataError(f"{endpoint}: the answer about {title!r} lacks the page's text, licence or revision") from None

@@ -317,12 +317,21 @@ def paper_named(name: str) -> dict[str, str]:
 
 @cache
 def _template() -> Any:
-    blocks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    loader = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=loader, undefined=StrictUndefined, autoescape=False, **blocks)
-    named = {"escaped": escaped, "code_block": code_block, "estimate": format_estimate, "by_count": by_count}
-    environment.filters |= named
-    environment.filters["number"] = lambda number: f"{number:,}"
-    # JSON strings are YAML
-    environment.filters["json"] = lambda text: json.dumps(" ".join(text.split()), ensure_ascii=False)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {
+        "escaped": escaped,
+        "code_block": code_block,
+        "estimate": format_estimate,
+        "number": lambda number: f"{number:,}",
+        "by_count": by_count,
+        # JSON strings are YAML
+        "json": lambda text: json.dumps(" ".join(text.split()), ensure_ascii=False),
+    }
     return environment.get_template("card.md.jinja")

@@ -108,9 +108,14 @@ def optimize_prompts(
     if not (folder / _PLAN).is_file():
         files = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
         check_free(folder, *files, what="contains no optimization")
-    source = {"name": documents.name, "sha256": digest(documents)}
-    plan: dict[str, Any] = {"settings": pipeline.settings, "models": models.record, "source": source}
-    plan |= {TRAIN: train, VALIDATION: validation, "candidates": candidates}
+    plan = {
+        "settings": pipeline.settings,
+        "models": models.record,
+        "source": {"name": documents.name, "sha256": digest(documents)},
+        TRAIN: train,
+        VALIDATION: validation,
+        "candidates": candidates,
+    }
     with guard(folder):
         _begin(folder, pipeline, json.loads(json.dumps(plan)), documents)
         if not (folder / "rounds.json").is_file():

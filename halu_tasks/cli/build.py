@@ -272,8 +272,14 @@ def biographies(
     """
     from halu_tasks.builders.biographies import fetch_biographies
 
-    wanted: dict[str, Any] = {"number": number, "languages": list(language) or ["en", "ar", "tr"]}
-    wanted |= {"profession": profession, "country": country, "born": born, "seed": seed}
+    wanted = {
+        "number": number,
+        "languages": list(language) or ["en", "ar", "tr"],
+        "profession": profession,
+        "country": country,
+        "born": born,
+        "seed": seed,
+    }
     fetched = fetch_biographies(output, contact, progress, wanted)
     print_record(fetched, as_json=json)
     if missing := number - fetched["people"]:

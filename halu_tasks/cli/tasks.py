@@ -252,9 +252,17 @@ def list_sources(sources: Names = ()) -> None:
         for file in source.files:
             path = cached_file(source, file.name)
             missing = "manual" if file.url is None else "gated" if source.gated else "missing"
-            row: dict[str, Any] = {"source": source.name, "file": file.name, "licence": source.licence}
-            row |= {"bytes": path.stat().st_size if path else "", "state": "cached" if path else missing}
-            rows.append({**row, "tasks": str(counts[source.name] or "none"), "from": source.homepage})
+            rows.append(
+                {
+                    "source": source.name,
+                    "file": file.name,
+                    "licence": source.licence,
+                    "bytes": path.stat().st_size if path else "",
+                    "state": "cached" if path else missing,
+                    "tasks": str(counts[source.name] or "none"),
+                    "from": source.homepage,
+                }
+            )
     say(table(rows))
     say(
         f"\nCached in {cache_folder()} (HALU_TASKS_CACHE), files of the Hub in its own cache (HF_HOME). Download with: "

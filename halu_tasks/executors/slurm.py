@@ -99,8 +99,14 @@ class SlurmExecutor:
         atomic_write_text(folder / _JOB, content)
         for rank in ranks:
             _ended(folder, rank).unlink(missing_ok=True)
-        options = {**self.options, "array": ",".join(map(str, ranks)), "job-name": f"halu-{job.name}"}
-        options |= {"output": str(folder / "task-%a.log"), "open-mode": "append", "requeue": "true"}
+        options = {
+            **self.options,
+            "array": ",".join(map(str, ranks)),
+            "job-name": f"halu-{job.name}",
+            "output": str(folder / "task-%a.log"),
+            "open-mode": "append",
+            "requeue": "true",
+        }
         # who can write to the folder cannot have a task do something else
         command = [sys.executable, "-m", "halu_tasks.executors.slurm", str(folder / _JOB), stable_hash(content)]
         script = "\n".join(["#!/bin/sh", *self.setup, f'exec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"', ""])

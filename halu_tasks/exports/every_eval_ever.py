@@ -135,8 +135,12 @@ def _result(public: PublicRun, name: str) -> dict[str, Any]:
     if estimate.stderr is not None:
         uncertainty["standard_error"] = {"value": estimate.stderr, "method": "jackknife over clusters"}
     if estimate.low is not None and estimate.high is not None:
-        interval = {"lower": estimate.low, "upper": estimate.high, "confidence_level": 0.95}
-        uncertainty["confidence_interval"] = {**interval, "method": "from the jackknife over clusters"}
+        uncertainty["confidence_interval"] = {
+            "lower": estimate.low,
+            "upper": estimate.high,
+            "confidence_level": 0.95,
+            "method": "from the jackknife over clusters",
+        }
     return {
         "evaluation_result_id": name,
         "evaluation_name": public.run.task,
@@ -151,12 +155,17 @@ def _metric(public: PublicRun, name: str) -> dict[str, Any]:
     metric, task, direction = public.metrics[name], public.run.benchmark_task, public.direction(name)
     low, high = metric.range
     is_headline = name == next(iter(public.metrics))
-    about = metric.about or name
-    known: dict[str, Any] = {"evaluation_description": about, "metric_id": f"halu_tasks.{task.name}.{name}"}
-    # the schema knows two directions; `direction` has the third
-    known |= {"metric_name": name, "lower_is_better": direction == "lower", "score_type": "continuous"}
-    known |= {"min_score": _bound(low), "max_score": _bound(high)}
-    known["additional_details"] = {"direction": direction, "headline": json.dumps(is_headline)}
+    known: dict[str, Any] = {
+        "evaluation_description": metric.about or name,
+        "metric_id": f"halu_tasks.{task.name}.{name}",
+        "metric_name": name,
+        # the schema knows two directions; `direction` has the third
+        "lower_is_better": direction == "lower",
+        "score_type": "continuous",
+        "min_score": _bound(low),
+        "max_score": _bound(high),
+        "additional_details": {"direction": direction, "headline": json.dumps(is_headline)},
+    }
     if (low, high) == (0.0, 1.0):
         known["metric_unit"] = "proportion"
     if name in public.judged and task.judged and public.run.judge:
@@ -195,8 +204,13 @@ def _source(public: PublicRun) -> dict[str, Any]:
 def _generation(run: Run) -> dict[str, Any]:
     """Return how the model was asked; only what is known, if the replies come from elsewhere."""
     provenance, task = run.provenance, run.benchmark_task
-    details: dict[str, Any] = {"method": run.method, "epochs": run.epochs, "options": dict(provenance.options)}
-    details |= {"roles": dict(run.roles), "settings": dict(run.settings)}
+    details: dict[str, Any] = {
+        "method": run.method,
+        "epochs": run.epochs,
+        "options": dict(provenance.options),
+        "roles": dict(run.roles),
+        "settings": dict(run.settings),
+    }
     if provenance.prompt_hash is None:
         return {"additional_details": _strings(**details)}
     decoding = task.prompts.decoding
@@ -254,8 +268,12 @@ def _row(public: PublicRun, evaluation_id: str, answered: ScoredReply, epoch: in
     # by this hash, the schema's converters recognize an item in other results
     sample_hash = hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     answer = score.answer if isinstance(score.answer, str) or score.answer is None else "\n".join(score.answer)
-    read: dict[str, Any] = {"turn_idx": 0, "source": "output.raw", "is_terminal": True}
-    read["extraction_method"] = f"halu_tasks {run.scoring}"
+    read = {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "is_terminal": True,
+        "extraction_method": f"halu_tasks {run.scoring}",
+    }
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": evaluation_id,

@@ -130,9 +130,17 @@ def _notes(public: PublicRun, metric: str) -> str:
     if headline != metric and headline in public.figures:
         notes |= {"headline": headline, "headline_value": public.figures[headline].value}
         notes |= _figure_notes("headline_", public, headline)
-    notes |= {"version": run.version, "scoring": run.scoring, "judge": run.judge, "prompt": provenance.prompt_hash}
-    notes |= {"data": provenance.data, "data_sha256": provenance.data_sha256, "method": run.method}
-    notes |= {"settings": dict(run.settings) or None, "harness": run.harness}
+    notes |= {
+        "version": run.version,
+        "scoring": run.scoring,
+        "judge": run.judge,
+        "prompt": provenance.prompt_hash,
+        "data": provenance.data,
+        "data_sha256": provenance.data_sha256,
+        "method": run.method,
+        "settings": dict(run.settings) or None,
+        "harness": run.harness,
+    }
     return "; ".join(f"{name}={_text(value)}" for name, value in notes.items() if value not in (None, ""))
 
 

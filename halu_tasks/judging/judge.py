@@ -82,8 +82,9 @@ class Judge:
         # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
         self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
         schema = JSONSchema.model_validate(verdict_schema(judging.read))
-        about = "The reason, then the verdict"
-        asked_for = ResponseSchema(name="verdict", description=about, json_schema=schema, strict=True)
+        asked_for = ResponseSchema(
+            name="verdict", description="The reason, then the verdict", json_schema=schema, strict=True
+        )
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
         self._takes_schema = self.model.config.response_schema is None
         # what a verdict depends on besides the question: the model, its address and its settings

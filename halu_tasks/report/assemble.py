@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any
 
 from halu_tasks import __version__
 from halu_tasks.core.items import Reply
@@ -79,13 +78,6 @@ def assemble(
 def _column(column: Column) -> ReportColumn:
     run, task, headline, provenance = column.first, column.task, column.headline, column.first.provenance
     bottom, top = headline.range
-    condition: dict[str, Any] = {"benchmark": task.benchmark, "about": task.about}
-    condition |= {"data_file": provenance.data_file, "data_sha256": provenance.data_sha256}
-    condition |= {"prompt_hash": provenance.prompt_hash, "version": run.task_version, "marks": run.version_tags}
-    condition |= {"fewshot": provenance.fewshot, "options": run.options, "epochs": run.epochs}
-    condition |= {"n": len(run.scores), "of": run.expected_replies}
-    condition["clusters"] = len({score.cluster for score in run.scores})
-    condition["human_ceiling"] = human_ceiling(task, run.scoring, (answered.item for answered in run.answers))
     return ReportColumn(
         id=column.id,
         title=column.title,
@@ -100,7 +92,22 @@ def _column(column: Column) -> ReportColumn:
         higher_is_better=headline.higher_is_better,
         range=(bottom, top if top != float("inf") else None),
         directions={metric.name: metric.higher_is_better for metric in column.metrics},
-        condition=condition,
+        condition={
+            "benchmark": task.benchmark,
+            "about": task.about,
+            "data_file": provenance.data_file,
+            "data_sha256": provenance.data_sha256,
+            "prompt_hash": provenance.prompt_hash,
+            "version": run.task_version,
+            "marks": run.version_tags,
+            "fewshot": provenance.fewshot,
+            "options": run.options,
+            "epochs": run.epochs,
+            "n": len(run.scores),
+            "of": run.expected_replies,
+            "clusters": len({score.cluster for score in run.scores}),
+            "human_ceiling": human_ceiling(task, run.scoring, (answered.item for answered in run.answers)),
+        },
     )
 
 

@@ -370,14 +370,23 @@ def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -
     score, other = record.score, record.other
     reply, left_out = cut(record.reply, limit)
     differs = isinstance(score.target, str) and score.target != record.item.target
-    shown = {"entry": entry, "reply": reply, "cut": left_out, "answer": _cut_all(score.answer, limit)}
-    # the correct answer, if the item was asked in another order
-    shown |= {"outcome": score.outcome, "target": score.target if differs else None, "value": record.value}
-    shown |= {"reason": score.reason, "verdicts": _cut_all(score.verdicts_json()[:_MAX_VERDICTS], limit)}
-    shown["verdicts_left_out"] = max(len(score.verdicts) - _MAX_VERDICTS, 0)
-    of_other = other and {"scoring": other_mode, "answer": _cut_all(other.answer, limit), "outcome": other.outcome}
-    of_other = of_other and {**of_other, "value": record.other_value}
-    return {**shown, "probability": score.measurements.get(FACT), "other": of_other}
+    return {
+        "entry": entry,
+        "reply": reply,
+        "cut": left_out,
+        "answer": _cut_all(score.answer, limit),
+        "outcome": score.outcome,
+        # the correct answer, if the item was asked in another order
+        "target": score.target if differs else None,
+        "value": record.value,
+        "reason": score.reason,
+        "verdicts": _cut_all(score.verdicts_json()[:_MAX_VERDICTS], limit),
+        "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
+        "probability": score.measurements.get(FACT),
+        "other": other
+        and {"scoring": other_mode, "answer": _cut_all(other.answer, limit)}
+        | {"outcome": other.outcome, "value": record.other_value},
+    }
 
 
 def _cut_all(value: Any, limit: int) -> Any:

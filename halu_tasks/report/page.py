@@ -218,8 +218,12 @@ def _file(name: str) -> str:
 
 
 # how the templates of the page and of Markdown are read, and what they call
-_TEMPLATES: dict[str, Any] = {"loader": FileSystemLoader(_HERE / "templates"), "undefined": StrictUndefined}
-_TEMPLATES |= {"trim_blocks": True, "lstrip_blocks": True}
+_TEMPLATES: dict[str, Any] = {
+    "loader": FileSystemLoader(_HERE / "templates"),
+    "undefined": StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+}
 _SHARED: dict[str, Any] = {function.__name__: function for function in (ranked, rows, kind, notes_on, rule, summary)}
 _SHARED["outcomes"] = NO_ANSWER
 

@@ -208,9 +208,14 @@ class ModelRun:
 
     def _settings(self) -> dict[str, Any]:
         """Return how the model is run, as JSON values."""
-        ways = {key: value for key, value in asdict(self.model).items() if key not in ("name", "base_url")}
-        ways |= {"method": self.method, "method_arguments": self.method_arguments, "task_options": self.options}
-        ways |= {"limit": self.limit, "further": self.further}
+        ways = {
+            **{key: value for key, value in asdict(self.model).items() if key not in ("name", "base_url")},
+            "method": self.method,
+            "method_arguments": self.method_arguments,
+            "task_options": self.options,
+            "limit": self.limit,
+            "further": self.further,
+        }
         return dict(json.loads(json.dumps(public(ways))))
 
     def has_replies_in(self, folder: Path) -> bool:

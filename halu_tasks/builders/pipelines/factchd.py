@@ -213,9 +213,16 @@ class FactCHDPipeline(Pipeline):
         faults += explanation
         stated = document.fields.get("domain")
         domain = stated if isinstance(stated, str) and stated.strip() else self.domain
-        row: Row = {"label": label, "query": query, "response": response}
-        row |= {"evidence": evidence_of(document), "reason": reason, **({"domain": domain} if domain else {})}
-        row |= {"type": "text" if subgraph.pattern == VANILLA else "kg", "category": _CATEGORIES[subgraph.pattern]}
+        row = {
+            "label": label,
+            "query": query,
+            "response": response,
+            "evidence": evidence_of(document),
+            "reason": reason,
+            **({"domain": domain} if domain else {}),
+            "type": "text" if subgraph.pattern == VANILLA else "kg",
+            "category": _CATEGORIES[subgraph.pattern],
+        }
         details = f"{summary}\nresponse: {response}"
         faults = [each._replace(detail=f"{details}\n{each.detail}".strip()) for each in faults]
         checks = tuple(check for check in self.checks if check != STYLE or demonstrations)

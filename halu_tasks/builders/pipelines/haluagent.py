@@ -180,9 +180,13 @@ class HaluAgent(Pipeline):
             options.sort(key=lambda option: self.draw(item.id, option[0]))
             answers, labels = zip(*options, strict=True)
             listed = "\n".join(f"{letter}. {text}" for letter, text in zip(_LETTERS, answers, strict=True))
-            choice: Row = {"question": self.prompt("choice", question=question, options=listed)}
-            choice |= {"answers": list(answers), "labels": list(labels)}
-            yield "single_choice_qa.jsonl", {**choice, "correct_option": _LETTERS[labels.index("correct")]}
+            choice = {
+                "question": self.prompt("choice", question=question, options=listed),
+                "answers": list(answers),
+                "labels": list(labels),
+                "correct_option": _LETTERS[labels.index("correct")],
+            }
+            yield "single_choice_qa.jsonl", choice
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the answer with each hallucinated answer."""

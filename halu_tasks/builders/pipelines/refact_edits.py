@@ -241,10 +241,15 @@ MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
 def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
     """Return the row for a document's answer after the edits."""
     changed, tagged = edited(document.text, edits, kind)
-    # rows of one answer share the id up to the first underscore, as in the published data
-    row: Row = {"sample_id": f"{stable_hash(document.id)}_{kind}", "question": document.fields["question"]}
-    row |= {"correct_answer": document.text, "error_type": kind}
-    return {**row, "confabulated_answer": changed, "error_spans": tagged}
+    return {
+        # rows of one answer share the id up to the first underscore, as in the published data
+        "sample_id": f"{stable_hash(document.id)}_{kind}",
+        "question": document.fields["question"],
+        "correct_answer": document.text,
+        "error_type": kind,
+        "confabulated_answer": changed,
+        "error_spans": tagged,
+    }
 
 
 def misread(row: Row, originals: Sequence[str]) -> str:
