@@ -133,8 +133,9 @@ def localization(
         raise ArgumentError(f"localization: argument returns={returns!r}: expected {' or '.join(LOCALIZATION)}")
     names = {"question": question, "answer": answer}
     reference = LOCALIZATION[returns or "entities"]
-    own = returns is None
-    return _format("localization", reference, names, system, template, cot, examples, generate, own_wording=own)
+    return _format(
+        "localization", reference, names, system, template, cot, examples, generate, own_wording=returns is None
+    )
 
 
 @solver
@@ -187,8 +188,10 @@ def few_shot(examples: Examples = None, *, template: str | None = None, generate
         raise ArgumentError("few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N")
     rows = _rows("few_shot", examples)
     question = _text("few_shot", "template", template) or "{input}"
-    fields = partial(_fields, "few_shot", {}, None)
-    shown = [Example(fill(question, fields(row, [question], where)), row["output"]) for where, row in rows]
+    shown = [
+        Example(fill(question, _fields("few_shot", {}, None, row, [question], where)), row["output"])
+        for where, row in rows
+    ]
 
     def messages(state: TaskState) -> list[ChatMessage]:
         at = last_question(state.messages)
@@ -273,8 +276,9 @@ def _format(
         wording = evaluation.prompt if evaluation else task.prompts.wordings[0].prompt if task else packaged
         prompt = {"system": _system(wording), "user": wording["user"] if template is None else template}
         system_text, question = texts(prompt, fields(*_sample(state, prompt.values())))
-        user = prompt["user"]
-        shown = [Example(fill(user, fields(row, [user], where)), row["output"]) for where, row in rows]
+        shown = [
+            Example(fill(prompt["user"], fields(row, [prompt["user"]], where)), row["output"]) for where, row in rows
+        ]
         asked = chat_messages(turns(system_text, question, shown))
         # the embedded models identify the item by this metadata
         asked[-1].metadata = state.messages[last_question(state.messages)].metadata

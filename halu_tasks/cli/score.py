@@ -67,8 +67,9 @@ def score(
     if agreement or gold:
         from halu_tasks.replies.agreement import measure_agreement
 
-        measured = measure_agreement(task, options, predictions, **fields, partial=partial, gold=gold)
-        return _print_agreement(*measured, json=json)
+        return _print_agreement(
+            *measure_agreement(task, options, predictions, **fields, partial=partial, gold=gold), json=json
+        )
     if executor.executor != "local" and work_folder is None:
         raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
     report = progress if executor != ExecutorOptions() else lambda line: None

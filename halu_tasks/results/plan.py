@@ -52,11 +52,19 @@ def read_pilot(
         raise DataError(f"{first.source}: {chosen.name} has no standard error, and so no variance to plan with")
     items, within = items_of(chosen, first.scores), variances.within
     replies = None if within is None else within / first.epochs / items
-    record: dict[str, Any] = {"sources": [run.source for run in runs], "task": first.task, "metric": chosen.name}
-    record |= {"value": figure.value, "stderr": figure.stderr, "items": items}
-    record |= {"clusters": round(items / variances.cluster_size), "epochs": first.epochs}
-    record |= {"between": variances.between, "within": within}
-    record["share_of_error_within"] = None if replies is None else min(replies / figure.stderr**2, 1.0)
+    record = {
+        "sources": [run.source for run in runs],
+        "task": first.task,
+        "metric": chosen.name,
+        "value": figure.value,
+        "stderr": figure.stderr,
+        "items": items,
+        "clusters": round(items / variances.cluster_size),
+        "epochs": first.epochs,
+        "between": variances.between,
+        "within": within,
+        "share_of_error_within": None if replies is None else min(replies / figure.stderr**2, 1.0),
+    }
     return record, variances, max(first.provenance.items, items)
 
 

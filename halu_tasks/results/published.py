@@ -110,8 +110,6 @@ def _figures() -> tuple[Published, ...]:
 
 def _read_table(paper: str, table: Mapping[str, Any]) -> Iterator[Published]:
     columns = [(task, metric) for task, metrics in table["columns"].items() for metric in metrics]
-    shared: dict[str, Any] = {name: table.get(name) for name in ("method", "scoring", "critic", "judge")}
-    shared["source"] = f"{paper}, {table['source']}"
     for model, values in table["rows"].items():
         for (task, metric), value in zip(columns, values, strict=True):
             if value is None:
@@ -122,5 +120,15 @@ def _read_table(paper: str, table: Mapping[str, Any]) -> Iterator[Published]:
                 for note in table.get("notes", ())
                 if all(cell in note.get(kind, (cell,)) for kind, cell in about.items())
             ]
-            note = "\n".join(notes)
-            yield Published(task=task, metric=metric, model=model, value=float(value), note=note, **shared)
+            yield Published(
+                task=task,
+                metric=metric,
+                model=model,
+                method=table["method"],
+                value=float(value),
+                source=f"{paper}, {table['source']}",
+                scoring=table["scoring"],
+                note="\n".join(notes),
+                critic=table.get("critic"),
+                judge=table.get("judge"),
+            )
