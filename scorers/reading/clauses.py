@@ -44,8 +44,11 @@ class Clause(NamedTuple):
         return any(token.kind in kinds for token in self.tokens)
 
 
-Statement = tuple[bool, bool]
-"""Whether a sentence speaks for the judged text, and whether it is a conclusion."""
+class Statement(NamedTuple):
+    """What a sentence states: whether it speaks for the judged text, and whether it is a conclusion."""
+
+    good: bool
+    concludes: bool
 
 
 def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
@@ -171,8 +174,8 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         concludes = clause.opener == "conclude" or clause.has("conclude")
         goes_further = concludes or clause.opener == "turn"
         # "the dates are right, the place is wrong"
-        if found is None or goes_further or good == found[0] or (found[0] and clause.opener != "because"):
-            found = good, concludes
+        if found is None or goes_further or good == found.good or (found.good and clause.opener != "because"):
+            found = Statement(good, concludes)
     return found
 
 

@@ -459,7 +459,7 @@ class Question:
     def judged(self, found: list[Clause]) -> str | None:
         """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
         statement = judge(found)
-        return None if statement is None else self._of_good(statement[0])
+        return None if statement is None else self._of_good(statement.good)
 
     def _alone(self, found: list[Read]) -> str | None:
         """Return the label of a last or first line that is the label alone, ends in it, or begins with it."""
@@ -514,14 +514,13 @@ class Question:
                 said.append((label, False))
                 continue
             statement = judge(read.clauses)
-            good, concludes = statement or (None, False)
-            if good is None or (good and read.is_item and not concludes):
+            if statement is None or (statement.good and read.is_item and not statement.concludes):
                 continue
-            at_end = number < 2 or number >= len(found) - 2 or concludes
+            at_end = number < 2 or number >= len(found) - 2 or statement.concludes
             names_text = any(token.kind == "whole" and token.label for token in read.tokens)
             if len(found) <= _SHORT or (at_end and names_text):
                 opens = opens or (number == 0 and names_text)
-                said.append((self._of_good(good), concludes))
+                said.append((self._of_good(statement.good), statement.concludes))
         concluded = [label for label, concludes in said if concludes]
         if concluded:
             return concluded[-1]

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.statistics.distributions import beta_quantile, gamma_quantile, t_quantile
+from halu_tasks.scorers.statistics.quantiles import beta_quantile, gamma_quantile, t_quantile
 
 Array = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv, gammaincinv, stdtrit
 
-from halu_tasks.scorers.statistics.distributions import beta_quantile, gamma_quantile, t_quantile
+from halu_tasks.scorers.statistics.quantiles import beta_quantile, gamma_quantile, t_quantile
 
 DRAW = np.random.default_rng(0)
 
@@ -17,3 +17,8 @@ def test_quantiles_are_scipys(size: float) -> None:
         assert gamma_quantile(a) == pytest.approx(gammaincinv(a, 0.025), rel=1e-10, abs=1e-12)
         assert gamma_quantile(a + 1, is_upper=True) == pytest.approx(gammaincinv(a + 1, 0.975), rel=1e-10)
         assert t_quantile(a + 1) == pytest.approx(stdtrit(a + 1, 0.975), rel=1e-9)
+
+
+def test_quantiles_of_a_share_that_is_a_rounding_error() -> None:
+    assert beta_quantile(1e-18, 1e6) == gamma_quantile(1e-18) == 0.0
+    assert 1 - beta_quantile(1e6, 1 + 1e-18) == pytest.approx(betaincinv(1 + 1e-18, 1e6, 0.975), rel=1e-9)

@@ -3,8 +3,7 @@
 `scipy.special` has them too, but takes half a second to import, in which two thousand replies are scored.
 
 A quantile is found by Newton's method on the logarithm of a tail, as a function of the log odds or the logarithm of the
-value. The densities of these are log-concave, and so are the tails: a step to the side of the tail never leads past the
-quantile, whatever the start.
+value. The density of that variable is log-concave, and so is its tail. Newton's method then converges from any start.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ def gamma_quantile(a: float, *, is_upper: bool = False) -> float:
 
 
 def _solve(log_tail: Callable[[float], tuple[float, float]], tail: float, z: float) -> float:
-    """Find where a tail, given by its logarithm and the derivative of that, is a probability."""
+    """Solve `log_tail(z) = log(tail)`; `log_tail` returns the value and the derivative."""
     step = math.inf
-    while abs(step) > 1e-9:
+    while abs(step) > 1e-9 * max(abs(z), 1.0):
         value, slope = log_tail(z)
         step = (math.log(tail) - value) / slope
         z += step
@@ -86,7 +85,9 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 def _log_beta(a: float, b: float) -> float:
     """Compute the logarithm of the beta function, also where the gamma functions are much larger than it."""
     n = a + b
-    powers = (a - 0.5) * math.log1p(-b / n) + (b - 0.5) * math.log1p(-a / n)
+    # the logarithm of the larger share is precise only from the smaller one
+    log_a, log_b = (math.log(a / n), math.log1p(-a / n)) if a < b else (math.log1p(-b / n), math.log(b / n))
+    powers = (a - 0.5) * log_a + (b - 0.5) * log_b
     return (_LOG_2PI - math.log(n)) / 2 + powers + _stirling_error(a) + _stirling_error(b) - _stirling_error(n)
 
 
