@@ -52,6 +52,7 @@ from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.annotators import HumanCeiling, human_ceiling
@@ -235,6 +236,8 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     references = evaluation.scoring.reference_replies
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
+    if not any(_has_probabilities(file) for file in files):  # these metrics would keep columns of all replies
+        metrics = {key: metric for key, metric in metrics.items() if FACT not in metric.columns}
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
@@ -282,6 +285,11 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
 def _number(file: Path) -> int:
     """Return the number of records of a file."""
     return int(next(query(file, "SELECT count(*) FROM replies"))[0])
+
+
+def _has_probabilities(file: Path) -> bool:
+    """Return whether a score of a file has a probability, or says that it should have one."""
+    return next(query(file, "SELECT 1 FROM scores WHERE score LIKE ? LIMIT 1", (f'%{FACT}":%',)), None) is not None
 
 
 def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator[list[Record]]:

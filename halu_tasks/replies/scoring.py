@@ -268,7 +268,7 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
 
 
 def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
-    """Warn of questions on which the judge failed, with what the headline may be if they had one.
+    """Warn of questions on which the judge failed, with the values that the headline could have had.
 
     Args:
         task: The task.
@@ -292,7 +292,7 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
         metric, known = task.headline_metric("strict"), failures.count(0) / len(scores)
         figure = estimates([metric], scores).get(metric.name)
         low = figure.value * known if figure else 0.0
-        meaning += f" and are left out of {metric.name}, which with them would be {low:.4f} to {low + 1 - known:.4f}"
+        meaning += f" and are left out of {metric.name}, which is {low:.4f} to {low + 1 - known:.4f} with them"
     return [(_share(failed, asked, "questions"), meaning)]
 
 

@@ -18,11 +18,24 @@ from halu_tasks.tasks import Task
 _HASH = re.compile(r"\b[0-9a-f]{40,}\b")
 
 # settings of how replies are generated, rather than of the model, its server or its chat template
-_GENERATION = (
-    *("best_of", "do_sample", "frequency_penalty", "max_gen_toks", "max_tokens", "num_beams", "presence_penalty"),
-    *("reasoning_effort", "reasoning_tokens", "repetition_penalty", "seed", "stop_seqs", "temperature", "top_k"),
-    *("top_p", "until"),
-)
+_GENERATION = {
+    "best_of",
+    "do_sample",
+    "frequency_penalty",
+    "max_gen_toks",
+    "max_tokens",
+    "num_beams",
+    "presence_penalty",
+    "reasoning_effort",
+    "reasoning_tokens",
+    "repetition_penalty",
+    "seed",
+    "stop_seqs",
+    "temperature",
+    "top_k",
+    "top_p",
+    "until",
+}
 
 Differences = dict[str, str]
 """How a run differs from another, as predicates ("uses other data"), each with what to do about it, if anything."""
@@ -217,7 +230,7 @@ def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[En
     differences: dict[str, dict[Entry, str | None]] = {}
     for entries in compared:
         known = [entry for entry in entries if entry.method != METHOD_UNKNOWN]
-        for name in _GENERATION:
+        for name in sorted(_GENERATION):
             values = {entry: entry.settings.get(name) for entry in known}
             if len({*values.values()}) > 1:
                 differences.setdefault(name, {}).update(values)

@@ -113,10 +113,16 @@ def plan(
         stderr = variances.stderr(design.items, design.epochs)
         smallest = planning.smallest(inflated, design, power, level)
         bought.append(record(design) | {"stderr": stderr, "smallest": smallest})
-    planned: dict[str, Any] = {"variances": variances._asdict(), "power": power}
-    planned |= {"comparisons": comparisons, "difference": difference}
-    planned["needed"] = [record(design) for design in designs if design]
-    return planned | {"calls": calls, "available": available, "bought": bought}
+    return {
+        "variances": variances._asdict(),
+        "power": power,
+        "comparisons": comparisons,
+        "difference": difference,
+        "needed": [record(design) for design in designs if design],
+        "calls": calls,
+        "available": available,
+        "bought": bought,
+    }
 
 
 def of_pilot(variances: planning.Variances, runs: int, correlation: float | None) -> planning.Variances:

@@ -89,9 +89,10 @@ def read_results(paths: Sequence[str]) -> Results:
 
         # nothing is missing without a log that was continued in another one
         later = continued(unfinished, runs)
-        for place, (source, *_) in enumerate(skipped):
-            if source in later:
-                skipped[place] = Skipped(source, f"the run was continued in {later[source]}", False, "continued")
+        for place, one in enumerate(skipped):
+            if one.source in later:
+                why = f"the run was continued in {later[one.source]}"
+                skipped[place] = Skipped(one.source, why, lost=False, run="continued")
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 

@@ -91,6 +91,8 @@ def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Plann
             try:
                 rows += _Counter(run, evaluations[name], size).rows()
             except UsageError as error:
+                if not run.method:
+                    raise
                 refused[name] = error
         if refused:
             fits = ", ".join(name for name in run.tasks if name not in refused)

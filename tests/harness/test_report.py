@@ -304,7 +304,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(serve: Run, t
     assert "hallucination_rate" not in unjudged["metrics"] and told["why"][0]["modes"] is None
     text = (tmp_path / "report" / "report.md").read_text()
     assert "n 36, 0 unparsed<br>1 not judged" in text and "(strict, SAMPLE, judged by openai/some) |" in text
-    assert "which with them would be 0.9722 to 1.0000" in text and "cfaith_gen: cfaith_gen" not in text
+    assert "which is 0.9722 to 1.0000 with them" in text and "cfaith_gen: cfaith_gen" not in text
     assert judged["cost"] is None or "judge_input_tokens" not in judged["cost"]  # not in a log that was scored again
 
 
