@@ -1,10 +1,10 @@
 """What `halu-tasks score` costs for many replies, as ratios: `python tests/benchmark_score.py`.
 
-Replies are scored from shards of JSON Lines, each run in a process of its own: several epochs of the same items, and
-data of one's own with as many items as replies. For each number of replies are printed the wall and the processor
-time, the largest memory of a process, and the time per reply as a ratio to that of the smallest number; then the ratio
-of one worker to two. Ratios of wall times need an otherwise idle machine; the load is printed. With the default numbers
-it takes about half an hour.
+Replies are scored from shards of JSON Lines, each run in a process of its own: several epochs of the same items, the
+first number of them with one process and each number with two, and data of one's own with as many items as replies.
+Printed are the wall and the processor time, the largest memory of a process, and the time per reply, also as a ratio to
+that of the first line. Ratios of wall times need an otherwise idle machine; the load is printed. With the default
+numbers it takes about half an hour.
 """
 
 import argparse
@@ -82,42 +82,45 @@ def line(name: str, number: int, run: Run, first: float | None) -> str:
     )
 
 
-def measure(name: str, numbers: list[int], folder: Path, *, own: bool) -> None:
+def measure_epochs(numbers: list[int], folder: Path) -> None:
+    """Print what several epochs take: the first number of replies with one process, then each number with two."""
+    data = folder / "data"
+    grow_sample(data, ITEMS // 2)
     first: float | None = None
     for number in numbers:
-        data, predictions = folder / f"data-{name}-{number}", folder / f"replies-{name}-{number}"
-        grow_sample(data, (number if own else ITEMS) // 2)
-        write_shards(replies(data, 1 if own else number // ITEMS), predictions, 16)
-        run = score(data, predictions)
-        print(line(name, number, run, first), flush=True)
-        first = first or run.wall / number
+        predictions = folder / f"replies-{number}"
+        write_shards(replies(data, number // ITEMS), predictions, 16)
+        one = None if first else score(data, predictions)
+        if one:
+            print(line("one process", number, one, None), flush=True)
+            first = one.wall / number
+        two = score(data, predictions, 2)
+        print(line("two processes", number, two, first), flush=True)
+        if one:
+            print(f"one process to two: {one.wall / two.wall:.2f}, same figures: {one.figures == two.figures}")
 
 
-def measure_workers(number: int, folder: Path) -> None:
-    data, predictions = folder / "data-workers", folder / "replies-workers"
-    grow_sample(data, ITEMS // 2)
-    write_shards(replies(data, number // ITEMS), predictions, 16)
-    one, two = score(data, predictions, 1), score(data, predictions, 2)
-    print(line("two workers", number, two, one.wall / number))
-    print(f"one worker to two: {one.wall / two.wall:.2f}, same figures: {one.figures == two.figures}", flush=True)
+def measure_own(number: int, folder: Path) -> None:
+    """Print what data of one's own take, with as many items as replies."""
+    data, predictions = folder / "data-own", folder / "replies-own"
+    grow_sample(data, number // 2)
+    write_shards(replies(data, 1), predictions, 16)
+    print(line("items of one's own", number, score(data, predictions), None), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure halu-tasks score.")
     parser.add_argument("--numbers", type=int, nargs="+", default=[1_000_000, 10_000_000], metavar="N")
-    parser.add_argument("--only", nargs="+", choices=["epochs", "own", "workers"])
+    parser.add_argument("--only", nargs="+", choices=["epochs", "own"], default=["epochs", "own"])
     arguments = parser.parse_args()
-    chosen = arguments.only or ["epochs", "own", "workers"]
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{'':<24} {'replies':>12} {'wall':>11} {'processor':>11} {'memory':>11} {'a reply':>11} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if "epochs" in chosen:
-            measure("epochs", arguments.numbers, folder, own=False)
-        if "own" in chosen:
-            measure("items of one's own", arguments.numbers, folder, own=True)
-        if "workers" in chosen:
-            measure_workers(arguments.numbers[0], folder)
+        if "epochs" in arguments.only:
+            measure_epochs(arguments.numbers, folder)
+        if "own" in arguments.only:
+            measure_own(arguments.numbers[0], folder)
 
 
 if __name__ == "__main__":
