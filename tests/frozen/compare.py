@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,10 @@ def facts_now(folders: list[Path], words: list[str] | None = None) -> dict[str, 
         tempfile.tempdir = "/dev/shm"
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"HALU_TASKS_CACHE": cache, "INSPECT_CACHE_DIR": cache, "OPENAI_API_KEY": "none"}
-        with multiprocessing.get_context("fork").Pool() as pool:
+        with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as pool:
             # the modes and replies of a task are one piece of work: what they import is imported once
-            facts = dict(pool.imap_unordered(_facts, others, chunksize=8))
-            return facts | dict(pool.imap_unordered(_facts, reports))
+            facts = dict(pool.map(_facts, others, chunksize=8))
+            return facts | dict(pool.map(_facts, reports))
 
 
 def matches(name: str, words: list[str] | None) -> bool:
