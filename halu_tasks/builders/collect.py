@@ -62,7 +62,7 @@ def collect(
     Args:
         folder: The build.
         balance: Keep as many items of each kind as there are of the rarest.
-        near: Similarity in percent from which on two items are duplicates; None for the builder's default.
+        near: Similarity in percent, above 0, from which on two items are duplicates; None for the builder's default.
         embeddings: A sentence-transformers model that measures similarity; None to compare spelling.
         partial: Collect even if documents are not finished.
         licence: The dataset's licence, for its card.
@@ -73,7 +73,7 @@ def collect(
     path, pipeline = folder.path, folder.pipeline
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: contains no logs; its dataset was made from another one, such as by annotators")
-    collection = Collection(near=near or pipeline.near, licence=licence)
+    collection = Collection(near=pipeline.near if near is None else near, licence=licence)
     duplicate_of = duplicate_filter(collection.near, embeddings)
     with guard(path, wait=math.inf), file_errors(path):
         folder.check_documents()

@@ -244,15 +244,13 @@ def duplicate_filter(percent: float, embeddings: str | None = None) -> Duplicate
     """Create a filter of equal texts, of similar spelling or, if an embedding model is named, of similar meaning.
 
     Args:
-        percent: Similarity from which on two texts are duplicates: rapidfuzz's ratio of the folded texts, or a hundred
-            times the cosine of their embeddings.
+        percent: Similarity above 0 and up to 100 from which on two texts are duplicates: rapidfuzz's ratio of the
+            folded texts, or a hundred times the cosine of their embeddings.
         embeddings: Name or folder of an embedding model.
 
     Raises:
-        UsageError: An extra is not installed, the model cannot be loaded, or the similarity is out of range.
+        UsageError: An extra is not installed, or the model cannot be loaded.
     """
-    if not 0 < percent <= 100:
-        raise UsageError(f"near-duplicates: expected a similarity above 0 and up to 100, got {percent}")
     similar = _by_meaning(embeddings, percent / 100) if embeddings else _by_spelling(percent) if percent < 100 else None
     first: dict[str, str] = {}
     kept: list[tuple[str, str]] = []

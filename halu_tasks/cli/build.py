@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halu_tasks.builders.optimize import Optimization
     from halu_tasks.inspect_adapter.run_models import RunModels
 
-Percent = Annotated[float, "PERCENT"]
+Percent = Annotated[float, click.FloatRange(0, 100, min_open=True), "PERCENT"]
 BuilderOptions = Annotated[Mapping[str, Any], "-T"]
 
 
