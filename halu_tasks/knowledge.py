@@ -47,13 +47,11 @@ class Snippet(NamedTuple):
         id: What identifies it.
         title: The title; may be empty.
         text: The text; may be empty.
-        score: For the result of a search, its BM25 score for the query.
     """
 
     id: str
     title: str
     text: str
-    score: float = 0.0
 
 
 def named_files(named: Path) -> dict[str, Path]:
@@ -151,7 +149,7 @@ def split(text: str) -> Iterator[str]:
 
 
 class Knowledge:
-    """A searchable collection of passages in memory; `len` gives their number.
+    """A searchable collection of passages in memory.
 
     `sha256` identifies the passages independently of where their files are. Any number of threads may search at once,
     since nothing changes after opening.
@@ -167,9 +165,6 @@ class Knowledge:
             self._index = bm25s.BM25.load(folder, mmap=False)
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DataError(f"{folder}: the index is damaged ({error}); delete the folder and run again") from None
-
-    def __len__(self) -> int:
-        return int(self._passages.num_rows)
 
     def search(self, query: str, top: int = 5) -> list[Snippet]:
         """Search for passages that share a token with the query.
@@ -189,8 +184,7 @@ class Knowledge:
         least = np.partition(scores, -top)[-top] if top < len(scores) else 0.0
         candidates = np.flatnonzero((scores >= least) & (scores > 0))
         best = candidates[np.argsort(-scores[candidates], kind="stable")][:top]
-        rows = (self._passages.slice(number, 1).to_pylist()[0] for number in best.tolist())
-        return [Snippet(**row, score=float(scores[number])) for row, number in zip(rows, best, strict=True)]
+        return [Snippet(**self._passages.slice(number, 1).to_pylist()[0]) for number in best.tolist()]
 
 
 def open_knowledge(path: str | Path) -> Knowledge:

@@ -51,9 +51,7 @@ def shown(findings: Sequence[Snippet]) -> str:
     """Format passages for a model, numbered and with their titles, between fences."""
     if not findings:
         return NOTHING
-    parts = (
-        f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text, _) in enumerate(findings, 1)
-    )
+    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(findings, 1))
     return fence("\n\n".join(part.strip() for part in parts))
 
 

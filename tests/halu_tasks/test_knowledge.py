@@ -52,8 +52,7 @@ def ids(path: Path, query: str, top: int = 5) -> list[str]:
 def test_the_best_passage_comes_first_and_none_without_a_shared_word(facts: Path) -> None:
     found = open_knowledge(facts).search("At how many degrees does mercury boil?")
     assert found[0].text == FACTS[2] and "Danube" not in " ".join(passage.text for passage in found)
-    scores = [passage.score for passage in found]
-    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
+    assert [passage.text for passage in found[1:]] == [FACTS[0], FACTS[1]]
 
 
 def test_at_most_top_passages_are_found(facts: Path, tmp_path: Path) -> None:
@@ -147,7 +146,6 @@ def test_a_corpus_of_beir_is_read_with_its_empty_rows(tmp_path: Path) -> None:
     ]
     path = write(tmp_path / "corpus.jsonl", rows)
     assert (ids(path, "white matter"), ids(path, "clinical")) == (["4983"], ["ug7v899j"])
-    assert len(open_knowledge(path)) == 3
 
 
 def test_a_corpus_of_pyserini_is_read_also_compressed(tmp_path: Path) -> None:
@@ -293,7 +291,7 @@ def test_an_index_is_made_once(facts: Path, halu_cache: Path, monkeypatch: Patch
         patch.setattr("halu_tasks.knowledge.read_passages", lambda files: pytest.fail("read again"))
         second = open_knowledge(facts)
     assert second.search("mercury degrees") == first.search("mercury degrees")
-    assert kept(halu_cache) == before and second.sha256 == first.sha256 and len(second) == len(first)
+    assert kept(halu_cache) == before and second.sha256 == first.sha256
 
 
 def test_a_copy_elsewhere_has_the_same_index_and_a_changed_file_another(tmp_path: Path, halu_cache: Path) -> None:
