@@ -85,7 +85,6 @@ class TextPair(NamedTuple):
         true: The true text.
         hallucinated: The hallucinated text.
         cluster: Id of the document that both texts come from.
-        kind: The type of the hallucination.
         context: What a task shows together with the texts, by name (for example the question): words shared with it may
             reveal which text is true.
     """
@@ -93,7 +92,6 @@ class TextPair(NamedTuple):
     true: str
     hallucinated: str
     cluster: str
-    kind: str
     context: Mapping[str, str] = {}
 
 
