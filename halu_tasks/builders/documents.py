@@ -10,7 +10,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.data.rows import Row, json_lines, require_text
+from halu_tasks.data.rows import Row, json_lines, require_fields, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
@@ -82,18 +82,15 @@ def document_of(row: Row) -> Document:
     Raises:
         ValueError: `id` or `text` is missing or invalid.
     """
-    for name in ("id", "text"):
-        if name not in row:
-            raise ValueError(f"field {name!r} is missing")
-    id = str(row["id"]) if isinstance(row["id"], int) else row["id"]
-    require_text({"id": id}, "id")
+    row = {**row, "id": str(row["id"])} if isinstance(row.get("id"), int) else row
+    require_text(row, "id")
+    require_fields(row, {"text": str})
+    id = row["id"]
     # file names in archives end at a NUL character, so two documents could become one
     if "\0" in id:
         raise ValueError("field 'id' contains a NUL character")
     if len(id.encode()) > _LONGEST_ID:
         raise ValueError(f"field 'id' is longer than {_LONGEST_ID:,} bytes")
-    if not isinstance(row["text"], str):
-        raise ValueError(f"field 'text': expected a string, got {type(row['text']).__name__}")
     return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
 
 
