@@ -19,7 +19,6 @@ from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
@@ -341,16 +340,12 @@ def read_demonstrations(path: Path) -> tuple[dict[str, str], ...]:
     without stand for all patterns.
 
     Raises:
-        UsageError: The file cannot be read or is empty, or a row is invalid; the message names its line.
+        DataError: The file cannot be read or is empty, or a row is invalid; the message names its line.
     """
     fields = {"query": str, "response": str, "label": str}
-    try:
-        rows = list(read_rows(json_lines(path), f"demonstrations {path}", fields, _check_demonstration))
-    except DataError as error:
-        raise UsageError(str(error)) from None
     return tuple(
         {**{name: row[name] for name in fields}, "label": row["label"].strip().upper(), "pattern": _pattern_of(row)}
-        for row in rows
+        for row in read_rows(json_lines(path), f"demonstrations {path}", fields, _check_demonstration)
     )
 
 
