@@ -28,6 +28,7 @@ from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IE
 from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
+from tenacity import RetryError
 
 from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
 from halu_tasks.builders.folder import Folder
@@ -35,7 +36,7 @@ from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pip
 from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
-from halu_tasks.judging.reaching import exhausted, reach, reach_active
+from halu_tasks.judging.reaching import reach, reach_active
 from halu_tasks.results.inspect_logs import path_of, samples_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
@@ -203,9 +204,8 @@ def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
             raise error
         try:
             return (await ask(prompt, role, cache=False, draw=draw, **_call_settings(pipeline, role, draws))).completion
-        except Exception as failed:
-            if exhausted(failed):
-                await check_reachable(model)
+        except RetryError:
+            await check_reachable(model)
             raise
 
     async def check_reachable(model: Model) -> None:

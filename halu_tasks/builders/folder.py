@@ -32,6 +32,7 @@ from halu_tasks.builders.documents import Document, in_order, place, read_docume
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json
+from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
@@ -42,7 +43,6 @@ logger = logging.getLogger(__name__)
 PLAN, GATE, COLLECTED, REJECTS = "build.json", "gate.json", "collected.json", "rejects.jsonl"
 DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
 ITEMS = "items.jsonl"
-_BITS = 64
 
 
 # --- the plan -------------------------------------------------------------------------------------
@@ -346,7 +346,8 @@ def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples
         for part in files:
             part.touch()
         for document in pipeline.documents(documents):
-            of_range = ranges[int(place(document.id)[: _BITS // 4], 16) * len(ranges) >> _BITS]
+            # the number is the beginning of the place
+            of_range = ranges[stable_number(document.id) * len(ranges) >> 64]
             # opened for each document, as there may be more parts than files that can be open
             with (files[0] if document.id in sampled else of_range).open("a", encoding="utf-8", newline="\n") as file:
                 file.write(_line(document))

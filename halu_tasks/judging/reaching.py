@@ -143,11 +143,6 @@ async def _reach(model: Model, timeout: int | None) -> None:
 # --- errors -----------------------------------------------------------------------------------------
 
 
-def exhausted(error: BaseException) -> bool:
-    """Whether a call failed for good, after retries."""
-    return isinstance(error, RetryError)
-
-
 def last_error(error: BaseException) -> BaseException:
     """Return the error of the last attempt of a call that was retried, which says more than that it was retried."""
     return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
