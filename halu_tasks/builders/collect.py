@@ -23,7 +23,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from halu_tasks import __version__
 from halu_tasks.builders import drafting
 from halu_tasks.builders.build import describe_failures, read_gate
-from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.folder import (
     COLLECTED,
     DATASET,
@@ -296,7 +295,7 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
         # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
         own = {"temperature": pipeline.temperatures[role]} if role in pipeline.temperatures else {}
         settings = {"max_tokens": MAX_TOKENS, **own, **roles.get(role, default)}
-        model = settings.pop("model", NO_LICENCE)
+        model = settings.pop("model")
         yield role, ", ".join(model) if isinstance(model, list) else model, settings
 
 
