@@ -10,13 +10,13 @@ left_out.jsonl     pages that give no document, and why
 
 import logging
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
-from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from halu_tasks import __version__
 from halu_tasks.builders.folder import check_free, first_difference, write_json
@@ -32,10 +32,10 @@ _BUSY = (408, 425, 429, 500, 502, 503, 504)
 # errors of the MediaWiki API, which answers with status 200, after which a request can be repeated
 _BUSY_ERRORS = ("maxlag", "ratelimited", "readonly")
 # maximum number of seconds to wait although a service asks for more
-_MOST_PATIENCE = 300.0
+_MOST_PATIENCE = 300
 _PEOPLE, _LEFT_OUT = "people.json", "left_out.jsonl"
 _ITEM = re.compile(r"Q[1-9][0-9]*")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*|simple")
 _YEARS = re.compile(r"(-?[0-9]{1,4})(?:\.\.(-?[0-9]{1,4}))?")
 
 GetJson = Callable[[str, Mapping[str, str]], dict[str, Any]]
@@ -222,36 +222,27 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 # --- requests -------------------------------------------------------------------------------------
 
 
-def _seconds(state: RetryCallState) -> float:
-    """Return the seconds to wait: as many as the service asks for, or else longer each time."""
-    error = state.outcome.exception() if state.outcome else None
-    stated = error.response.headers.get("Retry-After", "") if isinstance(error, httpx.HTTPStatusError) else ""
-    longer = wait_exponential(multiplier=2, max=60)(state)
-    seconds = min(float(stated), _MOST_PATIENCE) if stated.isdecimal() else longer
-    logger.warning("%s: %s; trying again in %.0f s", state.args[0], _problem(error), seconds)
-    return seconds
-
-
-def _problem(error: BaseException | None) -> str:
-    return str(error) or type(error).__name__
-
-
 def _client(contact: str) -> GetJson:
     """Return what sends one request at a time, and repeats it when a service is busy."""
     agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
     client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
-    busy = retry_if_exception_type(httpx.HTTPError)
 
-    @retry(retry=busy, stop=stop_after_attempt(ATTEMPTS), wait=_seconds, retry_error_callback=_give_up)
     def get_json(url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        return _content(url, client.get(url, params=dict(parameters)))
+        for attempt in range(1, ATTEMPTS + 1):
+            seconds = min(2**attempt, 60)
+            try:
+                return _content(url, client.get(url, params=dict(parameters)))
+            except httpx.HTTPStatusError as error:
+                problem, stated = str(error), error.response.headers.get("Retry-After", "")
+                seconds = min(int(stated), _MOST_PATIENCE) if stated.isdecimal() else seconds
+            except httpx.HTTPError as error:
+                problem = str(error) or type(error).__name__
+            if attempt < ATTEMPTS:
+                logger.warning("%s: %s; trying again in %d s", url, problem, seconds)
+                time.sleep(seconds)
+        raise DataError(f"{url}: no answer after {ATTEMPTS} attempts ({problem}); try again later")
 
     return get_json
-
-
-def _give_up(state: RetryCallState) -> dict[str, Any]:
-    error = state.outcome.exception() if state.outcome else None
-    raise DataError(f"{state.args[0]}: no answer after {ATTEMPTS} attempts ({_problem(error)}); try again later")
 
 
 def _content(url: str, reply: httpx.Response) -> dict[str, Any]:

@@ -218,7 +218,7 @@ def test_what_cannot_be_fetched_is_one_line(fetch: Cli, services: Services) -> N
 
 
 def test_the_query_finds_articles_by_links_and_orders_by_seed() -> None:
-    text = query(number=10, languages=("en", "zh-yue"), profession="Q1", country=None, born="1900..1949", seed=5)
+    text = query(number=10, languages=("simple", "zh-yue"), profession="Q1", country=None, born="1900..1949", seed=5)
     assert "schema:isPartOf <https://zh-yue.wikipedia.org/>" in text and "?title_zh_yue" in text
     assert "wdt:P106 wd:Q1 ." in text and "P27" not in text and text.endswith("LIMIT 10")
     assert 'ORDER BY SHA256(CONCAT("5 ", STR(?person)))' in text
