@@ -23,6 +23,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
+from halu_tasks.data.rows import value_at
 from halu_tasks.judging.judge import Failures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import SUMMARY, cited_sentences, score_summary, summary_of
@@ -285,19 +286,17 @@ def _field_of(transcript: Transcript, name: str) -> Any:
 
     Args:
         transcript: The transcript.
-        name: The name of the field, or names joined by dots for a field of a field.
+        name: The name of the field, or a path to one within others, as in `value_at`.
 
     Raises:
         DataError: The field is missing.
     """
     # logs of Inspect have the metadata of the sample in a field of its own; other sources have no samples
-    value: Any = transcript.metadata.get("sample_metadata", transcript.metadata)
-    for part in [name] if isinstance(value, Mapping) and name in value else name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            present = ", ".join(map(str, value)) if isinstance(value, Mapping) and value else "nothing"
-            raise DataError(f"{_name_of(transcript)}: metadata lacks {name!r} ({part!r} is not among: {present})")
-        value = value[part]
-    return value
+    metadata = transcript.metadata.get("sample_metadata", transcript.metadata)
+    try:
+        return value_at(metadata, name)
+    except ValueError as error:
+        raise DataError(f"{_name_of(transcript)}: metadata: {error}") from None
 
 
 def _written(before: Before, *roles: str) -> str:

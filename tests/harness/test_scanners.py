@@ -125,9 +125,7 @@ def test_citations_asks_the_grader_about_each_cited_sentence(
 @pytest.mark.slow
 def test_a_field_that_is_missing_is_an_error_of_each_sample(logs: Path, scanned: Scanned) -> None:
     rows = scanned(logs, citations(papers="rag.documents", support=False))
-    assert rows["right"]["scan_error"] == (
-        "sample 'right': metadata lacks 'rag.documents' ('documents' is not among: papers)"
-    )
+    assert rows["right"]["scan_error"] == "sample 'right': metadata: field 'rag.documents' is missing (has 'papers')"
     assert all(row["scan_error"] for row in rows.values())
 
 
