@@ -11,7 +11,7 @@ Replies to several tasks, of a group or of a folder of task files, are scored ta
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -171,10 +171,6 @@ def score_file(
         prepare_judge(evaluation, job.costs)
         write_items(evaluation, job.items)
         executor(job, report)
-        names, source = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}, evaluation.task.data.source
-        if options.data is None and isinstance(source, OwnSource):
-            # a report restores the task without its file, whose folder has the rows
-            options = replace(options, data=str(source.folder))
         run = {
             "model": model,
             "predictions": public(files),
@@ -183,9 +179,18 @@ def score_file(
             "output_field": output_field,
             "partial": partial,
             "details": details,
-            "options": {name: getattr(options, name) for name in options.specs() if name in names},
+            "options": _options_of_run(evaluation, options),
         }
         return _figures(job, evaluation, run, keep=keep)
+
+
+def _options_of_run(evaluation: Evaluation, options: Options) -> dict[str, Any]:
+    """Return the options with which a report makes the task again."""
+    names, source = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}, evaluation.task.data.source
+    if options.data is None and isinstance(source, OwnSource):
+        # it does so without the task's file, whose folder has the rows
+        options = replace(options, data=str(source.folder))
+    return {name: getattr(options, name) for name in options.specs() if name in names}
 
 
 def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
@@ -231,13 +236,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         files.append(job.folder / "missing.sqlite3")
         write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
         missing = _number(files[-1])
-    number = sum(map(_number, files))
-
-    references = evaluation.scoring.reference_replies
-    metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
-    metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
-    if not any(_has_probabilities(file) for file in files):  # these metrics would keep columns of all replies
-        metrics = {key: metric for key, metric in metrics.items() if FACT not in metric.columns}
+    number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
     for records in _by_cluster(job, files, number):
@@ -254,9 +253,6 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     figures = {key: figure for key, metric in metrics.items() if (figure := _estimate(metric, parts[key]))}
     scored = np.flatnonzero(is_scored)
     warnings = [_missing_warning(job, len(scored), len(epochs), missing)] if missing else []
-    shown = (found[1] for place in map(int, scored) if (found := items.at(place)))
-    first, mode = next(shown), evaluation.options.scoring
-    people = human_ceiling(task, mode, chain([first], shown)) if ANNOTATORS in first.gold else None
     return ScoredFile(
         evaluation=evaluation,
         scored_items=len(scored),
@@ -266,10 +262,10 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         estimates={name: figure for (reply, name), figure in figures.items() if reply is None},
         references={
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
-            for reply in references
+            for reply in evaluation.scoring.reference_replies
         },
         warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference, missing=missing),
-        people=people,
+        people=_people(evaluation, items, map(int, scored)),
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),
         run={
@@ -280,6 +276,26 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             "halu_tasks": evaluation.provenance_of(len(items)).without_prompt().as_json(),
         },
     )
+
+
+def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str | None, str], Metric]:
+    """Return the metrics to compute, by name and the reply to compare with; None for the replies in the files."""
+    metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
+    references = evaluation.scoring.reference_replies
+    metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
+    if any(_has_probabilities(file) for file in files):
+        return metrics
+    # those of probabilities would keep columns of all replies
+    return {key: metric for key, metric in metrics.items() if FACT not in metric.columns}
+
+
+def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int]) -> HumanCeiling | None:
+    """Return the human ceiling on the items at these places; None if they do not have several annotators."""
+    shown = (found[1] for place in places if (found := items.at(place)))
+    first = next(shown)
+    if ANNOTATORS not in first.gold:
+        return None
+    return human_ceiling(evaluation.task, evaluation.options.scoring, chain([first], shown))
 
 
 def _number(file: Path) -> int:
