@@ -106,11 +106,7 @@ async def _score_sample(
         score = replace(score, verdicts=await reader.of_reply(item, output.completion))
     _count(failures, "reader", score.verdicts if reader else (), reader)
     score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
-    acc = next(
-        (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item), None
-    )
-    acc = None if acc is None or math.isnan(acc) else acc
-    outcome = outcome_of(output.completion, score, mode)
+    acc, outcome = _acc(task, mode, score), outcome_of(output.completion, score, mode)
     record = ScoreRecord(
         score=score,
         acc=acc,
@@ -126,6 +122,13 @@ async def _score_sample(
     )
     notes = _notes(score, "judge" if judged else "reader")
     return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
+
+
+def _acc(task: Task, mode: str, score: Score) -> float | None:
+    """Return the value of the metric `acc` for an item; None if it is undefined."""
+    values = (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item)
+    acc = next(values, math.nan)
+    return None if math.isnan(acc) else acc
 
 
 def _notes(score: Score, role: str) -> list[str]:
