@@ -30,12 +30,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders import drafting
 from halu_tasks.builders.folder import check_free, digest, first_difference, write_documents, write_json
-from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named, prompt_texts
+from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text, json_line, to_json
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.processes import guard
-from halu_tasks.core.prompting import PLACEHOLDER, fill
+from halu_tasks.core.prompting import PLACEHOLDER, fill, prompt_for
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
 from halu_tasks.inspect_adapter.run_models import RunModels
@@ -324,7 +324,7 @@ class Optimization:
         """Return what the optimizer is asked about a prompt."""
         # the optimizer is asked in Chinese about Chinese prompts, and in English about all others
         language = "zh" if self.pipeline.language == "zh" else "en"
-        template = prompt_texts("optimize", ("rewrite",), language, None)["rewrite"]
+        template = prompt_for(f"optimize_rewrite_{language}", "optimize")["user"]
         # each candidate is shown other rejected drafts, if there are enough
         shown = sorted(set(faults), key=lambda fault: stable_hash(candidate - 1, *fault))[:MOST_REJECTS]
         fields = {

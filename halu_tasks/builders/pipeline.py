@@ -223,7 +223,7 @@ class Pipeline(ABC):
     @property
     def texts(self) -> Mapping[str, str]:
         """The prompts in the pipeline's language, by name without the language suffix."""
-        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, self.prompts_used, self.variant)
+        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, self.variant)
 
     def prompt(self, name: str, **shown: str) -> str:
         """Return the prompt `name` with `shown` filled in."""
@@ -324,7 +324,7 @@ class Pipeline(ABC):
 
 @cache
 def prompt_texts(
-    pipeline: str, names: Sequence[str], language: str, file: str | None, known: Sequence[str] = (), variant: str = ""
+    pipeline: str, names: Sequence[str], language: str, file: str | None, variant: str
 ) -> Mapping[str, str]:
     """Return the prompts `<pipeline>_<name>_<language>` by name.
 
@@ -334,18 +334,18 @@ def prompt_texts(
         pipeline: Name of the pipeline.
         names: Names of the prompts.
         language: Language of the prompts (ISO 639-1).
-        file: Path of the user's file; None for the package's prompts only.
-        known: Names of prompts that the file may contain although they are not needed.
+        file: Path of the user's file, which may have any of the pipeline's prompts; None for the package's only.
         variant: Another wording of some prompts, `<pipeline>_<name>_<variant>_<language>`, which is used where there is
             one; but a prompt of the user's file without a variant takes precedence over a variant of this package.
+            Empty for none.
 
     Raises:
         UsageError: The file cannot be read, contains unknown entries, or an entry is missing.
     """
     packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
     given = read_prompts(Path(file).expanduser()) if file else {}
-    allowed = tuple(f"{pipeline}_{name}_" for name in (*names, *known))
-    if unknown := sorted(name for name in given if not name.startswith(allowed)):
+    stems = tuple(name.rpartition("_")[0] + "_" for name in packaged)
+    if unknown := sorted(name for name in given if not name.startswith(stems)):
         valid = ", ".join(f"{pipeline}_{name}_{language}" for name in names)
         raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")
     texts, missing = {}, []
