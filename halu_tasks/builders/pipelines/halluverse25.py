@@ -52,7 +52,7 @@ class HalluVerse25Pipeline(Pipeline):
     generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
     labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
 
-    generator_temperature: float = option(1.0, "temperature of the generator's calls; the default is the paper's")
+    generator_temperature: float = option(1.0, "temperature of the generator's calls; default: the paper's", least=0)
     min_sentences: int = option(20, "minimum number of sentences of a document", least=1)
     facts: int = option(5, "number of sentences to copy from a document", least=1)
     types: tuple[str, ...] = option(TYPES, f"types of error to draw from: {', '.join(TYPES)}", choices=TYPES)
