@@ -15,7 +15,7 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError, file_errors, require_extra
-from halu_tasks.core.files import atomic_folder
+from halu_tasks.core.files import atomic_folder, visible_files
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.data.cache import OTHER_CACHE, cache_folder, sha256_of
 from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
@@ -71,12 +71,10 @@ def named_files(named: Path) -> dict[str, Path]:
         if not named.name.lower().endswith(_ENDINGS):
             raise DataError(f"{named}: cannot be read as knowledge; {_SUPPORTED}")
         return {named.name: named}
-    found = (path for path in named.rglob("*") if path.name.lower().endswith(_ENDINGS) and path.is_file())
-    files = {path.relative_to(named).as_posix(): path for path in found}
-    visible = {name: files[name] for name in sorted(files) if "/." not in f"/{name}"}
-    if not visible:
+    files = [path for path in visible_files(named) if path.name.lower().endswith(_ENDINGS)]
+    if not files:
         raise DataError(f"{named}: contains no file that can be read as knowledge; {_SUPPORTED}")
-    return visible
+    return {path.relative_to(named).as_posix(): path for path in files}
 
 
 def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:

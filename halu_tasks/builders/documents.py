@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import visible_files
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.data.rows import Row, json_lines, require_fields, require_text
+from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
@@ -47,7 +48,7 @@ def read_documents(path: Path) -> Iterator[Document]:
 
     Args:
         path: A JSON Lines file (`id`, `text` and any other fields), or a folder of `.txt` and `.md` files, whose ids
-            are their paths relative to the folder.
+            are their paths relative to the folder; hidden ones are left out.
 
     Yields:
         The documents; only the current one is held in memory.
@@ -63,16 +64,18 @@ def read_documents(path: Path) -> Iterator[Document]:
             raise DataError(f"{where}: {error}") from None
 
 
+def text_files(folder: Path) -> list[Path]:
+    """Return the `.txt` and `.md` files of a folder, but for hidden ones."""
+    return [file for file in visible_files(folder) if file.suffix.lower() in (".txt", ".md")]
+
+
 def _texts(folder: Path) -> Iterator[tuple[str, Row]]:
     """Yield the texts of a folder as rows, each with its place for error messages."""
-    files = sorted(file for file in folder.rglob("*") if file.suffix in (".txt", ".md") and file.is_file())
+    files = text_files(folder)
     if not files:
         raise DataError(f"{folder}: contains no .txt or .md files")
     for file in files:
-        try:
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, ValueError) as error:
-            raise DataError(f"{file}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+        text = read_text(file).replace("\r\n", "\n")
         yield repr(str(file)), {"id": file.relative_to(folder).as_posix(), "text": text, "title": file.stem}
 
 

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError, file_errors
-from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json
+from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json, visible_files
 from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.cache import sha256_of
@@ -380,7 +380,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and contents of a folder's files.
+    """Return the sha256 of a file, or of the names and contents of a folder's files, but for hidden ones.
 
     Raises:
         UsageError: There is no such file or folder.
@@ -390,6 +390,6 @@ def digest(path: Path) -> str:
     if path.is_file():
         return sha256_of(path)
     sha = hashlib.sha256()
-    for file in sorted(file for file in path.rglob("*") if file.is_file()):
+    for file in visible_files(path):
         sha.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
     return sha.hexdigest()

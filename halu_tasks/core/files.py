@@ -33,6 +33,12 @@ def create_folder(path: Path, what: str = "") -> None:
         path.mkdir(parents=True, exist_ok=True)
 
 
+def visible_files(folder: Path) -> list[Path]:
+    """Return the files of a folder and of the folders in it, sorted by name, without hidden files and folders."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return [folder / name for name in names if "/." not in f"/{name}"]
+
+
 @contextmanager
 def _temporary_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside a path that no other process uses; one left by a killed process is used again."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError, file_errors
+from halu_tasks.core.files import visible_files
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
 from halu_tasks.replies.scoring import items_command
@@ -52,8 +53,8 @@ def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
 
 def _readable(folder: Path) -> list[Path]:
     """Return the files of a folder that are not hidden, of which each must be readable."""
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    shown = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
+    names = (path.relative_to(folder).as_posix() for path in visible_files(folder))
+    shown = [name for name in names if "/_" not in f"/{name}"]
     if not shown:
         raise DataError(f"{folder}: contains no files")
     for name in shown:

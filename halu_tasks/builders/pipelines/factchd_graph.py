@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from halu_tasks.builders.documents import Document, read_documents
+from halu_tasks.builders.documents import Document, read_documents, text_files
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.data.rows import json_lines, require_fields, require_text
@@ -422,7 +422,7 @@ def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
     files = sorted({*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")}) if path.is_dir() else [path]
     triples = [file for file in files if _holds_triples(file)]
     texts = [file for file in files if file not in triples]
-    if any(file.suffix in (".txt", ".md") and file.is_file() for file in path.rglob("*")):
+    if text_files(path):
         texts.append(path)
     if not triples and not texts:
         raise DataError(f"{path}: contains no .jsonl files of triples or texts, and no .txt or .md files of texts")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
-from halu_tasks.builders.folder import split, write_documents
+from halu_tasks.builders.folder import digest, split, write_documents
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.core.errors import DataError
 
@@ -58,15 +58,20 @@ def test_ids_must_differ(toy: Pipeline, tmp_path: Path) -> None:
 
 def test_a_folder_of_texts(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "two.md").write_text("Two.", encoding="utf-8")
+    (tmp_path / "b" / "two.MD").write_text("Two.", encoding="utf-8")
     (tmp_path / "one.txt").write_text("\ufeffOne.\r\n", encoding="utf-8")
     (tmp_path / "other.pdf").write_bytes(b"\xff")
+    before = digest(tmp_path)
+    (tmp_path / ".git").mkdir()
+    for hidden in (".git/notes.md", ".DS_Store"):
+        (tmp_path / hidden).write_bytes(b"\xff")
     found = list(read_documents(tmp_path))
-    assert [(document.id, document.fields["title"]) for document in found] == [("b/two.md", "two"), ("one.txt", "one")]
-    assert found[1].text.startswith("One.")
+    assert [(document.id, document.fields["title"]) for document in found] == [("b/two.MD", "two"), ("one.txt", "one")]
+    assert found[1].text == "One.\n" and digest(tmp_path) == before
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match=r"bad\.txt: not UTF-8"):
+    with pytest.raises(DataError, match=r"bad\.txt:1: not UTF-8"):
         list(read_documents(tmp_path))
+    assert digest(tmp_path) != before
 
 
 @pytest.mark.parametrize(
