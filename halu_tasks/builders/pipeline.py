@@ -84,14 +84,12 @@ class TextPair(NamedTuple):
     Attributes:
         true: The true text.
         hallucinated: The hallucinated text.
-        cluster: Id of the document that both texts come from.
         context: What a task shows together with the texts, by name (for example the question): words shared with it may
             reveal which text is true.
     """
 
     true: str
     hallucinated: str
-    cluster: str
     context: Mapping[str, str] = {}
 
 

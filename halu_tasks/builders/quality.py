@@ -90,13 +90,13 @@ FEATURES: dict[str, Callable[[str], float]] = {
 """Features of a text alone."""
 
 
-def leaks(pairs: Sequence[TextPair]) -> dict[str, Separation]:
+def leaks(pairs: Sequence[TextPair], clusters: Sequence[str]) -> dict[str, Separation]:
     """Measure how well features, and a classifier, separate hallucinated texts from true ones.
 
     Args:
-        pairs: The pairs of texts.
+        pairs: N pairs of texts.
+        clusters: The documents of the N pairs.
     """
-    clusters = [pair.cluster for pair in pairs]
     separations = {}
     for name, feature in FEATURES.items():
         values = [(float(feature(pair.hallucinated)), float(feature(pair.true))) for pair in pairs]
@@ -105,7 +105,7 @@ def leaks(pairs: Sequence[TextPair]) -> dict[str, Separation]:
         contexts = [(pair, set(words(pair.context.get(part, "")))) for pair in pairs]
         values = [(_shared(pair.hallucinated, known), _shared(pair.true, known)) for pair, known in contexts]
         separations[f"words shared with the {part}"] = separation(clusters, values)
-    return {**separations, BY_CLASSIFIER: _classify(pairs)}
+    return {**separations, BY_CLASSIFIER: _classify(pairs, clusters)}
 
 
 def _shared(text: str, known: Set[str]) -> float:
@@ -165,13 +165,12 @@ def rounded(figure: Estimate | None) -> Estimate | None:
     return figure and Estimate(*(None if each is None else round(each, 4) for each in figure))  # type: ignore[arg-type]
 
 
-def _classify(pairs: Sequence[TextPair]) -> Separation:
+def _classify(pairs: Sequence[TextPair], clusters: Sequence[str]) -> Separation:
     """Measure how well a logistic regression on runs of characters separates hallucinated from true texts.
 
     The texts of a document are rated by a classifier of other documents. The intervals hold for these documents and
     this training; they do not include the variation from other training texts.
     """
-    clusters = [pair.cluster for pair in pairs]
     if len(set(clusters)) < FEWEST_DOCUMENTS:
         return Separation(TOO_FEW)
     # imported here because it takes a second
@@ -389,7 +388,7 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         items: The dataset's items.
         near: Similarity in percent from which on two items are duplicates; 100 for equal ones only.
     """
-    sample, pairs, duplicate_of, duplicates = list[tuple[str, str, TextPair]](), 0, duplicate_filter(near), 0
+    sample, pairs, duplicate_of, duplicates = list[tuple[str, str, str, TextPair]](), 0, duplicate_filter(near), 0
     kinds, documents = Counter[str](), set[str]()
     labels: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for item in items:
@@ -401,17 +400,17 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
             key = f"{item.id}/{place}"
-            sample.append((stable_hash(key), key, pair))
+            sample.append((stable_hash(key), key, item.document, pair))
             pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)
-    tested = [pair for _, _, pair in nsmallest(PAIRS, sample)]
+    tested = nsmallest(PAIRS, sample)
     return Quality(
         items=kinds.total(),
         documents=len(documents),
         pairs=pairs,
         pairs_used=len(tested),
-        leaks=leaks(tested),
+        leaks=leaks([pair for *_, pair in tested], [document for *_, document, _ in tested]),
         kinds=distribution(kinds),
         labels={
             file: {name: distribution(counts, name) for name, counts in sorted(fields.items())}

@@ -311,7 +311,7 @@ class FactCHDPipeline(Pipeline):
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the two responses to one query as a pair, with the non-factual item, if both were kept."""
         if item.row["label"] == NON_FACTUAL and TWIN in item.row:
-            yield TextPair(item.row[TWIN], item.row["response"], item.document)
+            yield TextPair(item.row[TWIN], item.row["response"])
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the evidence, one piece per line, the query, the response, its label and the explanation."""

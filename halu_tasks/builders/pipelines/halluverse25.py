@@ -141,7 +141,7 @@ class HalluVerse25Pipeline(Pipeline):
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the original and the edited sentence."""
-        yield TextPair(item.row["orig_sentence"], item.row["edited_sentence"], item.document)
+        yield TextPair(item.row["orig_sentence"], item.row["edited_sentence"])
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return what the paper's annotators saw: the two sentences, without the type that was asked for."""

@@ -191,7 +191,7 @@ class HaluAgent(Pipeline):
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the answer with each hallucinated answer."""
         for each in item.row["hallucinated"]:
-            yield TextPair(item.row["answer"], each["text"], item.document, {"question": item.row["question"]})
+            yield TextPair(item.row["answer"], each["text"], {"question": item.row["question"]})
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""

@@ -248,8 +248,7 @@ class RefactPipeline(Pipeline):
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
         """Return the true answer and the transformed one."""
-        texts = item.row["correct_answer"], item.row["confabulated_answer"]
-        yield TextPair(*texts, item.document, {"question": item.row["question"]})
+        yield TextPair(item.row["correct_answer"], item.row["confabulated_answer"], {"question": item.row["question"]})
 
     def shown(self, item: Draft) -> dict[str, str]:
         """Return the question, the original answer, and the transformed answer with its tags."""

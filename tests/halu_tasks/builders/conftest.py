@@ -39,7 +39,7 @@ class Toy(Pipeline):
 
     def pairs(self, item: Draft) -> Iterable[TextPair]:
         context = {"question": item.row["question"]}
-        yield TextPair(item.row["correct_answer"], item.row["halu_answer"], item.document, context)
+        yield TextPair(item.row["correct_answer"], item.row["halu_answer"], context)
 
     def shown(self, item: Draft) -> Mapping[str, str]:
         return item.row

@@ -190,7 +190,7 @@ def test_both_labels_pass_with_one_query(document: Document, texts: dict[str, st
     assert row["evidence"] == (TRIPLES if document is WALK else [["Arle", TEXT.text]])
     assert row["reason"] == f"NON-FACTUAL.\n{texts['explanation']}"
     (pair,) = [pair for draft in found for pair in PIPELINE.pairs(draft)]
-    assert pair == (texts["right"], texts["wrong"], document.id, {})
+    assert pair == (texts["right"], texts["wrong"], {})
     assert ask.roles() == {
         **dict.fromkeys(("query", "response", "explanation"), GENERATOR),
         **dict.fromkeys(("check_pattern", "check_label", "check_explanation"), VERIFIER),

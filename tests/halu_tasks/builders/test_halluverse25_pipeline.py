@@ -259,4 +259,4 @@ def test_the_annotators_label_is_the_type_and_zero_drops() -> None:
     assert item.row["final_label"] == "entity"
     original, edited = item.row["orig_sentence"], item.row["edited_sentence"]
     assert of.shown(item) == {"original": original, "edited": edited} and of.key(item) == original
-    assert list(of.pairs(item)) == [(original, edited, "tolnay", {})]
+    assert list(of.pairs(item)) == [(original, edited, {})]

@@ -420,7 +420,7 @@ def test_what_annotators_and_leak_checks_see() -> None:
     assert len({item.id for item in items}) == 2 and len({pipeline.key(item) for item in items}) == 2
     for item in items:
         (pair,) = pipeline.pairs(item)
-        assert pair == (ANSWER, item.row["confabulated_answer"], "cell-1", {"question": QUESTION})
+        assert pair == (ANSWER, item.row["confabulated_answer"], {"question": QUESTION})
         assert pipeline.shown(item) == {
             "question": QUESTION, "original answer": ANSWER, "transformed answer": item.row["error_spans"]
         }  # fmt: skip
