@@ -33,7 +33,7 @@ from tenacity import RetryError
 from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
-from halu_tasks.core.errors import DataError, ModelError
+from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import reach, reach_active
@@ -138,7 +138,7 @@ def draft(task: Task, logs: Path, models: RunModels) -> EvalLog:
     return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False)
 
 
-def build_task(name: str, documents: str, **options: Any) -> Task:
+def build_task(name: str, documents: str = "", **options: Any) -> Task:
     """Create the Inspect task that drafts items of documents.
 
     Args:
@@ -147,9 +147,11 @@ def build_task(name: str, documents: str, **options: Any) -> Task:
         options: Options of the pipeline.
 
     Raises:
-        UsageError: An option does not exist or has an invalid value, or the documents do not exist.
+        UsageError: An option does not exist or has an invalid value, or the documents are not named or do not exist.
         DataError: The documents are empty or damaged, or two have the same id.
     """
+    if not documents:
+        raise UsageError(f"{name} makes items of documents; name a file or folder with -T documents=PATH")
     pipeline = pipeline_named(name, options)
     path = Path(documents).expanduser()
     selected = in_order(pipeline.documents(path))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from cases import CASES
 
+from halu_tasks.builders.drafting import build_task
 from halu_tasks.builders.pipeline import pipeline_named, pipelines
 from halu_tasks.cli import main
 from halu_tasks.cli.command import key_values
@@ -40,3 +41,8 @@ def test_options_are_listed_before_anything_else_is_asked_for(capsys: pytest.Cap
     assert listed[0].startswith("factchd_pipeline: ")
     assert "  -T generator_temperature=1: temperature of the generator's calls; default: the paper's" in listed
     assert len(listed) == 1 + len(option_specs(pipelines()["factchd_pipeline"]))
+
+
+def test_a_task_without_documents_says_how_to_name_them() -> None:
+    with pytest.raises(UsageError, match=r"haluagent makes items of documents; name .* with -T documents="):
+        build_task("haluagent")
