@@ -7,6 +7,7 @@ probability of a label, which is the answer if it is 0.5 or more.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -98,7 +99,7 @@ def prediction_rows(
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
     Text files may be compressed, with a name that ends in `.gz`. A table of drawn verdicts, which has a row for each
-    claim of a reply, has one prediction for each reply.
+    claim of a reply, has one prediction for each reply; several replies to an item are of different epochs.
 
     Args:
         file: The file.
@@ -109,16 +110,17 @@ def prediction_rows(
     Raises:
         DataError: A row is malformed, or there are none, as when the upload of a file failed.
     """
-    row, with_claims = None, set[tuple[str, str]]()
+    row, drawn = None, defaultdict[str, list[str]](list)
     for line, row in _rows(file, id_field, output_field):
         try:
             id, epoch, reply = _prediction(row, id_field, output_field, choices)
         except ValueError as error:
             raise DataError(f"{file}:{line}: {error}") from None
-        if row.get("claim"):
-            if (id, reply.text) in with_claims:
+        if row.get("claim") or row.get("shown"):
+            if reply.text in drawn[id]:
                 continue
-            with_claims.add((id, reply.text))
+            drawn[id].append(reply.text)
+            epoch = len(drawn[id])
         yield PredictionRow(id, epoch, reply, line)
     if row is None:
         raise DataError(f"{file}: contains no predictions")

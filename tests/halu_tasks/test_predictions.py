@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.replies.predictions import read_predictions, with_target
+from halu_tasks.replies.predictions import prediction_rows, read_predictions, with_target
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -114,13 +114,14 @@ def test_a_reply_to_another_order_is_scored_against_its_own_target() -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
 def test_a_table_of_drawn_verdicts_has_one_prediction_for_each_reply(suffix: str, tmp_path: Path) -> None:
-    names = ("id", "reply", "claim")
-    rows = [("1", "A. B.", "A."), ("1", "A. B.", "B."), ("2", "C.", "C.")]
+    names = ("id", "reply", "claim", "shown")
+    rows = [("1", "A. B.", "A.", "?"), ("1", "A. B.", "B.", "?"), ("2", "C.", "", "?"), ("2", "D.", "", "?")]
     path = tmp_path / f"drawn{suffix}"
     if suffix == ".csv":
         path.write_text(",".join(names) + "\n" + "".join(",".join(row) + "\n" for row in rows))
     else:
         write_rows(path, (dict(zip(names, row, strict=True)) for row in rows))
-    assert [(id, each.reply.text) for id, each in read_predictions(path, output_field="reply").items()] == [
-        ("1", "A. B."), ("2", "C."),
+    # a run with epochs has several replies to an item
+    assert [(row.id, row.epoch, row.reply.text) for row in prediction_rows(path, output_field="reply")] == [
+        ("1", 1, "A. B."), ("2", 1, "C."), ("2", 2, "D."),
     ]  # fmt: skip
