@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from halu_tasks.builders.documents import Document, read_documents, text_files
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import visible_files
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.data.rows import json_lines, require_fields, require_text
 
@@ -419,7 +420,8 @@ def facts_in(
 
 def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
     """Return the files of triples, and those of texts."""
-    files = sorted({*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")}) if path.is_dir() else [path]
+    rows = [file for file in visible_files(path) if file.name.endswith((".jsonl", ".jsonl.gz"))]
+    files = rows if path.is_dir() else [path]
     triples = [file for file in files if _holds_triples(file)]
     texts = [file for file in files if file not in triples]
     if text_files(path):

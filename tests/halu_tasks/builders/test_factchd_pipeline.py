@@ -90,7 +90,8 @@ def as_rows(triples: list[tuple[str, str, str]]) -> list[dict[str, str]]:
 
 def test_a_folder_holds_triples_and_texts(tmp_path: Path) -> None:
     jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH))
-    jsonl(tmp_path / "facts.jsonl", [{"id": "f", "text": "Cats purr.", "title": "Cat", "licence": "CC0"}])
+    jsonl(tmp_path / "more" / "facts.jsonl", [{"id": "f", "text": "Cats purr.", "title": "Cat", "licence": "CC0"}])
+    jsonl(tmp_path / ".kept" / "facts.jsonl", [{"id": "g", "text": "Dogs purr."}])
     (tmp_path / "note.txt").write_text("Dogs bark.")
     found = list(PIPELINE.documents(tmp_path))
     patterns = Counter(document.fields["pattern"] for document in found)
