@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.predictions import prediction_rows, with_target
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply
+from halu_tasks.results.run import METHOD_UNKNOWN, Run, ScoredReply
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Provenance, build
 
@@ -41,11 +40,9 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     Raises:
         DataError: Predictions, data or details are missing or have changed.
     """
-    record = content.get("run")
-    if not record:
-        raise DataError(f"{path}: does not say what was scored; score the predictions again")
-    provenance = replace(Provenance.from_json(record[RECORD]), scoring=content["scoring"])
-    options = Options(**record["options"], scoring=content["scoring"])
+    record = content["run"]
+    provenance = Provenance.from_json(record[RECORD])
+    options = Options(**record["options"], scoring=provenance.scoring)
     task = provenance.task.resolve()
     own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
     if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
@@ -73,11 +70,10 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         for epoch in epochs
         if (item.id, epoch) in replies or not record["partial"]
     ]
-    if evaluation.task.judged and provenance.judge:
+    if task.judged and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
-        mode = evaluation.options.scoring
-        scores = [evaluation.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
+        scores = [task.score(options.scoring, with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
         id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",
@@ -88,7 +84,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         provenance=provenance,
         epochs=len(epochs),
         answers=[ScoredReply(item, reply.text, one) for (item, _, reply), one in zip(pairs, scores, strict=True)],
-        method=PLAIN if provenance.prompt_hash else METHOD_UNKNOWN,
+        method=METHOD_UNKNOWN,
         created=record["created"],
     )
     now = {name: figure.value for name, figure in run.figures.items()}

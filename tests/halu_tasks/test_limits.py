@@ -155,7 +155,7 @@ def test_a_log_that_unpacks_to_too_much_is_not_read(
     (skipped,) = read_results([str(path)]).skipped
     if stated and part.startswith("samples/"):
         return  # the header has no task, so no sample is read
-    assert f"{path}: {part}: more than 1,048,576 bytes in a text that is read as a whole" in skipped.why
+    assert skipped.why.startswith(f"{part}: more than 1,048,576 bytes in a text that is read as a whole")
 
 
 def workbook(path: Path, *changes: tuple[bytes, bytes]) -> Path:
