@@ -13,7 +13,7 @@ from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
 from halu_tasks.results.comparability import Entry
-from halu_tasks.results.read import read_results
+from halu_tasks.results.read import read_and_warn
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, estimates
 from halu_tasks.scorers.score import Score
@@ -180,11 +180,7 @@ def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> 
         DataError: There are no results.
         UsageError: A name in `models` is not in the results.
     """
-    results = read_results(paths)
-    for skipped in results.skipped:
-        warn(f"not read: {skipped.source}: {skipped.why}")
-    if not results.runs:
-        raise DataError(f"no result of this package is in {', '.join(paths)}")
+    results = read_and_warn(paths, warn)
     names = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
     known = names | {own_name(name) for name in names}
     for name in models:
