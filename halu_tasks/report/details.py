@@ -4,6 +4,7 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -130,11 +131,9 @@ def _metrics(column: Column, mode: str) -> dict[str, Metric]:
 
 def _values_of(metric: Metric | None, scores: Sequence[Score]) -> list[float | None]:
     """Return the figure of each single item, None where the metric does not define one."""
-    if metric is None or not metric.item:
+    if metric is None:
         return [None] * len(scores)
-    with np.errstate(all="ignore"):
-        figures = np.asarray(metric.terms(Columns.of(scores)), dtype=np.float64)
-    return [None if value != value else value for value in figures.tolist()]
+    return [None if math.isnan(value) else value for value in metric.of_items(Columns.of(scores))]
 
 
 def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> list[dict[str, Any]]:
