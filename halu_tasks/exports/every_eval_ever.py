@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
@@ -114,10 +113,7 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
 
 def _seconds(time: str) -> str:
     """Convert a time in ISO 8601 to seconds since 1970."""
-    try:
-        return str(int(datetime.fromisoformat(time).timestamp()))
-    except ValueError:
-        raise DataError(f"the time of the run, {time!r}, is not in ISO 8601") from None
+    return str(int(datetime.fromisoformat(time).timestamp()))
 
 
 def _model(public: PublicRun, name: str) -> dict[str, Any]:
