@@ -42,22 +42,8 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     """
     record = content["run"]
     provenance = Provenance.from_json(record[RECORD])
-    options = Options(**record["options"], scoring=provenance.scoring)
-    task = provenance.task.resolve()
-    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
-    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
-        raise DataError(
-            f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
-            "the predictions again with --data FILE"
-        )
-    asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
-    if asked not in known:
-        known[asked] = build(task, options)
-    evaluation = known[asked]
-    if evaluation.located.sha256 != provenance.data_sha256:
-        raise DataError(
-            f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
-        )
+    evaluation = _evaluation(path, record, provenance, known)
+    task = evaluation.task
     fields = record["id_field"], record["output_field"]
     files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
     rows = (row for file in files for row in prediction_rows(file, *fields, task.rules.choices))
@@ -73,7 +59,8 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     if task.judged and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
-        scores = [task.score(options.scoring, with_target(item, reply.target), reply) for item, _, reply in pairs]
+        mode = provenance.scoring
+        scores = [task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
         id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",
@@ -94,6 +81,27 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         change = f"{name} is {now.get(name)}, was {then.get(name)}"
         raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")
     return run
+
+
+def _evaluation(
+    path: Path, record: Mapping[str, Any], provenance: Provenance, known: dict[str, Evaluation]
+) -> Evaluation:
+    """Return the task of a run with its data, which must be those that were scored."""
+    options = Options(**record["options"], scoring=provenance.scoring)
+    task = provenance.task.resolve()
+    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
+    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
+        raise DataError(
+            f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
+            "the predictions again with --data FILE"
+        )
+    asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
+    evaluation = known[asked] = known.get(asked) or build(task, options)
+    if evaluation.located.sha256 != provenance.data_sha256:
+        raise DataError(
+            f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
+        )
+    return evaluation
 
 
 def _read_details(
