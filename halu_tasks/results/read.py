@@ -112,7 +112,7 @@ def read_and_warn(paths: Sequence[str], warn: Callable[[str], None], *, warn_unf
         if skipped.run == "" or (warn_unfinished and skipped.run == "unfinished"):
             warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
-        raise DataError(f"no result of this package is in {', '.join(paths)}")
+        raise DataError(f"no result of this package is in {', '.join(paths) or 'files of groups alone'}")
     return results
 
 
