@@ -28,10 +28,10 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is four bytes, unless the tokenizer is here. Output tokens, and so dollars and hours, are the most that can be:
-each reply as long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a
-cache, such as the verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken
-to be those of halu/oracle, each sentence one claim; at least: a model may call its tool."""
+A token is taken to be four bytes. Output tokens, and so dollars and hours, are the most that can be: each reply as
+long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a cache, such as the
+verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken to be those of
+halu/oracle, each sentence one claim; at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
