@@ -58,7 +58,7 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
     if header.status != "success":
         raise UnfinishedError(log, header, f"the run is unfinished ({state(header)})")
     if header.invalidated:
-        raise UnfinishedError(log, header, "samples of the run were marked as invalid", "run them again")
+        raise UnfinishedError(log, header, "samples of the run were marked as invalid")
     answers: dict[tuple[str, str], list[tuple[ScoredReply, ScoreRecord]]] = {}
     for answered, record in _answers(log, header):
         if record.task:
