@@ -65,9 +65,6 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         The exit status (docs/running.md, "Exit status").
     """
-    if argv is None and sys.getfilesystemencoding() == "ascii" and os.environ.get("PYTHONUTF8") != "1":
-        # in the C locale, names with other letters are read as strings that cannot be written to a file
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines in any script, whatever the encoding of the terminal
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -146,8 +143,6 @@ def _run(arguments: list[str]) -> int:
         return _report("interrupted", RunInterrupted.exit_status)
     except HaluTasksError as error:
         return _report(str(error), error.exit_status)
-    except RecursionError:
-        return _report("brackets within brackets are nested too deeply in a file", 2)
 
 
 def _report(message: str, status: int) -> int:

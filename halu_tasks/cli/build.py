@@ -225,7 +225,7 @@ def optimize(
         candidates=candidates,
     )
     if json:
-        print_json(optimization.as_json(), indent=None)
+        print_json(optimization.as_json())
         return
     say(_rates(optimization))
     ended = next((each["ended"] for each in optimization.rounds if each["ended"]), f"{rounds} rounds")

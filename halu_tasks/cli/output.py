@@ -41,9 +41,9 @@ def pluralize(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def print_json(value: Any, *, indent: int | None = 2) -> None:
+def print_json(value: Any) -> None:
     """Print a JSON value on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=indent))
+    print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def print_record(record: Mapping[str, Any], *, as_json: bool) -> None:

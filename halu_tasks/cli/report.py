@@ -46,6 +46,9 @@ def report(
         published: show published figures, which cannot be tested, as rows of the leaderboard
         json: for --pairs, print one JSON object instead of Markdown
     """
+    unused = {"--reference": reference} if pairs else {"--metric": metric, "--json": json}
+    if flag := next((flag for flag, value in unused.items() if value), None):
+        raise UsageError(f"{flag} has no meaning {'with' if pairs else 'without'} --pairs; leave it out")
     if pairs:
         from halu_tasks.report.page import as_json, markdown
         from halu_tasks.report.write import compare_paths

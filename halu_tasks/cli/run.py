@@ -28,10 +28,10 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is four bytes, unless the tokenizer is here. Output tokens, and so dollars and hours, are the most that can be:
-each reply as long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a
-cache, such as the verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken
-to be those of halu/oracle, each sentence one claim; at least: a model may call its tool."""
+A token is taken to be four bytes. Output tokens, and so dollars and hours, are the most that can be: each reply as
+long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a cache, such as the
+verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken to be those of
+halu/oracle, each sentence one claim; at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
@@ -106,30 +106,29 @@ def run(
     runs = list(in_folders(planned, progress))
     alone = len(runs) == 1 and not json and executor == ExecutorOptions()
     runs = [replace(run, shown=alone) for run in runs]
-    pending = [run for run in runs if run.missing()]
-    for run in pending if executor.executor == "local" and not dry_run else ():
-        # tasks on a cluster go on without their command, and the same command waits for them
-        run.require_free()
-    # the first item tells whether a method can do a task; models have their methods in common
-    methods = {(r.method, str(r.method_arguments), *r.tasks): replace(r, limit=1) for r in pending if r.method}
+    pending, chosen = [run for run in runs if run.missing()], [task for task, _ in selected]
     plan = list["Planned"]()
-    if dry_run or methods:
+    if dry_run:
         from halu_tasks.runs.plan import planned_calls, priced
 
-        plan = planned_calls(pending if dry_run else methods.values(), [task for task, _ in selected])
-    if dry_run:
+        plan = planned_calls(pending, chosen)
         judged = options.judge_price and any(row.model == options.judge for row in plan)
         own = [f"{options.judge}={options.judge_price}"] if judged else []
         plan = priced(plan, [*own, *price], calls_per_minute, tokens_per_second)
         if plan and not json:
             say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
-    left_out = {} if no_check else _left_out([run.model for run in pending], [task for task, _ in selected], options)
+    else:
+        for run in pending if executor.executor == "local" else ():
+            # tasks on a cluster go on without their command, and the same command waits for them
+            run.require_free()
+        _require_able(pending, chosen)
+    left_out = {} if no_check else _left_out([run.model for run in pending], chosen, options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
     if dry_run or not alone:
         # otherwise the harness says so on the terminal
-        for line in (line for task, _ in selected for line in judge_warnings(task, options)):
+        for line in (line for task in chosen for line in judge_warnings(task, options)):
             warn(line)
     if dry_run:
         return _show(job.runs, plan, left_out, as_json=json)
@@ -138,6 +137,19 @@ def run(
         return _finish(runs, left_out, folder, groups, json=json)
     except (KeyboardInterrupt, RunInterrupted) as error:
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
+
+
+def _require_able(runs: Sequence[ModelRun], tasks: Sequence[Task]) -> None:
+    """Check that methods can do the tasks, which the first item tells; models have their methods in common.
+
+    Raises:
+        UsageError: A method cannot do a task.
+    """
+    methods = {(run.method, str(run.method_arguments), *run.tasks): replace(run, limit=1) for run in runs if run.method}
+    if methods:
+        from halu_tasks.runs.plan import planned_calls
+
+        planned_calls(methods.values(), tasks)
 
 
 def _show(
@@ -151,8 +163,9 @@ def _show(
     commands = [shown(command, run.variables) for run in runs for command in run.commands(run.missing())]
     if as_json:
         print_json({"plan": [row._asdict() for row in plan], "commands": commands})
-    for line in () if as_json else commands:
-        say(line)
+    else:
+        for line in commands:
+            say(line)
     return EXIT_PARTIAL if left_out else 0
 
 

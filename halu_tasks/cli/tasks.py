@@ -311,7 +311,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
                 described.append(profile)
                 if not json:
                     say("---")
-                    print_record(described[-1], as_json=False)
+                    print_record(profile, as_json=False)
         except DataError as error:
             failed += 1
             warn(str(error))

@@ -6,7 +6,7 @@ from typing import Any
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.files import read_yaml
-from halu_tasks.executors.jobs import ATTEMPTS, Executor
+from halu_tasks.executors.jobs import ATTEMPTS, Executor, run_here
 
 
 def executor_named(name: str, tasks: int, config: Path | None = None) -> Executor:
@@ -34,8 +34,6 @@ def executor_named(name: str, tasks: int, config: Path | None = None) -> Executo
     if not attempts.isdecimal() or int(attempts) < 1:
         raise UsageError(f"{config}: attempts: expected an integer greater than 0, got {attempts!r}")
     if name == "local":
-        from halu_tasks.executors.jobs import run_here
-
         if unknown := next(iter(settings), None):
             raise UsageError(f"{config}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
         return partial(run_here, tasks=tasks, attempts=int(attempts))

@@ -13,10 +13,10 @@ from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
 from halu_tasks.results.comparability import Entry
-from halu_tasks.results.read import read_results
+from halu_tasks.results.read import read_and_warn
 from halu_tasks.results.run import Run
+from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, estimates
-from halu_tasks.scorers.score import Score
 
 T = TypeVar("T")
 Warn = Callable[[str], None]
@@ -50,14 +50,6 @@ def organization_of(model_id: str) -> str:
     """Return the organization that made a model; empty if the id does not say."""
     organization, slash, _ = model_id.partition("/")
     return organization if slash else "halu-tasks" if model_id.startswith(_EMBEDDED) else ""
-
-
-ALL_RIGHT = ("exact", "acc")
-"""The metrics by whose value for an item its reply is right or not, the first that a task reports; 1 is right.
-
-`acc` of a localization task is the share of the gold passages that are returned, which a reply that returns the whole
-text has, too; `exact` is 1 only if it returns nothing else.
-"""
 
 
 # --- runs -------------------------------------------------------------------------------------------
@@ -141,15 +133,17 @@ class PublicRun:
         metric = self.metrics[name]
         tag, value = metric.within[0] if metric.within else ("", None)
         scores = [score for score in self.run.scores if score.tags.get(tag) == value]
-        if item := metric.item:
-            scores = [score for score in scores if not math.isnan(item(score))]
+        if metric.item:
+            values = metric.of_items(Columns.of(scores))
+            scores = [score for score, value in zip(scores, values, strict=True) if not math.isnan(value)]
         return len(scores), len({score.cluster for score in scores})
 
-    def is_right(self, score: Score) -> bool | None:
-        """Return whether a reply is right; None if that is not known, as without a judge's verdict."""
-        metric = next((self.metrics[name] for name in ALL_RIGHT if name in self.metrics), None)
-        value = metric.item(score) if metric and metric.item else math.nan
-        return None if math.isnan(value) else value == 1
+    @cached_property
+    def values(self) -> Mapping[str, Sequence[float]]:
+        """The value of each reply by metric, NaN if it has none; metrics of parts of the items say nothing more."""
+        columns = Columns.of(self.run.scores)
+        metrics = (metric for metric in self.metrics.values() if metric.item and not metric.within)
+        return {metric.name: metric.of_items(columns) for metric in metrics}
 
     @property
     def data_on_hub(self) -> HubAddress | None:
@@ -180,11 +174,7 @@ def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> 
         DataError: There are no results.
         UsageError: A name in `models` is not in the results.
     """
-    results = read_results(paths)
-    for skipped in results.skipped:
-        warn(f"not read: {skipped.source}: {skipped.why}")
-    if not results.runs:
-        raise DataError(f"no result of this package is in {', '.join(paths)}")
+    results = read_and_warn(paths, warn)
     names = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
     known = names | {own_name(name) for name in names}
     for name in models:

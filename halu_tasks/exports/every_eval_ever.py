@@ -15,19 +15,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.exports.common import PublicRun, Warn, each, organization_of, read_public, write_new
 from halu_tasks.results.run import Run, ScoredReply
-from halu_tasks.scorers.score import Score
 
 SCHEMA_VERSION = "0.3.0"
 # the schema's names for the programs that make results
 _LIBRARIES = {"Inspect": "inspect_ai", "lm-eval": "lm_eval", "halu-tasks score": "halu_tasks"}
 # the settings of a model that the schema has a place for
 _ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")
+# the metrics by whose value for an item its reply is right (1) or not, the first that a task reports: `acc` of a
+# localization task is the share of the gold passages that are returned, which a reply that returns the whole text has,
+# too; `exact` is 1 only if it returns nothing else
+_RIGHT = ("exact", "acc")
 
 
 def export_eee(
@@ -114,10 +116,7 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
 
 def _seconds(time: str) -> str:
     """Convert a time in ISO 8601 to seconds since 1970."""
-    try:
-        return str(int(datetime.fromisoformat(time).timestamp()))
-    except ValueError:
-        raise DataError(f"the time of the run, {time!r}, is not in ISO 8601") from None
+    return str(int(datetime.fromisoformat(time).timestamp()))
 
 
 def _model(public: PublicRun, name: str) -> dict[str, Any]:
@@ -240,27 +239,23 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
     replies out, too. `score` is the value of the first metric with values for single items: the headline, or else what
     comes closest to it.
     """
-    metric = next((name for name in public.figures if public.metrics[name].item), "")
+    names = [name for name in public.figures if name in public.values]
+    right = next((name for name in _RIGHT if name in names), "")
     epochs: Counter[str] = Counter()
     rows = []
-    for answered in public.run.answers:
-        score = answered.score
-        epochs[score.id] += 1
-        is_right, value = public.is_right(score), _values(public, score).get(metric)
-        if is_right is not None and value is not None:
-            row = _row(public, evaluation_id, answered, epochs[score.id])
-            rows.append(row | {"evaluation_result_id": metric, "evaluation": {"score": value, "is_correct": is_right}})
+    for place, answered in enumerate(public.run.answers):
+        epochs[answered.score.id] += 1
+        values = {name: value for name in names if not math.isnan(value := public.values[name][place])}
+        if right in values and names[0] in values:
+            row = _row(public, evaluation_id, answered, epochs[answered.score.id], values)
+            evaluation = {"score": values[names[0]], "is_correct": values[right] == 1}
+            rows.append(row | {"evaluation_result_id": names[0], "evaluation": evaluation})
     return rows
 
 
-def _values(public: PublicRun, score: Score) -> dict[str, float]:
-    """Return the values of all metrics for an item; those for parts of the items say nothing more."""
-    metrics = [public.metrics[name] for name in public.figures]
-    values = {m.name: m.item(score) for m in metrics if m.item and not m.within}
-    return {name: value for name, value in values.items() if not math.isnan(value)}
-
-
-def _row(public: PublicRun, evaluation_id: str, answered: ScoredReply, epoch: int) -> dict[str, Any]:
+def _row(
+    public: PublicRun, evaluation_id: str, answered: ScoredReply, epoch: int, values: Mapping[str, float]
+) -> dict[str, Any]:
     run, score, item = public.run, answered.score, answered.item
     prompt = f"{item.system}\n\n{item.prompt}" if item.system else item.prompt
     references = [score.target] if isinstance(score.target, str) else list(score.target)
@@ -290,7 +285,7 @@ def _row(public: PublicRun, evaluation_id: str, answered: ScoredReply, epoch: in
             "cluster": score.cluster,
             "outcome": score.outcome,
             **({"reason": score.reason} if score.reason else {}),
-            "values": json.dumps(_values(public, score)),
+            "values": json.dumps(values),
             **{f"tag:{name}": value for name, value in score.tags.items()},
             **({"verdicts": json.dumps(score.verdicts_json(), ensure_ascii=False)} if score.verdicts else {}),
         },

@@ -31,9 +31,9 @@ def export_hub(
     models: Mapping[str, str],
     warn: Warn,
     *,
-    datasets: Mapping[str, str] | None = None,
-    source: str | None = None,
-    partial: bool = False,
+    datasets: Mapping[str, str],
+    source: str | None,
+    partial: bool,
 ) -> tuple[list[Path], bool]:
     """Write results as community evals.
 
@@ -43,7 +43,7 @@ def export_hub(
         models: The ids of models by their name in the results.
         warn: Called with a message for each result that is not exported, or lacks something.
         datasets: The datasets of the Hub with the leaderboards, `OWNER/NAME`, by benchmark.
-        source: An address where the results are published in full.
+        source: An address where the results are published in full, if there is one.
         partial: Whether to export results on a part of the items.
 
     Returns:
@@ -56,7 +56,7 @@ def export_hub(
     runs, unread = read_public(paths, models, warn)
 
     def dataset(public: PublicRun) -> str | None:
-        named = (datasets or {}).get(public.run.benchmark_task.benchmark)
+        named = datasets.get(public.run.benchmark_task.benchmark)
         return named or (public.data_on_hub.repository if public.data_on_hub else None)
 
     if lacking := [one.run for one in runs if one.run.provenance.data != "sample" and not dataset(one)]:

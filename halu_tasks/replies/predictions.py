@@ -189,7 +189,7 @@ def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[
                 if not (value := row.pop(name).strip()):
                     continue
                 row[name] = value
-                with suppress(ValueError):
+                with suppress(ValueError, RecursionError):
                     row[name] = _OPTIONAL[name](value)
             yield number, row
     except DataError as error:

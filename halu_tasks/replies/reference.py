@@ -42,12 +42,10 @@ def with_known_errors(evaluation: Evaluation, score: Score) -> Score:
 
 
 def label_warnings(task: Task, reference: ReferenceLabels | None, scores: Sequence[Score]) -> list[str]:
-    """Warn of labels that fit no reply of a run, and of too few for its figures."""
+    """Warn of labels that fit no reply of a run, and of those that do not do for its figures."""
     if reference is None or not any("labels" in score.measurements for score in scores):
         return []
-    biased = drawn_otherwise(scores)
-    of_run = [f"{task.name}: {biased}"] if biased else few_labels(task, scores)
-    return unused_labels(task, reference, number_used(scores)) + of_run
+    return unused_labels(task, reference, number_used(scores)) + unfit_labels(task, scores)
 
 
 def number_used(scores: Sequence[Score]) -> int:
@@ -65,8 +63,10 @@ def unused_labels(task: Task, reference: ReferenceLabels, used: int) -> list[str
     ]
 
 
-def few_labels(task: Task, scores: Sequence[Score]) -> list[str]:
-    """Warn of too few labels of a run for its figures."""
+def unfit_labels(task: Task, scores: Sequence[Score]) -> list[str]:
+    """Warn of labels of a run that are no random part of its verdicts, or too few for its figures."""
+    if biased := drawn_otherwise(scores):
+        return [f"{task.name}: {biased}"]
     used = number_used(scores)
     if used < FEWEST:
         return [f"{task.name}: {used} labels are too few for an interval of the corrected rate, {FEWEST} are needed"]

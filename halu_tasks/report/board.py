@@ -132,7 +132,7 @@ class Mean:
     name: str
     scoring: str
     columns: Sequence[Column]
-    figures: Mapping[Entry, Estimate]
+    figures: Mapping[Entry, Estimate] = field(default_factory=dict)
     id: str = ""
 
     @property
@@ -163,11 +163,7 @@ class Mean:
 
     def scores(self, entry: Entry) -> list[Score]:
         """Join an entry's scores in all columns."""
-        return self.group.scores(_by_task(self.columns, entry))
-
-
-def _by_task(columns: Sequence[Column], entry: Entry) -> dict[str, Sequence[Score]]:
-    return {column.task.name: column.scores(entry) for column in columns}
+        return self.group.scores({column.task.name: column.scores(entry) for column in self.columns})
 
 
 @dataclass
@@ -281,9 +277,11 @@ def _means(board: Board, groups: Sequence[Group]) -> Iterator[Mean]:
                 continue
             entries = [entry for entry in board.entries if all(entry in column.runs for column in columns)]
             metric = group.metric(group.means[0], mode)
-            means = ((entry, estimate(metric, by_cluster(group.scores(_by_task(columns, entry))))) for entry in entries)
-            if figures := {entry: mean for entry, mean in means if mean}:
-                yield Mean(group, metric.name, mode, columns, figures)
+            mean = Mean(group, metric.name, mode, columns)
+            figures = ((entry, estimate(metric, by_cluster(mean.scores(entry)))) for entry in entries)
+            mean.figures = {entry: figure for entry, figure in figures if figure}
+            if mean.figures:
+                yield mean
 
 
 def _column(board: Board, task: str, mode: str) -> Column | None:

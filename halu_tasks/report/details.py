@@ -4,6 +4,7 @@ They are JSON values, as in `report.json`. All replies are also written to a Par
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,8 +110,7 @@ def _per_kind(board: Board) -> int:
 def _records(column: Column, run: Run, others: dict[Any, Score]) -> list[ReplyRecord]:
     """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
     mode = OTHER_MODE[run.scoring]
-    scores = [answered.score for answered in run.answers]
-    values = _values_of(column.headline, scores)
+    values = _values_of(column.headline, run.scores)
     if column.task.judged:
         return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
     scores = []
@@ -130,11 +130,9 @@ def _metrics(column: Column, mode: str) -> dict[str, Metric]:
 
 def _values_of(metric: Metric | None, scores: Sequence[Score]) -> list[float | None]:
     """Return the figure of each single item, None where the metric does not define one."""
-    if metric is None or not metric.item:
+    if metric is None:
         return [None] * len(scores)
-    with np.errstate(all="ignore"):
-        figures = np.asarray(metric.terms(Columns.of(scores)), dtype=np.float64)
-    return [None if value != value else value for value in figures.tolist()]
+    return [None if math.isnan(value) else value for value in metric.of_items(Columns.of(scores))]
 
 
 def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> list[dict[str, Any]]:
@@ -163,7 +161,7 @@ def _text(value: Any) -> str | None:
 
 def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:
     label = column.task.rules.choices[0] if column.task.rules.choices else None
-    scores = {entry: [own.score for own in of_entry] for entry, of_entry in replies.items()}
+    scores = {entry.id: run.scores for entry, run in column.runs.items()}
     labelled = isinstance(column.task.rules.answer, Label)
     matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []

@@ -172,7 +172,7 @@ def rows(report: Report, places: Sequence[Place]) -> list[Entry | Json]:
 def _order(report: Report, row: Entry | Json, place: Place) -> float:
     if isinstance(row, Entry):
         cell = report.cell(row.id, place)
-        figure = cell.corrected if cell and cell.by_corrected and cell.result else cell.figure if cell else None
+        figure = None if cell is None else cell.corrected if cell.by_corrected else cell.figure
         value = figure.value if figure else inf
     else:
         value = row["figures"].get(place.id, {"value": inf})["value"]

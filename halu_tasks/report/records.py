@@ -147,7 +147,7 @@ class Report:
             return None
         (result,) = results
         corrected = result.metrics.get(f"{place.metric}_ppi")
-        by_corrected = place.compared_by != place.metric
+        by_corrected = place.compared_by == f"{place.metric}_ppi"
         return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
 
 

@@ -70,7 +70,7 @@ def plain(value: Any, limit: int = 100_000) -> str:
     For places that cannot contain elements: attributes, options, the title, and labels of a plot.
     """
     start, complete = _start(value, limit)
-    return _limit_marks(_IN_LINE.sub(_pictures, start)) + ("" if complete else "…")
+    return _IN_LINE.sub(_pictures, start) + ("" if complete else "…")
 
 
 def characters(text: str, *, line: bool = False) -> Markup:

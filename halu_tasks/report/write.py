@@ -14,7 +14,7 @@ from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.page import as_json, in_detail, markdown, render
 from halu_tasks.report.records import Report
 from halu_tasks.results.comparability import Entry, why_not_paired
-from halu_tasks.results.read import read_results
+from halu_tasks.results.read import read_and_warn, read_results
 from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.tasks.registry import group_named
@@ -53,14 +53,8 @@ def write_report(
     """
     files = [path for path in paths if path.endswith(".yaml")]
     groups, paths = [*map(group_named, files)], [path for path in paths if path not in files]
-    results = read_results(paths)
+    results = read_and_warn(paths, warn, warn_unfinished=warn_unfinished)
     create_folder(folder, "report")
-    quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
-    for skipped in results.skipped:
-        if skipped.run not in quiet:
-            warn(f"not read: {skipped.source}: {skipped.why}")
-    if not results.runs:
-        raise DataError(f"no result of this package is in {', '.join(paths)}")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(arranged := board(runs, groups), results.skipped, title, table=made / TABLE, margin=margin)

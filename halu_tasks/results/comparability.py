@@ -240,7 +240,7 @@ def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[En
 def short_names(models: Collection[str]) -> dict[str, str]:
     """Shorten the names of models to what follows the last slash, if they stay distinct."""
     last = {model: model.rstrip("/").rpartition("/")[2] for model in models}
-    return last if all(last.values()) and len(set(last.values())) == len(last) else {model: model for model in models}
+    return last if len(set(last.values())) == len(last) else {model: model for model in models}
 
 
 def labelled(entries: Sequence[Entry], *, among_all: bool = False) -> list[Entry]:

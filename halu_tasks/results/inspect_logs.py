@@ -47,21 +47,18 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
 
     Raises:
         UnfinishedError: The log is not of a finished run.
-        DataError: The file is not a log, or is damaged.
+        DataError: The log lacks samples or scores, or is damaged; a file that is no log fails in any way.
     """
-    try:
-        if log.endswith(".eval"):
-            check_archive(log, log, unread=_SAMPLES)
-        header = read_eval_log(log, header_only=True)
-    except Exception as error:
-        raise _unreadable(log, error) from None
-    provenances = _provenances(log, header)
+    if log.endswith(".eval"):
+        check_archive(log, log, unread=_SAMPLES)
+    header = read_eval_log(log, header_only=True)
+    provenances = [Provenance.from_json(one) for one in (header.eval.metadata or {}).get(RECORD) or ()]
     if not provenances:
         return [Skipped(log, f"the task {header.eval.task} is not one of this package", lost=False)]
     if header.status != "success":
         raise UnfinishedError(log, header, f"the run is unfinished ({state(header)})")
     if header.invalidated:
-        raise UnfinishedError(log, header, "samples of the run were marked as invalid", "run them again")
+        raise UnfinishedError(log, header, "samples of the run were marked as invalid")
     answers: dict[tuple[str, str], list[tuple[ScoredReply, ScoreRecord]]] = {}
     for answered, record in _answers(log, header):
         if record.task:
@@ -193,15 +190,6 @@ def _unreadable(log: str, error: Exception) -> DataError:
     return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _provenances(log: str, header: EvalLog) -> list[Provenance]:
-    """Return the provenance of each task of this package in a log."""
-    provenances = (header.eval.metadata or {}).get(RECORD)
-    try:
-        return [Provenance.from_json(one) for one in provenances] if isinstance(provenances, list) else []
-    except DataError as error:
-        raise DataError(f"{log}: {error}") from None
-
-
 def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreRecord]]:
     """Read each answered sample, with the scorer's record of it.
 
@@ -252,8 +240,6 @@ def samples_of(log: str) -> Iterator[dict[str, Any]]:
     except (BadZipFile, KeyError, NotImplementedError, TypeError, ValueError):
         # the layout of the archive is not documented; Inspect's own reader knows each layout, or says what is wrong
         return _samples_by_inspect(log)
-    except OSError as error:
-        raise _unreadable(log, error) from None
 
 
 def _samples_of_archive(log: str) -> Iterator[dict[str, Any]]:
@@ -271,8 +257,6 @@ def _samples_of_archive(log: str) -> Iterator[dict[str, Any]]:
                 try:
                     sample = _sample(read_member(archive, name, log))
                     yield sample | {"error": (sample["id"], sample["epoch"]) in failed}
-                except DataError:
-                    raise
                 except Exception as error:
                     raise _unreadable(log, error) from None
 

@@ -38,15 +38,9 @@ def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
 
     Yields:
         A run for each task that can be read; for any other one, why it was skipped.
-
-    Raises:
-        DataError: The file is not a complete results file.
     """
-    try:
-        configs, config = content["configs"], content["config"]
-        names = [name for name in content["results"] if name in configs]
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: not a complete results file of lm-eval ({type(error).__name__}: {error})") from None
+    configs, config = content["configs"], content["config"]
+    names = [name for name in content["results"] if name in configs]
     foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
     if foreign:
         count = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"

@@ -6,7 +6,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, why_not_paired
-from halu_tasks.results.read import read_results
+from halu_tasks.results.read import read_and_warn
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.statistics import planning
 from halu_tasks.scorers.statistics.differences import LEVEL, difference, items_of
@@ -29,15 +29,13 @@ def read_pilot(
         The variances with what they come from, as JSON values; the variances; and how many items the task has.
 
     Raises:
-        DataError: The runs cannot be compared, or their variances cannot be estimated.
-        UsageError: There are other numbers of runs than one and two, or the task has no such metric.
+        DataError: There are no runs, they cannot be compared, or their variances cannot be estimated.
+        UsageError: There are more than two runs, or the task has no such metric.
     """
-    runs, skipped = read_results(paths)
-    for one in skipped:
-        warn(f"not read: {one.source}: {one.why}")
-    if len(runs) not in (1, 2):
+    runs, _ = read_and_warn(paths, warn)
+    if len(runs) > 2:
         kinds = f"one result of one task, or two; {', '.join(paths)} has {len(runs)}"
-        raise UsageError(f"a plan takes {kinds}; name the file of each, such as {runs[0].source if runs else 'a log'}")
+        raise UsageError(f"a plan takes {kinds}; name the file of each, such as {runs[0].source}")
     first, *others = runs
     if others and (why := why_not_paired(first, others[0])):
         raise DataError(why)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.files import read_yaml
-from halu_tasks.tasks import Task, registry
+from halu_tasks.tasks import registry
 from halu_tasks.tasks.asking import REFERENCE
 
 PROTOCOLS = Path(__file__).parent.parent / "protocols"
@@ -87,14 +87,6 @@ def published(task: str | None = None) -> list[Published]:
     groups = registry()[1]
     names = {task, *(groups[task].members if task in groups else ())}
     return [figure for figure in _figures() if figure.task in names]
-
-
-def published_for(task: Task) -> list[Published]:
-    """Return the published figures of a packaged task.
-
-    A task derived by users has none, since it asks or scores differently.
-    """
-    return [figure for figure in _figures() if figure.task == task.name] if task.name in registry()[0] else []
 
 
 def with_figures() -> str:

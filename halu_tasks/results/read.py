@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
@@ -94,6 +94,26 @@ def read_results(paths: Sequence[str]) -> Results:
                 why = f"the run was continued in {later[one.source]}"
                 skipped[place] = Skipped(one.source, why, lost=False, run="continued")
     return Results(sorted(runs, key=lambda run: run.created), skipped)
+
+
+def read_and_warn(paths: Sequence[str], warn: Callable[[str], None], *, warn_unfinished: bool = True) -> Results:
+    """Read the runs in files and folders, of which there must be one.
+
+    Args:
+        paths: Files, and folders that are searched recursively.
+        warn: Called with a message for each file that is not read, except logs of runs that were continued.
+        warn_unfinished: Whether to warn of unfinished runs.
+
+    Raises:
+        DataError: A path does not exist, or there are no results of this package.
+    """
+    results = read_results(paths)
+    for skipped in results.skipped:
+        if skipped.run == "" or (warn_unfinished and skipped.run == "unfinished"):
+            warn(f"not read: {skipped.source}: {skipped.why}")
+    if not results.runs:
+        raise DataError(f"no result of this package is in {', '.join(paths) or 'files of groups alone'}")
+    return results
 
 
 def _read_safely(

@@ -10,7 +10,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write, row_writer
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.replies.reference import few_labels, number_used, unused_labels
+from halu_tasks.replies.reference import number_used, unfit_labels, unused_labels
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.judge import FAILED
@@ -118,7 +118,7 @@ def with_reference(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]
         tags = [tag for tag in run.provenance.version.split("-") if not tag.startswith("reference_")]
         version = "-".join([*tags, f"reference_{labels.hash}"])
         labelled.append(replace(run, answers=answers, provenance=replace(run.provenance, version=version)))
-        warnings += [f"{run.model}: {text}" for text in few_labels(task, labelled[-1].scores)]
+        warnings += [f"{run.model}: {text}" for text in unfit_labels(task, labelled[-1].scores)]
         used[task.name] += number_used(labelled[-1].scores)
     if not tasks:
         raise DataError(f"{path}: the results contain no run of a judged task with verdicts to label")

@@ -76,10 +76,9 @@ class UnfinishedError(DataError):
         ended: Whether the run ended, as far as Inspect is concerned.
     """
 
-    def __init__(self, log: str, header: EvalLog, why: str, how: str = "finish it") -> None:
+    def __init__(self, log: str, header: EvalLog, why: str) -> None:
         path = Path(log)
-        retry = shlex.join(["inspect", "eval-retry", log, "--log-dir", str(path.parent)])
-        advice = f"{how} with: {retry}"
+        advice = f"finish it with: {shlex.join(['inspect', 'eval-retry', log, '--log-dir', str(path.parent)])}"
         if header.error and header.error.message.startswith(("UsageError(", "ArgumentError(")):
             advice = "inspect eval-retry would fail alike; correct the command, or remove this log"
         super().__init__(f"{log}: {why}; {advice}")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.predictions import prediction_rows, with_target
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply
+from halu_tasks.results.run import METHOD_UNKNOWN, Run, ScoredReply
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Provenance, build
 
@@ -41,26 +40,10 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     Raises:
         DataError: Predictions, data or details are missing or have changed.
     """
-    record = content.get("run")
-    if not record:
-        raise DataError(f"{path}: does not say what was scored; score the predictions again")
-    provenance = replace(Provenance.from_json(record[RECORD]), scoring=content["scoring"])
-    options = Options(**record["options"], scoring=content["scoring"])
-    task = provenance.task.resolve()
-    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
-    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
-        raise DataError(
-            f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
-            "the predictions again with --data FILE"
-        )
-    asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
-    if asked not in known:
-        known[asked] = build(task, options)
-    evaluation = known[asked]
-    if evaluation.located.sha256 != provenance.data_sha256:
-        raise DataError(
-            f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
-        )
+    record = content["run"]
+    provenance = Provenance.from_json(record[RECORD])
+    evaluation = _evaluation(path, record, provenance, known)
+    task = evaluation.task
     fields = record["id_field"], record["output_field"]
     files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
     rows = (row for file in files for row in prediction_rows(file, *fields, task.rules.choices))
@@ -73,11 +56,11 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         for epoch in epochs
         if (item.id, epoch) in replies or not record["partial"]
     ]
-    if evaluation.task.judged and provenance.judge:
+    if task.judged and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
-        mode = evaluation.options.scoring
-        scores = [evaluation.task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
+        mode = provenance.scoring
+        scores = [task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
         id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",
@@ -88,7 +71,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         provenance=provenance,
         epochs=len(epochs),
         answers=[ScoredReply(item, reply.text, one) for (item, _, reply), one in zip(pairs, scores, strict=True)],
-        method=PLAIN if provenance.prompt_hash else METHOD_UNKNOWN,
+        method=METHOD_UNKNOWN,
         created=record["created"],
     )
     now = {name: figure.value for name, figure in run.figures.items()}
@@ -98,6 +81,27 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         change = f"{name} is {now.get(name)}, was {then.get(name)}"
         raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")
     return run
+
+
+def _evaluation(
+    path: Path, record: Mapping[str, Any], provenance: Provenance, known: dict[str, Evaluation]
+) -> Evaluation:
+    """Return the task of a run with its data, which must be those that were scored."""
+    options = Options(**record["options"], scoring=provenance.scoring)
+    task = provenance.task.resolve()
+    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
+    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
+        raise DataError(
+            f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
+            "the predictions again with --data FILE"
+        )
+    asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
+    evaluation = known[asked] = known.get(asked) or build(task, options)
+    if evaluation.located.sha256 != provenance.data_sha256:
+        raise DataError(
+            f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"
+        )
+    return evaluation
 
 
 def _read_details(

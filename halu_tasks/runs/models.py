@@ -18,9 +18,8 @@ from halu_tasks.tasks.keys import Keys, reason_of
 
 Harness = Literal["inspect", "lm_eval"]
 
-LOADED = ("hf", "vllm")
-"""Providers that load weights; lm-eval's models that do have the same names."""
-
+# providers that load weights; lm-eval's models that do have the same names
+_LOADED = ("hf", "vllm")
 _EMBEDDED = ("oracle", "baseline", "replay")
 # the number of items of which replies are generated at a time
 _BATCH = 8
@@ -164,7 +163,7 @@ def _in_lm_eval(model: HarnessModel, chat_template: bool | None) -> HarnessModel
     elif model.base_url and served and model.provider != "halu":
         address = model.base_url.rstrip("/") + "/chat/completions"
         kind, arguments = "local-chat-completions", {"model": served, "base_url": address}
-    elif model.provider in LOADED:
+    elif model.provider in _LOADED:
         kind, arguments = model.provider, {"pretrained": model.at_provider}
     elif model.provider == "openai":
         kind, arguments = "openai-chat-completions", {"model": model.at_provider}
@@ -173,7 +172,7 @@ def _in_lm_eval(model: HarnessModel, chat_template: bool | None) -> HarnessModel
             f"model {model.model}: lm-eval has no counterpart; use the harness inspect, or name a server that speaks "
             "the OpenAI protocol as base URL (--harness, --base-url; in a models file harness, base_url)"
         )
-    if kind in LOADED and chat_template is None:
+    if kind in _LOADED and chat_template is None:
         chat_template = has_chat_template(model)
     elif kind.endswith("chat-completions"):
         if chat_template is False:
@@ -219,7 +218,7 @@ def require_model(model: HarnessModel) -> None:
     Raises:
         HaluTasksError: A package or an API key is missing, the harness does not know the model, or it does not answer.
     """
-    if model.provider in LOADED and not model.base_url:  # the harness loads its weights
+    if model.provider in _LOADED and not model.base_url:  # the harness loads its weights
         if model.provider == "hf":
             require_extra("hf", f"model {model.name}")
         return

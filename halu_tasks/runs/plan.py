@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -28,7 +27,6 @@ from halu_tasks.inspect_adapter.tasks import samples_of
 from halu_tasks.judging.judge import SETTINGS
 from halu_tasks.judging.reaching import run_blocking
 from halu_tasks.runs.command import flags
-from halu_tasks.runs.models import LOADED, HarnessModel
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
 from halu_tasks.solvers.asking import MethodRecord, stand_in, yes
@@ -83,13 +81,13 @@ def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Plann
     """
     evaluations, known, rows = dict[str, Evaluation](), {task.name: task for task in tasks}, list[Planned]()
     for run in runs:
-        size, refused = _tokenizer(run.model), dict[str, UsageError]()
+        refused: dict[str, UsageError] = {}
         for name in run.missing():
             if name not in evaluations:
                 options = Options(**{"fewshot": known[name].prompts.shots, **run.options})
                 evaluations[name] = build(known[name], options.for_tasks(known[name].prompts.task_options))
             try:
-                rows += _Counter(run, evaluations[name], size).rows()
+                rows += _Counter(run, evaluations[name]).rows()
             except UsageError as error:
                 if not run.method:
                     raise
@@ -137,14 +135,14 @@ def priced(
 class _Counter:
     """Answers in the place of all models of a run on a task, and counts what each is asked."""
 
-    def __init__(self, run: ModelRun, evaluation: Evaluation, size: Callable[[str], int]) -> None:
+    def __init__(self, run: ModelRun, evaluation: Evaluation) -> None:
         self._run, self._evaluation = run, evaluation
         said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
         limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
         self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
         self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
         self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
-        self._size, self._model = size, ("model", run.model.written)
+        self._model = ("model", run.model.written)
         self._counts: dict[Asked, tuple[int, int, int]] = {}
         self._ways: dict[Asked, Counted] = {}
         self._usual: Counted = "exactly"
@@ -225,27 +223,16 @@ class _Counter:
                 self._count(asked, text + json.dumps(verdict_schema(judging.read)), SETTINGS.max_tokens or 0)
 
     def _count(self, asked: Asked, text: str, longest: int) -> None:
-        size, counts = self._size if asked == self._model else _by_bytes, self._counts.get(asked, (0, 0, 0))
-        self._counts[asked] = counts[0] + 1, counts[1] + size(text), counts[2] + longest
+        counts = self._counts.get(asked, (0, 0, 0))
+        self._counts[asked] = counts[0] + 1, counts[1] + _tokens(text), counts[2] + longest
 
 
 def _filled(reply: str, longest: int, call: str) -> str:
     """Return a reply as long as it can be, which differs from that to every other call."""
     text = f"{reply}\n{call} "
-    return text + "abc " * (longest - _by_bytes(text))
+    return text + "abc " * (longest - _tokens(text))
 
 
-def _by_bytes(text: str) -> int:
+def _tokens(text: str) -> int:
+    """Return how many tokens a text has if each is four bytes."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
-
-
-def _tokenizer(model: HarnessModel) -> Callable[[str], int]:
-    """Return what counts the tokens of a text as a model does whose tokenizer is on this machine, or else bytes."""
-    with suppress(ImportError, OSError, ValueError):  # the latter two of a model that is not in the cache
-        if {model.provider, model.model} & {*LOADED}:
-            from transformers import AutoTokenizer
-
-            name = model.arguments.get("pretrained") or model.at_provider
-            known = AutoTokenizer.from_pretrained(name, local_files_only=True)
-            return lambda text: len(known.encode(text, add_special_tokens=False))
-    return _by_bytes

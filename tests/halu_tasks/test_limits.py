@@ -155,7 +155,7 @@ def test_a_log_that_unpacks_to_too_much_is_not_read(
     (skipped,) = read_results([str(path)]).skipped
     if stated and part.startswith("samples/"):
         return  # the header has no task, so no sample is read
-    assert f"{path}: {part}: more than 1,048,576 bytes in a text that is read as a whole" in skipped.why
+    assert skipped.why.startswith(f"{part}: more than 1,048,576 bytes in a text that is read as a whole")
 
 
 def workbook(path: Path, *changes: tuple[bytes, bytes]) -> Path:
@@ -201,14 +201,13 @@ def test_parquet_with_text_that_is_not_utf_8_is_one_line(here: Cli, tmp_path: Pa
 def test_names_with_any_letter_can_be_used_in_the_c_locale(cli: Cli, here: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "é"
     folder.mkdir()
-    c_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     items = build(TASK, Options(data="sample")).items
     lines = (json.dumps({"id": item.id, "output": item.target}) + "\n" for item in items)
     (folder / "répliques.jsonl").write_text("".join(lines))
     scored = here("score", TASK, folder / "répliques.jsonl", "--data", "sample", "--json")
     (folder / "scored.json").write_text(scored.stdout)
     # it reads the replies again
-    reported = cli("report", folder, "-o", folder / "report", env=c_locale)
+    reported = cli("report", folder, "-o", folder / "report", env={"LC_ALL": "C"})
     assert reported.returncode == 0 and reported.stdout.startswith(f"{folder}/report/index")
     assert "halu-tasks:" not in reported.stderr
 

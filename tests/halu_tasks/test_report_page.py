@@ -293,6 +293,17 @@ def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not
     assert [line.split(" | ")[0].strip("| ") for line in lines[:3]] == [escaped(label) for label in labels]
 
 
+def test_rows_are_sorted_by_the_figures_that_their_ranks_are_of() -> None:
+    report = model(3, 3, apart=False)
+    (group,) = report.groups
+    values = {"e0": (0.9, 0.1), "e1": (0.8, 0.2), "e2": (0.7, 0.3)}
+    figures = {id: [Estimate(value, 0.1, value, value) for value in both] for id, both in values.items()}
+    means = [mean._replace(figure=figures[mean.entry][0]) for mean in report.group_results]
+    corrected = [mean._replace(corrected=figures[mean.entry][1]) for mean in means]
+    for of_group, order in ((means, ["e0", "e1", "e2"]), (corrected, ["e2", "e1", "e0"])):
+        assert [entry.id for entry in ranked(replace(report, group_results=of_group), [group])] == order
+
+
 class Check(HTMLParser):
     """Counts elements, and holds what is left open."""
 
