@@ -154,13 +154,21 @@ def auprc(label: str, probability: Column, target: Column) -> Terms:
     It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
     a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
-    has = target == label
-    order = np.argsort(-probability, kind="stable")[: np.count_nonzero(~np.isnan(probability))]  # NaN comes last
-    if not len(order) or not has.any():
+    has, known = target == label, ~np.isnan(probability)
+    if not known.any() or not has.any():
         return math.nan
-    ends = np.flatnonzero(np.append(np.diff(probability[order]) != 0, True))
-    hits = np.cumsum(has[order])[ends].astype(np.float64)
-    return (np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum() / has.sum()
+    return precision_gained(probability[known], has[known]) / has.sum()
+
+
+def precision_gained(degrees: Array, positive: Column) -> float:
+    """Compute the sum over thresholds of the precision at each times the number of positives that it adds.
+
+    Divided by the number of positives, this is the average precision. Equal degrees share a threshold.
+    """
+    order = np.argsort(-degrees, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(degrees[order]) != 0, True))
+    hits = np.cumsum(positive[order])[ends].astype(np.float64)
+    return float((np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum())
 
 
 @metric(requires_option="probability", higher_is_better=False, value=_if_any)
