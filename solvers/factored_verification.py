@@ -293,10 +293,10 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if (task := asking.task_of(state)).benchmark != "fave":
-            raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
-        # of its gold, methods use only what the prompt shows too
-        gold = asking.SampleMetadata.required_of(state).gold
+        own = asking.SampleMetadata.required_of(state)
+        if own.benchmark_task.benchmark != "fave":
+            raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
+        gold = own.gold  # of which methods use only what the prompt shows too
         # in a plan, the draft is the reply of halu/oracle
         draft = final = (await asking.ask(state.messages, "writer", cache=cache, supposed=str)).completion
         critique, counts = await criticize(gold["papers"], draft)
