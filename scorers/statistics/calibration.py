@@ -191,7 +191,7 @@ def brier(label: str, probability: Column, target: Column) -> Terms:
     return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
 
 
-@_of_label(higher_is_better=False, interval=None)
+@_of_label(higher_is_better=False, has_error=False)
 def ece(label: str, probability: Column, target: Column) -> Terms:
     """Expected calibration error of the probability of {label}, in 10 bins.
 
@@ -209,7 +209,7 @@ def ece(label: str, probability: Column, target: Column) -> Terms:
     return gaps.sum() / len(known)
 
 
-@metric(requires_option="probability", higher_is_better=None, interval=None)
+@metric(requires_option="probability", higher_is_better=None, has_error=False)
 def ece_by_chance(probability: Column) -> Terms:
     """Expected ece of calibrated probabilities, which is the part of ece that is due to chance.
 

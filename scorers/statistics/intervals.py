@@ -24,7 +24,7 @@ carry the variance, and is added to the other by the squares of the two distance
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,9 +45,6 @@ NO_VARIANCE = 1e-18
 """A variance up to this, on the scale of a share, is a rounding error."""
 # from twice as many observations on, scipy does not find some quantiles of a beta distribution
 _MOST = 1e16
-
-Interval = Callable[["float", "Moments", "tuple[float, float]", "int | None"], "tuple[float, float]"]
-"""Computes a 95% interval: (value, moments, bounds, clusters that it rests on) -> (low, high)."""
 
 
 class Moments(NamedTuple):
