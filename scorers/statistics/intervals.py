@@ -179,7 +179,7 @@ def exact_interval(
 
 def unseen_share(clusters: int, t: float) -> float:
     """Compute the share of all clusters, at most, that are unlike each of those seen."""
-    return 1 / (1 + clusters / t / t) if t else 0.0
+    return 1 / (1 + clusters / t / t)
 
 
 def unseen_weight(moments: Moments, scale: float) -> float:
