@@ -77,11 +77,6 @@ class ReferenceLabels:
     def __len__(self) -> int:
         return sum(map(len, self.labels.values()))
 
-    @property
-    def by(self) -> list[str]:
-        """Those who gave labels."""
-        return sorted({label.by for labels in self.labels.values() for label in labels if label.by})
-
     def of_verdict(self, score: Score, claim: str) -> VerdictLabel | None:
         """Return the label of a part of a reply; None if it has none."""
         for label in self.labels.get((score.id, squeezed(claim)), ()):

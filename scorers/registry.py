@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -106,37 +106,25 @@ def make_scorer(
 
     Args:
         name: The scorer's name, or the function that makes it.
-        arguments: Its arguments, as in the task file, and `metric`, a metric of one's own to be added to its metrics.
+        arguments: Its arguments, as in the task file.
         usual: Default arguments; those that the scorer does not have are ignored.
 
     Raises:
-        ValueError: The scorer does not exist, or an argument is unknown, missing or invalid.
+        ValueError: The scorer does not exist, or an argument is unknown or invalid.
+        TypeError: An argument is missing.
     """
-    from halu_tasks.scorers.metrics import Metric
-
     factory = scorer_factory(name)
     name = getattr(name, "__name__", name)
-    parameters = dict(inspect.signature(factory).parameters)
+    parameters = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    parameters = {
-        key: each for key, each in parameters.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
-    }
-    own = arguments.get("metric")
-    if not isinstance(own, Metric | None):
-        raise ValueError(f"{name}: metric: expected a function with the decorator @metric, got {own!r}")
-    arguments = {key: value for key, value in arguments.items() if key != "metric"}
     if unknown := [key for key in arguments if key not in parameters and not takes_any]:
-        expected, hint = ", ".join((*parameters, "metric")), did_you_mean(unknown[0], parameters)
+        expected, hint = ", ".join(parameters) or "none", did_you_mean(unknown[0], parameters)
         raise ValueError(f"scorer {name!r} has no argument {unknown[0]!r}{hint}; expected {expected}")
     arguments = {**{key: value for key, value in (usual or {}).items() if key in parameters}, **arguments}
-    required = (key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty)
-    if missing := [key for key in required if key not in arguments]:
-        raise ValueError(f"scorer {name!r} is missing the argument {missing[0]!r}")
     try:
-        scorer: TaskScorer = factory(**arguments)
+        return factory(**arguments)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    return scorer if own is None else replace(scorer, metrics=(*scorer.metrics, own))
 
 
 def _load(locations: Mapping[str, str], name: str | Callable[..., object], kind: str) -> Any:

@@ -224,15 +224,6 @@ def tokens_of(output: ModelOutput) -> list[TokenProbabilities]:
     ]
 
 
-def task_of(state: TaskState) -> Task:
-    """Return the task of a sample of this package.
-
-    Raises:
-        UsageError: The sample is of another package.
-    """
-    return SampleMetadata.required_of(state).benchmark_task
-
-
 def conclude_by_probability(state: TaskState, record: MethodRecord, threshold: float) -> TaskState:
     """Set the output of a sample to the label that follows from the record's probability of hallucination.
 
@@ -342,10 +333,6 @@ class SampleMetadata(BaseModel):
             UsageError: The task does not exist any more.
         """
         return self.reference.resolve()
-
-    def as_metadata(self) -> dict[str, Any]:
-        """Convert to the entries of `Sample.metadata`; those without a value are left out."""
-        return self.model_dump(exclude_defaults=True)
 
 
 _REQUIRED = {name for name, field in SampleMetadata.model_fields.items() if field.is_required()}

@@ -92,7 +92,7 @@ class FactoredVerifier:
         names = (f"{METHOD}_{name}" for name in ("claims", "check", "check_reasoned"))
         texts = (asking.method_prompt(name, METHOD, self.prompts) for name in names)
         self._listing, self._word, self._reasoned = texts
-        self._lock = anyio.Lock()
+        self._lock, self._of_models = anyio.Lock(), dict[str, How]()
 
     async def verify(self, text: str, source: str) -> asking.MethodRecord:
         """Verify a text.
@@ -105,25 +105,33 @@ class FactoredVerifier:
             The claims with their probabilities, and the probability that some claim is wrong. Without a claim that was
             checked this is None, and the record has a reason.
         """
-        async with self._lock:
-            if self.how == "auto":
-                self.how = "logprobs" if await self._gives_logprobs() else "reasoned"
+        how = await self._how()
         prompt = fill(self._listing, {"text": fence(text)})
         settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
         # in a plan, every sentence is a claim
         settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
         reply = await asking.ask(prompt, "decomposer", cache=self.cache, **settings)
         claims, questions, reason = listed_claims(reply.completion)
-        probabilities = await gather(*(self._check(claim, source) for claim in claims))
+        probabilities = await gather(*(self._check(claim, source, how) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
         pairs = [list(pair) for pair in zip(claims, probabilities, strict=True)]
-        record = asking.MethodRecord(method=METHOD, counts=counts, steps={"how": self.how, "claims": pairs})
+        record = asking.MethodRecord(method=METHOD, counts=counts, steps={"how": how, "claims": pairs})
         all_supported = combined(probabilities)
         if all_supported is None:
             return replace(record, reason=reason or "no claim was answered with yes or no")
         return replace(record, probability=1 - all_supported)
 
-    async def _check(self, claim: str, source: str) -> float | None:
+    async def _how(self) -> How:
+        """Return `how`, in the place of `auto` what the verifier allows; the models of an eval share this object."""
+        if self.how != "auto":
+            return self.how
+        model = "" if asking.stand_in.get() else str(asking.model_in("verifier"))
+        async with self._lock:
+            if model not in self._of_models:
+                self._of_models[model] = "logprobs" if await self._gives_logprobs() else "reasoned"
+        return self._of_models[model]
+
+    async def _check(self, claim: str, source: str, how: How) -> float | None:
         """Estimate the probability that a claim is supported; None if no reply says yes or no."""
         if self._library:
             passages = await self._library.search(claim)
@@ -133,9 +141,9 @@ class FactoredVerifier:
         else:
             source = fence(source)
         fields = {"claim": fence(claim), "source": source}
-        if self.how == "logprobs":
+        if how == "logprobs":
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
-        number, temperature = (self.samples, self.temperature) if self.how == "samples" else (1, 0.0)
+        number, temperature = (self.samples, self.temperature) if how == "samples" else (1, 0.0)
         settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": asking.yes}
         replies = await asking.draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
@@ -293,10 +301,10 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if (task := asking.task_of(state)).benchmark != "fave":
-            raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
-        # of its gold, methods use only what the prompt shows too
-        gold = asking.SampleMetadata.required_of(state).gold
+        own = asking.SampleMetadata.required_of(state)
+        if own.benchmark_task.benchmark != "fave":
+            raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
+        gold = own.gold  # of which methods use only what the prompt shows too
         # in a plan, the draft is the reply of halu/oracle
         draft = final = (await asking.ask(state.messages, "writer", cache=cache, supposed=str)).completion
         critique, counts = await criticize(gold["papers"], draft)

@@ -132,7 +132,7 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
     """
     if asking.SampleMetadata.of(state) is None and asking.parts_of(state):
         return hallucinates, (YES, NO)
-    task = asking.task_of(state)
+    task = asking.SampleMetadata.required_of(state).benchmark_task
     if task.rules.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
     return task.label, task.rules.choices

@@ -20,7 +20,7 @@ from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies import embedded
 from halu_tasks.solvers.asking import SampleMetadata, chat_messages, checked, last_question
-from halu_tasks.tasks import task_named
+from halu_tasks.tasks import Task, task_named
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
 """The task whose texts are the default, by what replies are asked to list."""
@@ -189,7 +189,7 @@ def few_shot(examples: Examples = None, *, template: str | None = None, generate
     rows = _rows("few_shot", examples)
     question = _text("few_shot", "template", template) or "{input}"
     shown = [
-        Example(fill(question, _fields("few_shot", {}, None, row, [question], where)), row["output"])
+        Example(fill(question, _fields("few_shot", {}, None, [question], where, row)), row["output"])
         for where, row in rows
     ]
 
@@ -214,7 +214,7 @@ def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Sol
     text = _text("chain_of_thought", "system", system) or SYSTEM
 
     def messages(state: TaskState) -> list[ChatMessage]:
-        fields = _fields("chain_of_thought", {}, None, *_sample(state, [text]))
+        fields = _fields("chain_of_thought", {}, None, [text], *_sample(state))
         instruction = ChatMessageSystem(content=fill(text, fields))
         before = [message for message in state.messages if message.role == "system"]
         return [*before, instruction, *(message for message in state.messages if message.role != "system")]
@@ -266,18 +266,15 @@ def _format(
     packaged = task_named(reference).prompts.wordings[0].prompt
 
     def messages(state: TaskState) -> list[ChatMessage]:
-        own = SampleMetadata.of(state) if own_wording else None
-        task = own.benchmark_task if own else None
-        if task and task.prompts.format != name:
-            task = None
+        task = _task_of_format(state, name) if own_wording else None
         if task and unchanged:
             return state.messages
         evaluation = embedded.loaded(task.name) if task else None
-        wording = evaluation.prompt if evaluation else task.prompts.wordings[0].prompt if task else packaged
+        wording = evaluation.prompt if evaluation else packaged
         prompt = {"system": _system(wording), "user": wording["user"] if template is None else template}
-        system_text, question = texts(prompt, fields(*_sample(state, prompt.values())))
+        system_text, question = texts(prompt, fields(prompt.values(), *_sample(state)))
         shown = [
-            Example(fill(prompt["user"], fields(row, [prompt["user"]], where)), row["output"]) for where, row in rows
+            Example(fill(prompt["user"], fields([prompt["user"]], where, row)), row["output"]) for where, row in rows
         ]
         asked = chat_messages(turns(system_text, question, shown))
         # the embedded models identify the item by this metadata
@@ -304,15 +301,21 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
     return solve
 
 
-def _sample(state: TaskState, shown: Iterable[str]) -> tuple[Row, Iterable[str], str]:
-    """Return a sample's values, the texts that show them, and the sample's name in errors."""
+def _task_of_format(state: TaskState, name: str) -> Task | None:
+    """Return the task of a sample of this package whose prompt has a format; None for any other sample."""
     own = SampleMetadata.of(state)
-    values = {"input": state.input_text, **state.metadata, **(own.fields if own else {})}
-    return values, shown, f"sample {state.sample_id!r}"
+    task = own.benchmark_task if own else None
+    return task if task and task.prompts.format == name else None
+
+
+def _sample(state: TaskState) -> tuple[str, Row]:
+    """Return a sample's name in errors, and its values."""
+    own = SampleMetadata.of(state)
+    return f"sample {state.sample_id!r}", {"input": state.input_text, **state.metadata, **(own.fields if own else {})}
 
 
 def _fields(
-    solver: str, keys: Mapping[str, str], mask: str | None, row: Row, shown: Iterable[str], where: str
+    solver: str, keys: Mapping[str, str], mask: str | None, shown: Iterable[str], where: str, row: Row
 ) -> dict[str, str]:
     """Read the fields that texts show from a row.
 
@@ -320,9 +323,9 @@ def _fields(
         solver: The name of the solver, for errors.
         keys: The keys of fields with another key than their name.
         mask: The mask in the field `answer`, if the texts show the number of masks.
-        row: The values.
         shown: The texts.
         where: The place of the row, for errors.
+        row: The values.
 
     Raises:
         UsageError: A field is missing, or its value is not a string or number.

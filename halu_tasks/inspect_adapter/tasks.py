@@ -216,7 +216,7 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         id=f"{task.name}/{item.id}" if group else item.id,
         input=chat,
         target=task.rules.answer.targets(item),
-        metadata=metadata.as_metadata(),
+        metadata=metadata.model_dump(exclude_defaults=True),
     )
 
 

@@ -26,6 +26,7 @@ from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.tasks import samples_of
 from halu_tasks.judging.judge import SETTINGS
 from halu_tasks.judging.reaching import run_blocking
+from halu_tasks.replies import embedded
 from halu_tasks.runs.command import flags
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
@@ -173,6 +174,7 @@ class _Counter:
 
     def _run_method(self, items: Sequence[Item]) -> None:
         solver = method_named(self._run.method, self._run.method_arguments)
+        embedded.remember(self._evaluation)  # a prompt format asks in its words
 
         async def generate(state: TaskState, **_: Any) -> TaskState:
             state.output = self._answer(state.messages, None, (0, False), False, None)

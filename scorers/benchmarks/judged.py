@@ -270,9 +270,6 @@ def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Sco
         reply: The reply.
         verdicts: A verdict on each of `summary_questions`; None if no judge was asked, in which case nothing is known
             about hallucinations.
-
-    Raises:
-        ValueError: The number of verdicts is not that of the questions.
     """
     summary = summary_of(reply)
     claims, sentence_count = cited_sentences(summary, item.gold["papers"]) if summary else ([], 0)
@@ -286,8 +283,6 @@ def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Sco
         "blank": sum(not any(paper["abstract"] for paper in claim.papers) for claim in judged),
     }
     if verdicts is not None:
-        if len(verdicts) != len(judged):
-            raise ValueError(f"item {item.id}: expected {len(judged)} verdicts, got {len(verdicts)}")
         wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(claims) - len(judged) + (summary is None)
         counts |= {
             "asked": len(judged),
@@ -317,7 +312,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 
 
 # it does not vary between summaries
-@metric(higher_is_better=None, requires_option="judge", interval=None)
+@metric(higher_is_better=None, requires_option="judge", has_error=False)
 def adjustment_factor(factor: Column) -> Terms:
     """Assumed precision, the share of reported hallucinations that are taken to be real."""
     return factor
@@ -337,12 +332,11 @@ def fave_scorer() -> TaskScorer:
     """
     unsupported, without = "a cited sentence that is not supported", "share of summaries without one"
     failed = "share of the judged sentences on which the judge gave no verdict"
-    judged: dict[str, Any] = {"requires_option": "judge"}
-    worse: dict[str, Any] = {"higher_is_better": False, **judged}
+    worse: dict[str, Any] = {"higher_is_better": False, **_BY_JUDGE}
     metrics = (
         _count("hallucinations_per_summary", "hallucinations", "cited sentences that are not supported", False),
         mean("summaries_with_any", "any", f"share of summaries with {unsupported}", **worse),
-        share_free_of("acc", "hallucinations", f"{without}, 1 - summaries_with_any", **judged),
+        share_free_of("acc", "hallucinations", f"{without}, 1 - summaries_with_any", **_BY_JUDGE),
         hallucinations_per_summary_adjusted,
         summaries_with_any_adjusted,
         adjustment_factor,

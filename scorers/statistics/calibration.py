@@ -154,13 +154,26 @@ def auprc(label: str, probability: Column, target: Column) -> Terms:
     It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
     a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
-    has = target == label
-    order = np.argsort(-probability, kind="stable")[: np.count_nonzero(~np.isnan(probability))]  # NaN comes last
-    if not len(order) or not has.any():
+    has, known = target == label, ~np.isnan(probability)
+    if not known.any() or not has.any():
         return math.nan
-    ends = np.flatnonzero(np.append(np.diff(probability[order]) != 0, True))
-    hits = np.cumsum(has[order])[ends].astype(np.float64)
-    return (np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum() / has.sum()
+    return precision_gained(probability[known], has[known]) / has.sum()
+
+
+def precision_gained(degrees: Array, positive: Column, above: int = 0) -> float:
+    """Compute the sum over thresholds of the precision at each times the number of positives that it adds.
+
+    Divided by the number of positives, this is the average precision. Equal degrees share a threshold.
+
+    Args:
+        degrees: The degrees, by which items are retrieved.
+        positive: Which items are positive.
+        above: The number of further items, none of them positive, that are retrieved at every threshold.
+    """
+    order = np.argsort(-degrees, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(degrees[order]) != 0, True))
+    hits = np.cumsum(positive[order])[ends].astype(np.float64)
+    return float((np.diff(hits, prepend=0) * hits / (ends + 1.0 + above)).sum())
 
 
 @metric(requires_option="probability", higher_is_better=False, value=_if_any)
@@ -183,7 +196,7 @@ def brier(label: str, probability: Column, target: Column) -> Terms:
     return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
 
 
-@_of_label(higher_is_better=False, interval=None)
+@_of_label(higher_is_better=False, has_error=False)
 def ece(label: str, probability: Column, target: Column) -> Terms:
     """Expected calibration error of the probability of {label}, in 10 bins.
 
@@ -201,7 +214,7 @@ def ece(label: str, probability: Column, target: Column) -> Terms:
     return gaps.sum() / len(known)
 
 
-@metric(requires_option="probability", higher_is_better=None, interval=None)
+@metric(requires_option="probability", higher_is_better=None, has_error=False)
 def ece_by_chance(probability: Column) -> Terms:
     """Expected ece of calibrated probabilities, which is the part of ece that is due to chance.
 

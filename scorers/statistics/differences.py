@@ -15,9 +15,14 @@ from typing import NamedTuple, TypeVar
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, unseen_share, unseen_weight
+from halu_tasks.scorers.statistics.intervals import (
+    NO_VARIANCE,
+    degrees_of_freedom,
+    t_quantile,
+    unseen_share,
+    unseen_weight,
+)
 from halu_tasks.scorers.statistics.jackknife import LeftOut
-from halu_tasks.scorers.statistics.quantiles import t_quantile
 
 T = TypeVar("T")
 
@@ -198,7 +203,7 @@ class DifferenceError(NamedTuple):
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
     moments = change.moments
-    if not (moments and change.support and metric.interval):
+    if not (moments and change.support and metric.has_error):
         return None
     rests_on = min(change.support[0], change.clusters)
     width = metric.range[1] - metric.range[0]

@@ -176,11 +176,10 @@ def run_inspect(tmp_path: Path) -> Run:
 def openai() -> Run:
     """`openai(server)` is an Inspect model at a scripted server; replies are cached for this test only."""
 
-    def model(server: ScriptedServer, **arguments: Any) -> Any:
+    def model(server: ScriptedServer, name: str = "gpt-4o", **arguments: Any) -> Any:
         from inspect_ai.model import get_model
 
-        name = "openai/gpt-4o"
-        return get_model(name, base_url=server.url, memoize=False, responses_api=False, **arguments)
+        return get_model(f"openai/{name}", base_url=server.url, memoize=False, responses_api=False, **arguments)
 
     return model
 

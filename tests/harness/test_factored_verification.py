@@ -107,6 +107,24 @@ def test_a_provider_that_refuses_log_probabilities_is_asked_without(run_method: 
     assert figures(log)["acc"] == 1.0
 
 
+@pytest.mark.slow
+def test_each_model_of_an_eval_is_asked_what_it_returns(serve: Run, openai: Run, tmp_path: Path) -> None:
+    from inspect_ai import eval as inspect_eval
+    from inspect_ai.util import registry_create
+
+    logs = inspect_eval(
+        f"halu_tasks/{TASK}",
+        model=[openai(serve(Verifier(logprobs=gives)), name=name) for name, gives in (("a", True), ("b", False))],
+        task_args={"data": "sample"},
+        solver=registry_create("solver", "halu_tasks/factored_verification"),
+        limit=2,
+        log_dir=str(tmp_path / "logs"),
+        display="log",
+    )
+    how = {log.eval.model: log.samples[0].output.metadata["halu_steps"]["how"] for log in logs if log.samples}
+    assert how == {"openai/a": "logprobs", "openai/b": "reasoned"}
+
+
 LISTINGS = {
     "": "empty",
     # a remark in place of a list is checked as the claim that it looks like, and fails

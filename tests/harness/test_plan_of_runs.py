@@ -208,3 +208,11 @@ def test_weighed_labels_are_a_call_each_in_lm_eval_and_a_tool_may_be_called(here
     assert weighed["calls"] == 2 * asked["calls"] and weighed["most_output_tokens"] == 0
     (tool,) = planned(here, *command, "--method", "with_knowledge:tool=web_search")
     assert tool["counted"] == "at least" and tool["calls"] == asked["calls"]
+
+
+def test_a_prompt_format_is_counted_in_the_words_of_the_run(here: Any, tmp_path: Any) -> None:
+    name, file = "refact_judgment_independent", tmp_path / "prompts.yaml"
+    file.write_text(json.dumps({name: {"cot": "Think first. " * 500}}))
+    command = ("halu/oracle", *SAMPLE, "--tasks", name, "--method", "independent:cot=true", "-o", str(tmp_path / "out"))
+    (own,), (given,) = planned(here, *command), planned(here, *command, "--prompts", str(file))
+    assert given["input_tokens"] > own["input_tokens"] + 3_000
