@@ -239,7 +239,7 @@ def training_chats(
         able = sorted(other.name for other in registry()[0].values() if other.data.training)
         raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
     located: Located | Path = (
-        data.fewshot_path(options) if is_sample(options.data) else locate(data.source, data.training, options)
+        data.fewshot_path(options) if is_sample(options) else locate(data.source, data.training, options)
     )
     # look for the prompt now, so that a missing one is an error before the first chat is read
     prompt = next(iter(prompts_of(task, options).values()))

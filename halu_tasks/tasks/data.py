@@ -247,4 +247,4 @@ class TaskData(Keys):
 
     def lacks_training(self, options: Options) -> bool:
         """Whether the benchmark has a training part that the user's data lack."""
-        return self.training is not None and not is_sample(options.data) and not self.training_data(options)
+        return self.training is not None and not is_sample(options) and not self.training_data(options)
