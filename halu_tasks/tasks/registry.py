@@ -248,7 +248,7 @@ def files_at(name: str) -> list[Path]:
     path = Path(name).expanduser()
     if name.endswith(".yaml"):
         return [path]
-    if not path.is_dir() or any(name in part for part in registry()):
+    if not path.is_dir() or name in {*chain(*registry()), TAG, JUDGED_TAG}:
         return []
     files = [file for file in sorted(path.glob("*.yaml")) if not file.name.startswith("_")]
     if not files:
