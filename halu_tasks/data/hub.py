@@ -116,7 +116,7 @@ def _one_line(name: str) -> Iterator[None]:
             offline = isinstance(cause, errors.OfflineModeIsEnabled)
             reason = "HF_HUB_OFFLINE is set" if offline else str(cause).strip().partition("\n")[0]
             raise DataError(f"{name}: cannot be downloaded ({reason or type(cause).__name__}); {HOW_TO_NAME}") from None
-        if not isinstance(error, DatasetsError | ValueError | OSError | TypeError):
+        if not isinstance(error, DatasetsError | ValueError | OSError | RuntimeError | TypeError):
             raise
         raise DataError(f"{name}: cannot be loaded ({' '.join(str(cause).split())})") from None
 

@@ -109,6 +109,13 @@ def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
         _ = build("refact_correction", Options(data=str(path))).items
 
 
+def test_a_dataset_that_is_a_script_is_an_error_of_one_line(tmp_path: Path) -> None:
+    parquet(tmp_path / "rows" / "test.parquet", ROWS[:2])
+    (tmp_path / "rows" / "rows.py").touch()
+    with pytest.raises(DataError, match=r"rows: cannot be loaded \(Dataset scripts are no longer supported"):
+        build("refact_correction", Options(data=str(tmp_path / "rows")))
+
+
 def test_a_row_that_is_not_valid_is_named_by_its_number(tmp_path: Path) -> None:
     path = parquet(tmp_path / "rows.parquet", [*ROWS[:2], {**ROWS[2], "question": None}])
     with pytest.raises(DataError, match=rf"^{path}:3: field 'question' is missing \(has 'sample_id', "):
