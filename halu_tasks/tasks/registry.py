@@ -49,14 +49,9 @@ class Group:
         """A number that changes when results stop being comparable."""
         self.members = tuple(_members(file, tasks, groups, ()))
         """The names of the members; a group among them is replaced by its own members."""
-        self._tasks = tasks
+        self.tasks = tuple(tasks[name] for name in self.members)
         self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
         """The metrics whose unweighted means over the members are reported, the members' headline first."""
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The members."""
-        return tuple(self._tasks[name] for name in self.members)
 
     def check(self) -> None:
         """Check that the members have the metrics of the means.
