@@ -150,14 +150,14 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
 
 
 def listed(task: Task) -> dict[str, Any] | None:
-    """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
+    """Return what a listing shows of a task, None if it is not in its file; only without metrics are keys checked."""
     try:
         values = task.file.values
-        source = values["source"]
+        source, metrics = values["source"], values.get("metric_list")
         return {
             "task": task.name,
             "items": values.get("items") or "unknown",
-            "headline": values["metric_list"][0]["metric"],
+            "headline": metrics[0]["metric"] if metrics else task.headline,
             "source": source["title"] if isinstance(source, dict) else SOURCES[source].title,
             "asks": task.about,
         }
