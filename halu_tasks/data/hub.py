@@ -240,7 +240,7 @@ def _check_card(folder: Path) -> None:
 
 def _plain(value: Any, names: list[str] | None = None) -> Any:
     """Return a value as JSON has it: a label by its name, objects without their nulls."""
-    if names is not None and isinstance(value, int):
+    if names is not None and isinstance(value, int) and value >= 0:  # -1 stands for no label
         return names[value]
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items() if part is not None}

@@ -100,6 +100,9 @@ def test_numbers_of_labels_are_read_as_their_names(tmp_path: Path) -> None:
     features = Features({name: Value("string") for name in rows[0]} | {"error_type": ClassLabel(names=["neg", "swap"])})
     Dataset.from_list(rows, features=features).to_parquet(tmp_path / "rows.parquet")
     assert same_items(build("refact_correction", Options(data=str(tmp_path / "rows.parquet"))), SWAPS)
+    Dataset.from_list([rows[0] | {"error_type": -1}], features=features).to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(DataError, match=r"none.parquet:1: field 'error_type' is int, expected str"):
+        _ = build("refact_correction", Options(data=str(tmp_path / "none.parquet"))).items
 
 
 def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
