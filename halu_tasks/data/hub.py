@@ -202,13 +202,16 @@ def named_dataset(named: str, options: Options) -> Dataset:
 
     Raises:
         DataError: The dataset does not exist or cannot be accessed.
-        UsageError: The split does not exist, or none is named and there are several.
+        UsageError: The split does not exist, or none is named and there are several; or the working directory has a
+            folder of the dataset's name.
     """
     dataset = Dataset(name=named, path=named, config=options.data_config, split=options.data_split or "")
     if named.startswith(SCHEME):
         from huggingface_hub import HfApi
 
         address = HubAddress.parse(named)
+        if Path(address.repository).is_dir():
+            raise UsageError(f"{named}: datasets would load the folder ./{address.repository} instead; name it")
         with _one_line(named):
             commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
         name = str(address._replace(revision=commit))
