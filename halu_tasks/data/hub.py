@@ -218,6 +218,8 @@ def named_dataset(named: str, options: Options) -> Dataset:
         dataset = replace(dataset, name=name, path=address.repository, revision=commit, files=address.path)
     else:
         _check_card(Path(named))
+        # a relative path such as csv would be taken for the name of a format
+        dataset = replace(dataset, path=str(Path(named).absolute()))
     splits = list(dataset.layout)
     if dataset.split and dataset.split not in splits:
         close = did_you_mean(dataset.split, splits)

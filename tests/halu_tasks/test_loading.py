@@ -72,6 +72,13 @@ def test_a_folder_is_loaded_by_its_layout_and_its_split(tmp_path: Path) -> None:
         build("refact_correction", Options(data=str(tmp_path), data_split="tests"))
 
 
+def test_a_folder_may_have_the_name_of_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parquet(tmp_path / "parquet" / "test.parquet", ROWS)
+    evaluation = build("refact_correction", Options(data="parquet"))
+    assert same_items(evaluation, SWAPS) and evaluation.provenance.data_file == "parquet (test)"
+
+
 def test_a_change_of_any_file_of_a_split_changes_the_recorded_checksum(tmp_path: Path) -> None:
     parquet(tmp_path / "test-0.parquet", ROWS[:9])
     sums = set()
