@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
-from halu_tasks.core.hashing import coin_flip
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
@@ -37,8 +37,8 @@ def check_correctable(row: Row) -> None:
 
 
 def original_first(sample_id: str, seed: int) -> bool:
-    """Whether the correct answer is shown as A; this is drawn by a hash of the seed and the id."""
-    return coin_flip(f"{seed}:{sample_id}")
+    """Whether the correct answer is shown as A; the last bit of the first byte of a hash says so."""
+    return int(stable_hash(f"{seed}:{sample_id}")[:2], 16) % 2 == 1
 
 
 # --- rows to items --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
-from halu_tasks.text.figures import NONE, format_estimate, format_interval
+from halu_tasks.text.figures import format_estimate, format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
@@ -120,7 +120,7 @@ def _print_figures(scored: ScoredFile) -> None:
 
 def _rows(estimates: Mapping[str, Estimate]) -> list[dict[str, Any]]:
     return [
-        {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
+        {"metric": name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f")}
         for name, e in estimates.items()
     ]
 

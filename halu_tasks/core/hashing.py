@@ -30,8 +30,3 @@ def short_hash(*parts: object) -> str:
 def stable_number(*parts: object) -> int:
     """Return a number below 2^64 that depends only on the parts, for seeded choices: `stable_number(seed, id) % 3`."""
     return int(short_hash(*parts), 16)
-
-
-def coin_flip(*parts: object) -> bool:
-    """Return True or False, with equal chances, depending only on the parts."""
-    return bool(int(stable_hash(*parts)[:2], 16) & 1)

@@ -116,7 +116,7 @@ def _one_line(name: str) -> Iterator[None]:
             offline = isinstance(cause, errors.OfflineModeIsEnabled)
             reason = "HF_HUB_OFFLINE is set" if offline else str(cause).strip().partition("\n")[0]
             raise DataError(f"{name}: cannot be downloaded ({reason or type(cause).__name__}); {HOW_TO_NAME}") from None
-        if not isinstance(error, DatasetsError | ValueError | OSError | TypeError):
+        if not isinstance(error, DatasetsError | ValueError | OSError | RuntimeError | TypeError):
             raise
         raise DataError(f"{name}: cannot be loaded ({' '.join(str(cause).split())})") from None
 
@@ -202,19 +202,24 @@ def named_dataset(named: str, options: Options) -> Dataset:
 
     Raises:
         DataError: The dataset does not exist or cannot be accessed.
-        UsageError: The split does not exist, or none is named and there are several.
+        UsageError: The split does not exist, or none is named and there are several; or the working directory has a
+            folder of the dataset's name.
     """
     dataset = Dataset(name=named, path=named, config=options.data_config, split=options.data_split or "")
     if named.startswith(SCHEME):
         from huggingface_hub import HfApi
 
         address = HubAddress.parse(named)
+        if Path(address.repository).is_dir():
+            raise UsageError(f"{named}: datasets would load the folder ./{address.repository} instead; name it")
         with _one_line(named):
             commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
         name = str(address._replace(revision=commit))
         dataset = replace(dataset, name=name, path=address.repository, revision=commit, files=address.path)
     else:
         _check_card(Path(named))
+        # a relative path such as csv would be taken for the name of a format
+        dataset = replace(dataset, path=str(Path(named).absolute()))
     splits = list(dataset.layout)
     if dataset.split and dataset.split not in splits:
         close = did_you_mean(dataset.split, splits)
@@ -240,7 +245,7 @@ def _check_card(folder: Path) -> None:
 
 def _plain(value: Any, names: list[str] | None = None) -> Any:
     """Return a value as JSON has it: a label by its name, objects without their nulls."""
-    if names is not None and isinstance(value, int):
+    if names is not None and isinstance(value, int) and value >= 0:  # -1 stands for no label
         return names[value]
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items() if part is not None}

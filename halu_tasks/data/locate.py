@@ -69,7 +69,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
         DataError: It does not exist and cannot be downloaded, or its checksum is not the published one.
         UsageError: An option does not apply to the data.
     """
-    named = options.data or os.environ.get("HALU_TASKS_DATA")
+    named = named_data(options)
     if not named or named == "sample":
         _refuse(options, "data_split", "data_config", "columns")
         path = in_folder(source, name, SAMPLE / source.name) if named else fetch(source, name)
@@ -98,8 +98,7 @@ def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) ->
         DataError: There is none, or one cannot be downloaded or has another checksum than the published one.
         UsageError: An option does not apply to the data.
     """
-    names = source.matching(pattern)
-    named = options.data or os.environ.get("HALU_TASKS_DATA")
+    names, named = source.matching(pattern), named_data(options)
     if len(names) == 1 or (named and named.startswith(SCHEME)):
         return locate(source, names[0], options)
     if named:
@@ -245,9 +244,9 @@ def in_folder(source: Source, name: str, folder: Path) -> Path | None:
     return None
 
 
-def is_sample(data: str | None) -> bool:
-    """Return whether the user asked for the packaged sample."""
-    return (data or os.environ.get("HALU_TASKS_DATA")) == "sample"
+def named_data(options: Options) -> str | None:
+    """Return the data that the user named, with an option or in the environment."""
+    return options.data or os.environ.get("HALU_TASKS_DATA")
 
 
 def find_beside(source: Source, name: str, options: Options, *, fetch: bool = True) -> Located | None:
@@ -263,10 +262,10 @@ def find_beside(source: Source, name: str, options: Options, *, fetch: bool = Tr
         The file; None for the packaged sample, if the user's data are no folder that contains it, or if it would have
         to be downloaded without `fetch`.
     """
-    named = options.data or os.environ.get("HALU_TASKS_DATA")
-    if named is None:
+    named = named_data(options)
+    if not named:
         return locate(source, name) if fetch or cached_file(source, name) else None
-    if is_sample(options.data) or named.startswith(SCHEME):
+    if named == "sample" or named.startswith(SCHEME):
         return None
     path = in_folder(source, name, Path(named).expanduser())
     return None if path is None else _user_file(source, name, path, options)

@@ -26,15 +26,12 @@ _ROWS, _BUFFER = 1_000, 1 << 20
 """How many rows of a Parquet file are read at a time, and bytes; row groups may take as much memory as all rows."""
 
 
-NO_COLUMNS: Mapping[str, str] = {}
-
-
 def read_rows(
     lines: Iterable[tuple[int, Row]],
     place: object,
     fields: Mapping[str, type],
     check: Callable[[Row], None],
-    columns: Mapping[str, str] = NO_COLUMNS,
+    columns: Mapping[str, str] | None = None,
     refuse: Refuse | None = None,
 ) -> Iterator[Row]:
     """Validate rows; none is skipped silently.
@@ -183,10 +180,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
     Raises:
         DataError: It cannot be read or is not a JSON object.
     """
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: expected a JSON object, got {type(content).__name__}")
-    return content
+    return _object(str(path), read_json(path))
 
 
 def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
@@ -199,10 +193,11 @@ def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
     Raises:
         DataError: The file is not JSON, or has no list of objects there.
     """
+    content = read_json_object(path)
     try:
-        found = value_at(read_json_object(path), records)
+        found = value_at(content, records)
     except ValueError as error:
-        raise error if isinstance(error, DataError) else DataError(f"{path}: {error}") from None
+        raise DataError(f"{path}: {error}") from None
     if not isinstance(found, list):
         raise DataError(f"{path}: {records!r} is {type(found).__name__}, expected a list of rows")
     for number, row in enumerate(found, 1):

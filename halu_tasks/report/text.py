@@ -5,13 +5,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from math import isfinite
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from halu_tasks.text.figures import NONE, format_interval
+from halu_tasks.text.figures import NONE
 
 NAME = 80
 """Maximum length in characters of a name: of a model, a task, an item or a file."""
@@ -173,7 +172,7 @@ def number(value: Any, signed: bool = False) -> str:
 
 def interval(low: Any, high: Any, signed: bool = False) -> str:
     """Format an interval; empty if an end is missing."""
-    return format_interval(low, high, partial(number, signed=signed)) if defined(low) and defined(high) else ""
+    return f"[{number(low, signed)}, {number(high, signed)}]" if defined(low) and defined(high) else ""
 
 
 def percent(value: float) -> str:

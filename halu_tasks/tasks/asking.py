@@ -21,7 +21,7 @@ from halu_tasks.core.files import read_yaml
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, given_prompts, messages, placeholders, render
-from halu_tasks.data.locate import Located, is_sample, locate
+from halu_tasks.data.locate import Located, locate, named_data
 from halu_tasks.data.rows import Row
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.task import Task
@@ -238,9 +238,8 @@ def training_chats(
     if data.training is None:
         able = sorted(other.name for other in registry()[0].values() if other.data.training)
         raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
-    located: Located | Path = (
-        data.fewshot_path(options) if is_sample(options.data) else locate(data.source, data.training, options)
-    )
+    is_sample = named_data(options) == "sample"
+    located: Located | Path = data.fewshot_path(options) if is_sample else locate(data.source, data.training, options)
     # look for the prompt now, so that a missing one is an error before the first chat is read
     prompt = next(iter(prompts_of(task, options).values()))
 

@@ -62,7 +62,9 @@ def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
             if key == "group":
                 groups[name] = file
             else:
-                tasks[name] = task = _checked(file)
+                tasks[name] = task = task_of(file)
+                if "class" not in file.values:
+                    raise file.fault("class", f"is missing, without which lm-eval does not run it; add class: {CLASS}")
                 found = faults_of_items(task, file, data)
                 faults += map(str, found if data else islice(found, 1))
     packaged_tasks, packaged_groups = registry()
@@ -73,13 +75,6 @@ def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
             validated(GroupKeys, file, file.values)
             Group(file, packaged_tasks | tasks, others).check()
     return faults
-
-
-def _checked(file: TaskFile) -> Task:
-    task = task_of(file)
-    if "class" not in file.values:
-        raise UsageError(f"{file.path}: class: is missing, without which lm-eval does not run it; add class: {CLASS}")
-    return task
 
 
 def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iterator[UsageError]:

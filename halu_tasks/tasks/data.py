@@ -29,9 +29,9 @@ from halu_tasks.data.locate import (
     Located,
     find_beside,
     in_folder,
-    is_sample,
     locate_own,
     locate_parts,
+    named_data,
     with_joined,
 )
 from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_rows, table_lines, table_rows
@@ -152,7 +152,8 @@ class TaskData(Keys):
         located = self._located(self._names(options), options)
         if not self.row.join or isinstance(located.content, Dataset):  # the rows of a dataset are whole
             return located
-        alone = options.data and Path(options.data).expanduser().is_file()
+        named = options.data if isinstance(self.source, OwnSource) else named_data(options)
+        alone = named and Path(named).expanduser().is_file()
         beside = replace(options, data=str(located.content.parent)) if alone else options
         return with_joined(located, self._located([self.row.join["file"]], beside))
 
@@ -247,4 +248,4 @@ class TaskData(Keys):
 
     def lacks_training(self, options: Options) -> bool:
         """Whether the benchmark has a training part that the user's data lack."""
-        return self.training is not None and not is_sample(options.data) and not self.training_data(options)
+        return self.training is not None and named_data(options) != "sample" and not self.training_data(options)

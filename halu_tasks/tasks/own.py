@@ -19,8 +19,9 @@ def with_defaults(file: TaskFile) -> TaskFile:
     values |= {key: name for key in ("reference_task", "about") if key not in given and name is not None}
     if isinstance(metadata, dict):
         values["metadata"] = {"version": 1, **metadata}
-    if isinstance(gold := given.get("gold"), dict) and gold.get("annotators"):
-        values["task_options"] = [*given.get("task_options", ()), "pool"]
+    gold, options = given.get("gold"), given.get("task_options", [])
+    if isinstance(gold, dict) and gold.get("annotators") and isinstance(options, list):
+        values["task_options"] = [*options, "pool"]
     if isinstance(decoding, dict):
         values["generation_kwargs"] = {**DECODING, **decoding}
     return replace(file, values=values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from statistics import fmean
@@ -75,7 +76,7 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
     """
     if row.get("task") not in (None, "", task):
         return
-    id, claim, by, weight = row.get("id"), row.get("claim") or "", row.get("by") or "", row.get("weight") or 1.0
+    id, claim, by = row.get("id"), row.get("claim") or "", row.get("by") or ""
     if not isinstance(id, str) or not id:
         raise ValueError(f"expected the id of an item in 'id', got {id!r}")
     if isinstance(row.get("verdicts"), list):
@@ -89,8 +90,8 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
         raise ValueError("expected strings in 'claim' and 'reply'")
     if label is None or not str(label).strip():
         return
-    weight = _number(weight)
-    if weight is None or weight < 1:
+    weight = 1.0 if row.get("weight") in (None, "") else _number(row["weight"])
+    if weight is None or not 1 <= weight < math.inf:
         raise ValueError(f"weight is {row['weight']!r}, expected 1 / the probability of being drawn, 1 or more")
     yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), weight)
 

@@ -49,14 +49,9 @@ class Group:
         """A number that changes when results stop being comparable."""
         self.members = tuple(_members(file, tasks, groups, ()))
         """The names of the members; a group among them is replaced by its own members."""
-        self._tasks = tasks
+        self.tasks = tuple(tasks[name] for name in self.members)
         self.means: tuple[str, ...] = tuple(entry["metric"] for entry in file.values["aggregate_metric_list"])
         """The metrics whose unweighted means over the members are reported, the members' headline first."""
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The members."""
-        return tuple(self._tasks[name] for name in self.members)
 
     def check(self) -> None:
         """Check that the members have the metrics of the means.
@@ -155,14 +150,14 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
 
 
 def listed(task: Task) -> dict[str, Any] | None:
-    """Return what a listing shows of a task, whose keys are not checked; None if they are not what they should be."""
+    """Return what a listing shows of a task, None if it is not in its file; only without metrics are keys checked."""
     try:
         values = task.file.values
-        source = values["source"]
+        source, metrics = values["source"], values.get("metric_list")
         return {
             "task": task.name,
             "items": values.get("items") or "unknown",
-            "headline": values["metric_list"][0]["metric"],
+            "headline": metrics[0]["metric"] if metrics else task.headline,
             "source": source["title"] if isinstance(source, dict) else SOURCES[source].title,
             "asks": task.about,
         }
@@ -248,7 +243,7 @@ def files_at(name: str) -> list[Path]:
     path = Path(name).expanduser()
     if name.endswith(".yaml"):
         return [path]
-    if not path.is_dir() or any(name in part for part in registry()):
+    if not path.is_dir() or name in {*chain(*registry()), TAG, JUDGED_TAG}:
         return []
     files = [file for file in sorted(path.glob("*.yaml")) if not file.name.startswith("_")]
     if not files:

@@ -39,10 +39,6 @@ def _kind(value: Any) -> str | tuple[str, ...]:
     return value
 
 
-def _accepted(row: Row) -> None:
-    """Accept every row whose fields have the right types."""
-
-
 class RowKeys(Keys):
     """The key `rows`: what a valid row is, and what of it is not for prompts.
 
@@ -67,7 +63,7 @@ class RowKeys(Keys):
         dict[StrictStr, StringList],
         BeforeValidator(lambda value: dict.fromkeys(value, ()) if isinstance(value, list) else value),
     ] = Field({})
-    check: Annotated[Function, takes({})] = _accepted
+    check: Annotated[Function, takes({})] = Field(lambda row: None)
     format: Literal["json", "jsonl", "csv", "xlsx", "parquet"] | None = None
     records: StrictStr | None = None
     join: Annotated[dict[Literal["file", "by"], StrictStr], Field(min_length=2)] | None = None

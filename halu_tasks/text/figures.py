@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Any
 
 NONE = "–"
@@ -23,21 +23,16 @@ def format_estimate(figure: Any, spec: str = ".3f") -> str:
     return f"{figure.value:{spec}} {format_interval(figure.low, figure.high, spec, missing='')}".rstrip()
 
 
-def format_interval(
-    low: float | None, high: float | None, spec: str | Callable[[float], str] = ".3f", missing: str = NONE
-) -> str:
+def format_interval(low: float | None, high: float | None, spec: str = ".3f", missing: str = NONE) -> str:
     """Format an interval, as in `[0.400, 0.600]`.
 
     Args:
         low: The lower end.
         high: The upper end.
-        spec: The format of a number, or a function that formats one.
+        spec: The format of a number.
         missing: What to return if an end is missing.
     """
-    if low is None or high is None:
-        return missing
-    ends = (f"{end:{spec}}" if isinstance(spec, str) else spec(end) for end in (low, high))
-    return f"[{', '.join(ends)}]"
+    return missing if low is None or high is None else f"[{low:{spec}}, {high:{spec}}]"
 
 
 def format_p_value(p: float | None) -> str:

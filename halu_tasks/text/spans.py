@@ -34,6 +34,21 @@ def _fold_char(char: str) -> str:
     return "i" if char in "İı" else char.casefold().translate(_QUOTES)
 
 
+def _fold(text: str) -> tuple[str, list[int]]:
+    """Fold a text; return also the character of the text that each character of the result comes from."""
+    folded: list[str] = []
+    origin: list[int] = []
+    space = False
+    for index, char in enumerate(text):
+        if (char.isspace() and space) or (char == _DOT and folded and folded[-1].endswith("i")):
+            continue
+        space = char.isspace()
+        piece = " " if space else _fold_char(char)
+        folded.append(piece)
+        origin.extend([index] * len(piece))
+    return "".join(folded), origin
+
+
 def occurrences(text: str, string: str) -> Iterator[int]:
     """Yield the starts of all occurrences of `string`, including overlapping ones; none if it is empty."""
     at = text.find(string) if string else -1
@@ -54,29 +69,9 @@ class Text:
         self._budget = _FUZZY_BUDGET
 
     @cached_property
-    def _fold(self) -> tuple[str, list[int]]:
+    def _folded(self) -> tuple[str, list[int]]:
         """The folded text, and the character of the text that each of its characters comes from."""
-        folded: list[str] = []
-        origin: list[int] = []
-        space = False
-        for index, char in enumerate(self.text):
-            if (char.isspace() and space) or (char == _DOT and folded and folded[-1].endswith("i")):
-                continue
-            if char.isspace():
-                piece, space = " ", True
-            else:
-                piece, space = _fold_char(char), False
-            folded.append(piece)
-            origin.extend([index] * len(piece))
-        return "".join(folded), origin
-
-    @property
-    def _folded(self) -> str:
-        return self._fold[0]
-
-    @property
-    def _origin(self) -> list[int]:
-        return self._fold[1]
+        return _fold(self.text)
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
         """Locate a string; white space around it is ignored.
@@ -93,14 +88,11 @@ class Text:
         string = string.strip()
         if not string:
             return []
-        if len(string) <= len(self.text) and (starts := list(occurrences(self.text, string))):
+        if starts := list(occurrences(self.text, string)):
             return [(start, start + len(string)) for start in starts]
-        folded = Text(string)._folded
-        spans = []
-        if len(folded) <= len(self._folded):
-            for start in occurrences(self._folded, folded):
-                if self._whole(start, start + len(folded)):
-                    spans.append(self._span(start, start + len(folded)))
+        folded, _ = _fold(string)
+        ranges = ((start, start + len(folded)) for start in occurrences(self._folded[0], folded))
+        spans = [self._span(*ends) for ends in ranges if self._whole(*ends)]
         if spans or not fuzzy or len(string) < FUZZY_LENGTH:
             return spans
         return self._nearest(folded)
@@ -109,30 +101,32 @@ class Text:
         """Return the part of the text most similar to the folded string, if it is similar enough."""
         from rapidfuzz import fuzz  # imported here because most strings are found as they are
 
-        size, room = len(folded), len(self._folded)
+        text, _ = self._folded
+        size, room = len(folded), len(text)
         if size > room:
             # rapidfuzz would look for the text in the string, so the two are compared as a whole; the ratio of
             # strings of these lengths is at most 200 * room / (size + room)
             possible = 200 * room >= FUZZY_SCORE * (size + room)
-            similar = possible and fuzz.ratio(folded, self._folded, score_cutoff=FUZZY_SCORE) >= FUZZY_SCORE
+            similar = possible and fuzz.ratio(folded, text, score_cutoff=FUZZY_SCORE) >= FUZZY_SCORE
             return [self._span(0, room)] if similar else []
         self._budget -= size * room
         if self._budget < 0:
             return []
-        alignment = fuzz.partial_ratio_alignment(folded, self._folded, score_cutoff=FUZZY_SCORE)
+        alignment = fuzz.partial_ratio_alignment(folded, text, score_cutoff=FUZZY_SCORE)
         if alignment is None or alignment.dest_start == alignment.dest_end:
             return []
         return [self._span(alignment.dest_start, alignment.dest_end)]
 
     def _whole(self, start: int, end: int) -> bool:
         """Whether a range of folded characters begins and ends at the boundaries of characters of the text."""
-        origin = self._origin
+        _, origin = self._folded
         return (start == 0 or origin[start - 1] != origin[start]) and (
             end == len(origin) or origin[end] != origin[end - 1]
         )
 
     def _span(self, start: int, end: int) -> Span:
-        return self._origin[start], self._origin[end - 1] + 1
+        _, origin = self._folded
+        return origin[start], origin[end - 1] + 1
 
 
 class CharCounts(NamedTuple):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
-from halu_tasks.data.locate import SAMPLE, locate
+from halu_tasks.data.locate import SAMPLE, find_beside, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import SOURCES, Source, SourceFile
 from halu_tasks.tasks import build, registry, source_named
@@ -87,6 +87,13 @@ def test_the_sample_is_read_when_it_is_asked_for_by_its_word(monkeypatch: pytest
     assert (found.content, found.kind) == (SAMPLE / "refact" / "refact_multi_error.jsonl", "sample")
     monkeypatch.setenv("HALU_TASKS_DATA", "sample")
     assert locate(SOURCES["cfaith"], "generative_qa.jsonl").kind == "sample"
+
+
+def test_an_empty_environment_names_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    put(cached_path(TOY, ROWS), PUBLISHED)
+    monkeypatch.setenv("HALU_TASKS_DATA", "")
+    beside = find_beside(TOY, ROWS, Options())
+    assert beside and beside == locate(TOY, ROWS) and beside.kind == "pinned"
 
 
 def test_missing_data_never_become_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ def test_a_figure_is_printed_with_its_interval_if_there_is_one() -> None:
 
 def test_an_interval_needs_both_ends() -> None:
     assert format_interval(0.1, 0.25, ".1%") == "[10.0%, 25.0%]"
-    assert format_interval(1.0, 2.0, lambda end: f"<{end:g}>") == "[<1>, <2>]"
     assert (format_interval(None, 0.5), format_interval(0.5, None, missing="-")) == ("–", "-")
 
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -18,7 +19,7 @@ import pytest
 from cases import CASES
 from loopback import Handler, Server
 
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.hub import HubAddress
 from halu_tasks.data.locate import SAMPLE
@@ -294,6 +295,13 @@ def test_without_a_network_an_address_is_an_error_of_one_line(monkeypatch: pytes
     # another test may have imported the client before the environment was set
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(DataError, match=r"^hf://user/refact: cannot be downloaded \(HF_HUB_OFFLINE is set\); name a "):
+        build("refact_correction", Options(data="hf://user/refact", data_split="test"))
+
+
+def test_a_folder_of_the_datasets_name_is_not_taken_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "user" / "refact").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^hf://user/refact: datasets would load the folder \./user/refact instead"):
         build("refact_correction", Options(data="hf://user/refact", data_split="test"))
 
 

@@ -72,6 +72,13 @@ def test_a_folder_is_loaded_by_its_layout_and_its_split(tmp_path: Path) -> None:
         build("refact_correction", Options(data=str(tmp_path), data_split="tests"))
 
 
+def test_a_folder_may_have_the_name_of_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parquet(tmp_path / "parquet" / "test.parquet", ROWS)
+    evaluation = build("refact_correction", Options(data="parquet"))
+    assert same_items(evaluation, SWAPS) and evaluation.provenance.data_file == "parquet (test)"
+
+
 def test_a_change_of_any_file_of_a_split_changes_the_recorded_checksum(tmp_path: Path) -> None:
     parquet(tmp_path / "test-0.parquet", ROWS[:9])
     sums = set()
@@ -100,6 +107,9 @@ def test_numbers_of_labels_are_read_as_their_names(tmp_path: Path) -> None:
     features = Features({name: Value("string") for name in rows[0]} | {"error_type": ClassLabel(names=["neg", "swap"])})
     Dataset.from_list(rows, features=features).to_parquet(tmp_path / "rows.parquet")
     assert same_items(build("refact_correction", Options(data=str(tmp_path / "rows.parquet"))), SWAPS)
+    Dataset.from_list([rows[0] | {"error_type": -1}], features=features).to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(DataError, match=r"none.parquet:1: field 'error_type' is int, expected str"):
+        _ = build("refact_correction", Options(data=str(tmp_path / "none.parquet"))).items
 
 
 def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
@@ -107,6 +117,13 @@ def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 but not really")
     with pytest.raises(DataError, match=rf"^{path}: cannot be loaded \(.*\)$"):
         _ = build("refact_correction", Options(data=str(path))).items
+
+
+def test_a_dataset_that_is_a_script_is_an_error_of_one_line(tmp_path: Path) -> None:
+    parquet(tmp_path / "rows" / "test.parquet", ROWS[:2])
+    (tmp_path / "rows" / "rows.py").touch()
+    with pytest.raises(DataError, match=r"rows: cannot be loaded \(Dataset scripts are no longer supported"):
+        build("refact_correction", Options(data=str(tmp_path / "rows")))
 
 
 def test_a_row_that_is_not_valid_is_named_by_its_number(tmp_path: Path) -> None:

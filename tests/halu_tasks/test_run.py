@@ -76,6 +76,13 @@ def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
         tasks_at([str(tmp_path)])
 
 
+@pytest.mark.parametrize("name", ["refact", "halu_tasks", "halu_tasks_judged"])
+def test_a_packaged_name_is_no_folder_of_that_name(name: str, tmp_path: Path, monkeypatch: Patch) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert [*tasks_at([name])] == [task.name for task in tasks_selected([name])]
+
+
 def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: Path) -> None:
     base, chat, newer = (tmp_path / name for name in ("base", "chat", "newer"))
     for folder in (base, chat, newer):

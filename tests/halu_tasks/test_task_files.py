@@ -12,9 +12,9 @@ from programs import run as program
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
-from halu_tasks.tasks import TaskReference, registry
+from halu_tasks.tasks import Task, TaskReference, registry
 from halu_tasks.tasks.checks import faults_of_items
-from halu_tasks.tasks.registry import task_of, task_of_file
+from halu_tasks.tasks.registry import listed, task_of, task_of_file
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
@@ -167,6 +167,13 @@ def test_a_listing_has_every_task_and_group(here: Cli) -> None:
         assert task.data.source.title in line
     for name, group in GROUPS.items():
         assert any(line.split()[:1] == [name] and ", ".join(group.members) in line for line in lines)
+
+
+def test_a_task_that_lists_no_metrics_is_listed_with_its_headline() -> None:
+    file = read_task_file(task_configs() / INDEPENDENT)
+    values = {key: value for key, value in file.values.items() if key != "metric_list"}
+    row = listed(Task(TaskFile(file.path, values, {})))
+    assert row and row["headline"] == "acc"
 
 
 def test_path_of_a_task_and_of_a_group(here: Cli) -> None:
