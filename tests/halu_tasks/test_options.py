@@ -1,7 +1,6 @@
 """Options: the same checks whoever gives them."""
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ from cases import CASES
 from docs_commands import parsed
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options, wrong_kind
+from halu_tasks.core.options import Options
 
 
 def test_metadata_keys_of_other_packages_are_left_alone() -> None:
@@ -35,26 +34,6 @@ def test_a_wrong_value_names_the_option_and_what_is_expected(name: str, wrong: l
     for value in wrong:
         with pytest.raises(UsageError, match=rf"option {name}: expected {expected}, got "):
             Options(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("annotation", "valid", "invalid"),
-    [
-        (str, ["", "a"], [1, None]),
-        (int, [0, -3], ["0", 1.0, True, None]),
-        (float, [0, 0.5], ["0.5", False]),
-        (bool, [True, False], [1, "true"]),
-        (str | None, ["a", None], [1]),
-        (int | None, [1, None], [True, "1"]),
-        (tuple[str, ...], [("a",), ["a", "b"], ()], ["a", [1], None]),
-        # types that cannot be checked
-        (int | str, [None, object()], []),
-        (Path | None, [1], []),
-    ],
-)
-def test_types_of_arguments(annotation: Any, valid: list[Any], invalid: list[Any]) -> None:
-    assert all(wrong_kind(value, annotation) is None for value in valid)
-    assert all(wrong_kind(value, annotation) for value in invalid)
 
 
 def test_commands_offer_the_options_as_declared() -> None:
