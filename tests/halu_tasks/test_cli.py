@@ -138,9 +138,11 @@ def test_list_as_json_has_every_task_and_group(run: Run) -> None:
     }
 
 
-def test_path_is_the_folder_of_the_yaml_files(run: Run) -> None:
+def test_path_is_that_of_the_yaml_files(run: Run) -> None:
     folder = Path(run("show", "--path").strip())
     assert {path.stem for path in folder.glob("**/*.yaml") if not path.stem.startswith("_")} == set(TASKS)
+    for name, file in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
+        assert Path(run("show", "--path", name).strip()) == folder / file
 
 
 def test_data_lists_every_file_with_its_state(run: Run) -> None:

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +145,11 @@ def zipped(path: Path, parts: dict[str, bytes], stated: int | None = None) -> Pa
     return path
 
 
-@pytest.mark.parametrize("stated", [None, 99])
-@pytest.mark.parametrize("part", ["header.json", "summaries.json", "samples/1_epoch_1.json"])
+# the header has no task, so no sample is read: only what the archive states of it can be too much
+@pytest.mark.parametrize(
+    ("part", "stated"),
+    [*product(["header.json", "summaries.json"], [None, 99]), ("samples/1_epoch_1.json", None)],
+)
 def test_a_log_that_unpacks_to_too_much_is_not_read(
     part: str, stated: int | None, tmp_path: Path, monkeypatch: Patch
 ) -> None:
@@ -153,8 +157,6 @@ def test_a_log_that_unpacks_to_too_much_is_not_read(
     parts: dict[str, bytes] = {"_journal/start.json": b"{}", "header.json": b"{}", "summaries.json": b"[]"}
     path = zipped(tmp_path / "log.eval", parts | {part: SPACES}, stated)
     (skipped,) = read_results([str(path)]).skipped
-    if stated and part.startswith("samples/"):
-        return  # the header has no task, so no sample is read
     assert f"{path}: {part}: more than 1,048,576 bytes in a text that is read as a whole" in skipped.why
 
 

@@ -284,18 +284,6 @@ def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_pat
     assert all(own["prompt_hash"] is None and own["fewshot"] is None for own in told["columns"])
 
 
-def test_predictions_of_a_derived_task_are_read_without_its_file(score: Score, tmp_path: Path) -> None:
-    base = TASKS[CORRECTION].file.path
-    own = tmp_path / "my_correction.yaml"
-    own.write_text(f"include: {base}\ntask: my_correction\ndescription: Fill the gaps.\n")
-    rows = {item.id: TASKS[CORRECTION].prompts.oracle(item) for item in build(CORRECTION, Options(data="sample")).items}
-    path = score(tmp_path / "scored", str(own), rows)
-    own.unlink()
-    (run,) = read_results([str(path)]).runs
-    assert run.task == "my_correction" and run.benchmark_task.reference == CORRECTION
-    assert [answer.score.measurements["em"] for answer in run.answers] == [1.0] * 16
-
-
 def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(score: Score, tmp_path: Path) -> None:
     lm_eval_files(tmp_path / "run", CORRECTION)
     lm_eval_files(tmp_path / "other", CORRECTION, date=1.0, model_name="org/other")
@@ -514,6 +502,19 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
     assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
     assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
     assert [column.why for column in found.columns if column.main] == [""]
+
+
+def test_other_prompts_stand_apart_without_a_rank_and_say_why(tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.yaml"
+    prompts.write_text(f"{CORRECTION}: {{user: 'mine {{question}} {{answer}}'}}")
+    report = report_on([run_of(), run_of(model="n"), run_of(prompts=(str(prompts),))], tmp_path)
+    told = as_json(report)
+    column, apart = told["columns"]
+    (hash,) = (mark.removeprefix("prompts_") for mark in apart["marks"] if mark.startswith("prompts_"))
+    assert column["main"] and apart["why"] == f"has the prompts {hash}, not {column['prompt_hash']}"
+    assert {own["column"] for own in told["pairs"]} == {column["id"]}
+    assert all(own["rank"] is None for own in told["results"] if own["column"] == apart["id"])
+    assert apart["why"] in markdown(report).partition("## Shown apart")[2]
 
 
 def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:

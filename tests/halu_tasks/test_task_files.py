@@ -141,10 +141,6 @@ def test_a_function_that_a_result_names_is_not_imported_unless_its_folder_is_tru
     assert (tmp_path / "ran").exists()
 
 
-def test_tasks_and_groups_have_the_names_of_their_files() -> None:
-    assert [task.name for task in TASKS.values()] == [*TASKS] and [group.name for group in GROUPS.values()] == [*GROUPS]
-
-
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     from lm_eval.tasks import TaskManager
 
@@ -167,11 +163,6 @@ def test_a_listing_has_every_task_and_group(here: Cli) -> None:
         assert task.data.source.title in line
     for name, group in GROUPS.items():
         assert any(line.split()[:1] == [name] and ", ".join(group.members) in line for line in lines)
-
-
-def test_path_of_a_task_and_of_a_group(here: Cli) -> None:
-    for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
-        assert Path(here("show", "--path", name).stdout.strip()) == task_configs() / path
 
 
 @pytest.mark.parametrize("task", TASKS)

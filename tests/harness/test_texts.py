@@ -64,7 +64,7 @@ def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
     source = "A ship sank."
     log = check(
         {"text": "A ship sank", "source": source, "label": "no"},
-        {"text": "A ship swam", "source": source, "label": "Yes"},
+        {"text": " A ship swam ", "source": source, "label": " yes "},
         {"text": "A ship flew", "source": source, "label": "No"},
         {"text": "A ship ran", "source": source},
     )
@@ -105,6 +105,7 @@ def triangle(request: dict[str, Any]) -> str:
     """Who is shown the passage is right; the guardian, who is not, believes every text."""
     asked = str(request["messages"][-1]["content"])
     assert "The Halvard sank on" in asked and "Hallucinated: Yes" in asked
+    assert ("When did the Halvard sink?" in asked) == ("I hear" not in asked)
     return f"So it says.\nHallucinated: {'Yes' if PASSAGE in asked and 'sank on Friday' in asked else 'No'}"
 
 
