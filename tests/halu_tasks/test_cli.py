@@ -262,9 +262,9 @@ def test_a_target_where_the_order_is_fixed(here: Cli, tmp_path: Path) -> None:
     assert f"{path}:1: target is 'True', expected none, as the answers of {INDEPENDENT} have no order" in message
 
 
-def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_judge_one_line_says_what_is_missing(tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
-    shown = cli("score", "cfaith_gen", path, "--data", "sample", "--json")
+    shown = program("halu_tasks", "score", "cfaith_gen", path, "--data", "sample", "--json")
     assert shown.returncode == 0
     assert len(shown.stderr.splitlines()) == 1 and "cfaith_gen: no judge was named" in shown.stderr
     metrics = json.loads(shown.stdout)["metrics"]
@@ -305,8 +305,9 @@ def test_a_full_disk_is_an_error_of_one_line() -> None:
 
 
 @pytest.mark.slow
-def test_items_are_utf_8_whatever_the_terminals_encoding(cli: Cli) -> None:
-    shown = cli("items", "cfaith_tf", "--data", "sample", "--json", "--limit", "1", env={"PYTHONIOENCODING": "ascii"})
+def test_items_are_utf_8_whatever_the_terminals_encoding() -> None:
+    asked = ("items", "cfaith_tf", "--data", "sample", "--json", "--limit", "1")
+    shown = program("halu_tasks", *asked, PYTHONIOENCODING="ascii")
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["prompt"] == items("cfaith_tf")[0].prompt
 

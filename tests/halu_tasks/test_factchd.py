@@ -28,9 +28,7 @@ MARKED = {"id": "b", "instruction": "I", "input": "#Question#: Q?\n#Answer#: R."
 
 
 def write(path: Path, *given: dict[str, Any]) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_rows(path, given)
-    return str(path)
+    return str(write_rows(path, given))
 
 
 def figures(evaluation: Evaluation, reply: Callable[..., str]) -> dict[str, float]:

@@ -27,8 +27,7 @@ ROW = {"ID": "1", "user_query": "Q?", "chatgpt_response": "One. Two.", "hallucin
 
 
 def write(path: Path, *rows: dict[str, Any]) -> str:
-    write_rows(path, rows)
-    return str(path)
+    return str(write_rows(path, rows))
 
 
 def numbered(count: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import pytest
 from cases import CASES
 from docs_commands import parsed
 
+from halu_tasks.cli import command_line
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 
@@ -37,12 +38,12 @@ def test_a_wrong_value_names_the_option_and_what_is_expected(name: str, wrong: l
 
 
 def test_commands_offer_the_options_as_declared() -> None:
-    arguments = parsed(["score", "fave", "a.jsonl"]).params
+    arguments = parsed(command_line(), ["score", "fave", "a.jsonl"]).params
     offered = {name for name in Options.specs() if name in arguments}
     # the others only have an effect on how a model is asked
     assert set(Options.specs()) - offered == {"fewshot", "cot", "structured", "probability"}
     assert {name: arguments[name] for name in offered} == {name: Options.specs()[name].default for name in offered}
     for words, expected in ((["--seed", "x"], "expected an integer, got 'x'"), (["--part", "q"], "'q' is not one of")):
         with pytest.raises(click.BadParameter, match=expected) as raised:
-            parsed(["score", "fave", "a.jsonl", *words])
+            parsed(command_line(), ["score", "fave", "a.jsonl", *words])
         assert words[0] in raised.value.format_message()

@@ -200,35 +200,31 @@ def filtered(ran: Mapping[str, Any]) -> list[str]:
 DOCUMENT = "filter_list: [{name: none, filter: [{function: halu_document}]}]\n"
 
 
-def run_folder(folder: Path, server: Any, task: str) -> dict[str, Any]:
-    """lm-eval's results of a task in the folder, asked of a server."""
-    import lm_eval
-    from lm_eval.tasks import TaskManager
+@pytest.fixture
+def run_task(tmp_path: Path, run_lm_eval: Run) -> Run:
+    """`run_task(task, server)` runs a task in the folder of the test in lm-eval, and returns its results."""
 
-    results = lm_eval.simple_evaluate(
-        model="local-chat-completions",
-        model_args={"model": "m", "base_url": f"{server.url}/chat/completions", "tokenizer_backend": None},
-        tasks=[task],
-        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
-        apply_chat_template=True,
-    )
-    assert results is not None
-    return dict(results)
+    def run(task: str, server: Any) -> Any:
+        asked = {"model": "m", "base_url": f"{server.url}/chat/completions", "tokenizer_backend": None}
+        how = {"model_args": asked, "apply_chat_template": True}
+        return run_lm_eval([task], "local-chat-completions", None, tmp_path, **how)
+
+    return run
 
 
 @pytest.fixture
-def run_yaml(tmp_path: Path, monkeypatch: Patch, serve: Run) -> Run:
+def run_yaml(tmp_path: Path, monkeypatch: Patch, serve: Run, run_task: Run) -> Run:
     """`run_yaml(metrics, rows, replies)` runs a user's own task in lm-eval; returns its results."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
 
-    def run(metrics: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[str]) -> dict[str, Any]:
+    def run(metrics: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[str]) -> Any:
         (tmp_path / "mine.yaml").write_text(YAML + metrics, encoding="utf-8")
         asked = [{"ask": f"question {number}", "target": "", **row} for number, row in enumerate(rows)]
         write_rows(tmp_path / "mine.jsonl", asked)
         said = dict(zip((row["ask"] for row in asked), replies, strict=True))
         server = serve(lambda request: said[request["messages"][-1]["content"]])
-        return run_folder(tmp_path, server, "mine")
+        return run_task("mine", server)
 
     return run
 
@@ -367,7 +363,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_pages_examples_run(serve: Run, openai: Run, tmp_path: Path, monkeypatch: Patch) -> None:
+def test_the_pages_examples_run(serve: Run, openai: Run, run_task: Run, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
     server = serve(lambda request: "sat on the red mat")
@@ -378,7 +374,7 @@ def test_the_pages_examples_run(serve: Run, openai: Run, tmp_path: Path, monkeyp
     assert figures(log)["iou"] == pytest.approx(7 / 18)
     again = score(log, registry_create("scorer", "halu_tasks/iou"), action="append")
     assert [found.metrics["iou"].value for found in again.results.scores] == pytest.approx([7 / 18] * 2)
-    found = run_folder(tmp_path, server, "wrong_words")["results"]["wrong_words"]
+    found = run_task("wrong_words", server)["results"]["wrong_words"]
     assert found["halu_iou,document"] == pytest.approx(7 / 18)
     # the 7 characters are all that are wrong, of 18 returned
     figures_of = [found[further("halu_iou", name, "document")] for name in ("exact", "char_f1")]

@@ -26,19 +26,12 @@ def rule(request: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def check(serve: Run, openai: Run, tmp_path: Path) -> Run:
-    def run(*rows: Any) -> Any:
-        from inspect_ai import eval
+def check(serve: Run, openai: Run, run_inspect: Run, tmp_path: Path) -> Run:
+    """`check(*rows, server=None, **arguments)` checks texts, by default with a server that answers by the rule."""
 
-        file = write_rows(tmp_path / "my.jsonl", rows)
-        (log,) = eval(
-            "halu_tasks/factored_verification",
-            model=openai(serve(rule)),
-            task_args={"input": str(file)},
-            log_dir=str(tmp_path / "logs"),
-            display="log",
-        )
-        return log
+    def run(*rows: Any, server: Any = None, **arguments: Any) -> Any:
+        task_args = {"input": str(write_rows(tmp_path / "my.jsonl", rows)), "data": None}
+        return run_inspect("factored_verification", openai(server or serve(rule)), task_args, **arguments)
 
     return run
 
@@ -111,23 +104,14 @@ def triangle(request: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(("method", "calls"), [("with_knowledge", 1), ("truth_triangulator", 3)])
 def test_a_method_that_looks_things_up_needs_neither_source_nor_label(
-    method: str, calls: int, serve: Run, openai: Run, tmp_path: Path
+    method: str, calls: int, check: Run, serve: Run, openai: Run, tmp_path: Path
 ) -> None:
-    (tmp_path / "wiki.txt").write_text(PASSAGE)
-    write_rows(tmp_path / "my.jsonl", LOOKED_UP)
-    server = serve(triangle)
-    from inspect_ai import eval
     from inspect_ai.util import registry_create
 
-    (log,) = eval(
-        "halu_tasks/factored_verification",
-        model=openai(server),
-        model_roles={"guardian": openai(server)},
-        task_args={"input": str(tmp_path / "my.jsonl")},
-        solver=registry_create("solver", f"halu_tasks/{method}", knowledge=str(tmp_path / "wiki.txt")),
-        log_dir=str(tmp_path / "logs"),
-        display="log",
-    )
+    (tmp_path / "wiki.txt").write_text(PASSAGE)
+    server = serve(triangle)
+    solver = registry_create("solver", f"halu_tasks/{method}", knowledge=str(tmp_path / "wiki.txt"))
+    log = check(*LOOKED_UP, server=server, solver=solver, model_roles={"guardian": openai(server)})
     answers = {str(sample.id): sample.scores["text_score"].answer for sample in log.samples}
     assert answers == {"memo": "No", "mail": "Yes", "note": "Yes"} and len(server.asked) == 3 * calls
     found = figures(log)
