@@ -430,13 +430,3 @@ def test_a_target_turns_the_gold_round(score: Run, tmp_path: Path) -> None:
     assert [row["target"] for row in read_rows(out)] == [turned[item.target] for item in items(COMPARATIVE)]
     plain = {id: str(row["output"]) for id, row in rows.items()}
     assert score(COMPARATIVE, plain)["metrics"]["acc"] == 0.0
-
-
-def test_paper_reads_as_the_authors_did(score: Run) -> None:
-    # the published extraction takes the a of "Final" for the verdict
-    replies = {item.id: "Final Verdict: Answer B is factually correct" for item in items(COMPARATIVE)}
-    share = sum(item.target == "B" for item in items(COMPARATIVE)) / 32
-    strict, paper = (score(COMPARATIVE, replies, "--scoring", mode) for mode in ("strict", "paper"))
-    assert strict["metrics"]["acc"] == pytest.approx(share)
-    assert paper["metrics"]["acc"] == pytest.approx(1 - share)
-    assert (strict["scoring"], paper["scoring"]) == ("strict", "paper")

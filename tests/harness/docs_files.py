@@ -311,14 +311,9 @@ def _german(reader: Reader, command: str) -> None:
 
 def _annotated(reader: Reader, command: str) -> None:
     """What three people label in doccano."""
-    _label(reader.folder, reader.folder / "tasks.jsonl")
-
-
-def _label(folder: Path, path: Path) -> None:
-    rows = read_rows(path)
+    rows = read_rows(reader.folder / "tasks.jsonl")
     for name in ("ana", "bo", "cy"):
-        labelled = (json.dumps(row | {"label": ["valid"]}, ensure_ascii=False) for row in rows)
-        (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in labelled), encoding="utf-8")
+        reader.rows(f"{name}.jsonl", (row | {"label": ["valid"]} for row in rows))
 
 
 def _column(file: str, column: str) -> Callable[[Reader, str], None]:
