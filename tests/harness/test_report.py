@@ -11,6 +11,7 @@ import pytest
 from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, write_eval_log
+from made_runs import strict_json
 from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval, mixed_replies
 
@@ -28,14 +29,10 @@ MEMBERS = GROUPS["refact"].members
 CORRECTION, INDEPENDENT = "refact_correction", "refact_judgment_independent"
 
 
-def no_constant(name: str) -> None:
-    raise AssertionError(f"{name} is no JSON")
-
-
 def report(folder: Path, *results: Path, status: int = 0) -> dict[str, Any]:
     """What `halu-tasks report` writes into `folder`, as strict JSON."""
     assert main(["report", *map(str, results), "-o", str(folder)]) == status
-    found: dict[str, Any] = json.loads((folder / "report.json").read_text(), parse_constant=no_constant)
+    found: dict[str, Any] = strict_json((folder / "report.json").read_text())
     assert {path.name for path in folder.iterdir()} == {"index.html", "report.md", "report.json", "items.parquet"}
     return found
 
@@ -327,7 +324,7 @@ def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
     # named one by one, or all in one folder
     for paths in ([str(tmp_path / "lm_eval"), str(inspect_log)], [str(tmp_path)]):
         assert main(["report", "--pairs", *paths, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out, parse_constant=no_constant)
+        told = strict_json(capsys.readouterr().out)
         assert [own["task"] for own in told["columns"]] == list(MEMBERS)
         assert {own["settings"]["harness"] for own in told["entries"]} == {"lm-eval", "Inspect"}
         assert [own["value"] for own in told["pairs"]] == [0] * 5
