@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Caplog, Run, write_rows
+from common import Caplog, Run, fenced, write_rows
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -27,7 +27,7 @@ def claims_of(text: str) -> list[str]:
 
 def claim_of(asked: str) -> str:
     """The claim that is to be checked, which is fenced."""
-    return re.findall(r"Claim:\n(=====\w+)\n(.*?)\n\1", asked, re.DOTALL)[-1][1].strip(" .")
+    return fenced(asked)[-1].strip(" .")
 
 
 class Verifier:

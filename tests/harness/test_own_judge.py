@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Capture, Run
+from common import Capture, Run, fenced
 from judges import asked_text, figures, is_question, verdict
 
 from halu_tasks.cli import main
@@ -48,7 +48,7 @@ def by_its_beginning(request: dict[str, Any]) -> str:
     """A judge that goes by how the answer begins, which it finds between the last fences."""
     if not is_question(request):
         return "ready"
-    reply = re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", asked_text(request), re.S)[-1][1]
+    reply = fenced(asked_text(request))[-1]
     label = (
         "widerlegt" if reply.startswith("Falsch") else "teilweise belegt" if reply[:4] in ("Halb", "Das ") else "belegt"
     )

@@ -6,22 +6,19 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Run, write_rows
+from common import Run, fenced, write_rows
 from judges import figures
-
-_FENCED = re.compile(r"^(=====\w+)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 
 def rule(request: dict[str, Any]) -> str:
     """Lists sentences as claims, and supports those that the document holds word by word."""
     asked = str(request["messages"][-1]["content"])
-    fenced = [text for _, text in _FENCED.findall(asked)]
     if "The claims are:" in asked:
-        text = fenced[-1]
+        text = fenced(asked)[-1]
         return "The claims are:\n" + "\n".join(f"- {claim}." for claim in text.split(". "))
     if "single word" in asked:
         return "Yes"
-    source, claim = fenced[-2:]
+    source, claim = fenced(asked)[-2:]
     return f"Reasoning: see there.\nSupported: {'Yes' if claim.strip(' .') in source else 'No'}"
 
 

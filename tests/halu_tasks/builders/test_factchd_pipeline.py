@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import write_rows
+from common import FENCED, fenced, write_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
+from scripted_pipelines import ScriptedModel, drafted, reasons
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, pipeline_named
