@@ -1,20 +1,22 @@
-"""Runs on the sample that no harness made, and reports on them."""
+"""Figures of replies, runs on the sample that no harness made, and reports on them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
+from halu_tasks.replies.scoring import score_replies
 from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import Board, board
 from halu_tasks.report.page import as_json as to_json
 from halu_tasks.report.records import Report
 from halu_tasks.results.run import Run, ScoredReply
-from halu_tasks.tasks import build, registry
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import Evaluation, build, registry
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
@@ -27,6 +29,13 @@ def strict_json(text: str) -> Any:
         raise AssertionError(f"{name} is no JSON")
 
     return json.loads(text, parse_constant=refuse)
+
+
+def figures_of(evaluation: Evaluation, replies: Iterable[str | Reply]) -> dict[str, float]:
+    """The figures of replies, one to each item."""
+    made = [reply if isinstance(reply, Reply) else Reply(reply) for reply in replies]
+    scores = score_replies(evaluation, list(zip(evaluation.items, made, strict=True)))
+    return {name: estimate.value for name, estimate in estimates(evaluation.metrics, scores).items()}
 
 
 def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[ScoredReply]:
