@@ -88,9 +88,6 @@ def test_a_row_given_twice_is_two_items_of_one_cluster(tmp_path: Path) -> None:
     assert len({item.id for item in found}) == 3 and len({item.cluster for item in found}) == 1
 
 
-# --- the sample -----------------------------------------------------------------------------------
-
-
 # --- the paper's tables ---------------------------------------------------------------------------
 
 SIZES = {"en": (545, 259, 506), "ar": (423, 108, 297), "tr": (435, 125, 418)}
