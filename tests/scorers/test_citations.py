@@ -45,11 +45,7 @@ REFERENCES = references(
 )
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    return read_rows(Path(__file__).parent / name)
-
-
-SENTENCES, NAMED = _rows("citations.jsonl"), _rows("names_of_papers.jsonl")
+SENTENCES, NAMED = (read_rows(Path(__file__).with_name(f"{name}.jsonl")) for name in ("citations", "names_of_papers"))
 WRITTEN = {row["sentence"]: row["papers"] for row in SENTENCES if "written" in row}
 SURNAMES = {row["author"]: row["surname"] for row in NAMED if "author" in row}
 
