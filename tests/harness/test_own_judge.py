@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Capture, Run, fenced
+from common import Capture, Run, fenced, write_rows
 from judges import asked_text, figures, is_question, verdict
 
 from halu_tasks.cli import main
@@ -38,10 +38,8 @@ def replies(task: Path, tmp_path: Path) -> Path:
     items = build(str(task), Options()).items
     texts = [(item.target, f"Falsch ist: {item.target}", f"Halb: {item.target}")[n % 3] for n, item in enumerate(items)]
     texts[0], texts[1] = "Das kann ich leider nicht beantworten.", " "
-    rows = (json.dumps({"id": item.id, "output": text}) for item, text in zip(items, texts, strict=True))
-    path = tmp_path / "replies.jsonl"
-    path.write_text("\n".join(rows))
-    return path
+    rows = ({"id": item.id, "output": text} for item, text in zip(items, texts, strict=True))
+    return write_rows(tmp_path / "replies.jsonl", rows)
 
 
 def by_its_beginning(request: dict[str, Any]) -> str:
