@@ -152,13 +152,9 @@ def test_a_function_of_all_items_has_the_error_of_its_sums(clusters: int) -> Non
 
 
 def test_a_group_mean_is_undefined_while_a_member_is() -> None:
-    members = {"one": mean("v", "v"), "two": mean("v", "v")}
-    scores = [
-        Score("1", "c", "x", "x", {"v": 1.0}, {"task": "one"}),
-        Score("2", "d", "x", "x", {"v": 0.5}, {"task": "two"}),
-    ]
-    assert found(mean_of("v", members, "task"), scores).value == 0.75
-    assert estimate(mean_of("v", members, "task"), by_cluster(scores[:1])) is None
+    group, scores = members_of([1.0], [0.5])
+    assert found(group, scores).value == 0.75
+    assert estimate(group, by_cluster(scores[:1])) is None
 
 
 def test_a_part_of_a_part_is_of_the_items_with_both_tags() -> None:
