@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from common import Cli, Patch
+from common import Cli, Patch, write_rows
 from programs import run as program
 
 from halu_tasks.core.limits import LIMITS
@@ -199,12 +199,10 @@ def test_parquet_with_text_that_is_not_utf_8_is_one_line(here: Cli, tmp_path: Pa
 
 def test_names_with_any_letter_can_be_used_in_the_c_locale(here: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "é"
-    folder.mkdir()
     c_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     items = build(TASK, Options(data="sample")).items
-    lines = (json.dumps({"id": item.id, "output": item.target}) + "\n" for item in items)
-    (folder / "répliques.jsonl").write_text("".join(lines))
-    scored = here("score", TASK, folder / "répliques.jsonl", "--data", "sample", "--json")
+    replies = write_rows(folder / "répliques.jsonl", ({"id": item.id, "output": item.target} for item in items))
+    scored = here("score", TASK, replies, "--data", "sample", "--json")
     (folder / "scored.json").write_text(scored.stdout)
     # it reads the replies again
     reported = program("halu_tasks", "report", folder, "-o", folder / "report", **c_locale)
