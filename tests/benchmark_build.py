@@ -59,7 +59,6 @@ class Answering(Handler):
     """Answers, and counts; the question whether the model is there is not counted."""
 
     reply: ClassVar[Callable[[str], str]]
-    delay: ClassVar[float]
     asked: ClassVar[list[tuple[float, bytes, int]]] = []
     last: ClassVar[float] = 0.0
 
@@ -68,7 +67,6 @@ class Answering(Handler):
         if not text.startswith("Reply with the "):
             data = text.encode()
             Answering.asked.append((time.monotonic(), hashlib.sha256(data).digest(), len(data)))
-        time.sleep(Answering.delay)
         Answering.last = time.monotonic()
         self.send(200, completion({"content": Answering.reply(text)}, 100, 50))
 
@@ -89,18 +87,18 @@ class Server(ThreadingHTTPServer):
         """Say nothing: connections end when a client is killed."""
 
 
-def serve(ports: Queue[int], reply: Callable[[str], str], delay: float) -> None:
-    Answering.reply, Answering.delay = staticmethod(reply), delay
+def serve(ports: Queue[int], reply: Callable[[str], str]) -> None:
+    Answering.reply = staticmethod(reply)
     running = Server(("127.0.0.1", 0), Answering)
     ports.put(running.server_address[1])
     running.serve_forever()
 
 
 @contextmanager
-def server(reply: Callable[[str], str] = answer, delay: float = 0.0) -> Iterator[int]:
+def server(reply: Callable[[str], str] = answer) -> Iterator[int]:
     """Serve in a process of its own; gives its port."""
     ports: Queue[int] = Queue()
-    process = Process(target=serve, args=(ports, reply, delay), daemon=True)
+    process = Process(target=serve, args=(ports, reply), daemon=True)
     process.start()
     try:
         yield ports.get()

@@ -1,6 +1,7 @@
-"""What tests in all folders share: the types of fixtures, and files of rows."""
+"""What tests in all folders share: the types of fixtures, files of rows, and what stands fenced in a prompt."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,6 +14,14 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 Capture = pytest.CaptureFixture[str]
 Caplog = pytest.LogCaptureFixture
 Patch = pytest.MonkeyPatch
+
+FENCED = re.compile(r"^(=====\w+)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
+"""A text between two equal lines, as prompts show texts of users and models."""
+
+
+def fenced(prompt: str) -> list[str]:
+    """What stands between equal lines in a prompt."""
+    return [text for _, text in FENCED.findall(prompt)]
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

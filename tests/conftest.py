@@ -3,7 +3,6 @@
 import gc
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -62,28 +61,9 @@ def shared_data() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def cli() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`cli("score", …, env={…})` runs `halu-tasks score …` in a process of its own; `env` adds to the
-    environment. The result has returncode, stdout and stderr."""
-
-    def run(*arguments: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "halu_tasks", *map(str, arguments)],
-            capture_output=True,
-            encoding="utf-8",
-            # where nothing can be imported from: what runs is what is installed
-            cwd=sys.prefix,
-            env={**os.environ, **(env or {})},
-            timeout=120,
-        )
-
-    return run
-
-
 @pytest.fixture
 def here(capsys: pytest.CaptureFixture[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`cli` in this process, which spares the second that a start takes."""
+    """`here("score", …)` runs `halu-tasks score …` in this process; the result has returncode, stdout and stderr."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         from halu_tasks.cli import main

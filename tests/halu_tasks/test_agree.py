@@ -17,7 +17,6 @@ Agree = Callable[..., dict[str, Any]]
 
 
 def written(path: Path, replies: dict[str, dict[str, str]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     return write_rows(path, ({"id": id, **row} for id, row in replies.items()))
 
 

@@ -154,17 +154,6 @@ print(json.dumps([plain, included, sorted(model_registry)]))
     assert errors == ""
 
 
-@pytest.mark.slow
-def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path: Path) -> None:
-    (tmp_path / "good.yaml").write_text("task: a_good_task\ndataset_path: json\n")
-    (tmp_path / "bad.yaml").write_text("task: [\n")
-    code = f"print(json.dumps(TaskManager(include_path={str(tmp_path)!r}).all_tasks))"
-    found, errors = shown(FEW + code)
-    assert {*OURS, "a_good_task"} <= set(found)
-    (warned,) = [line for line in errors.splitlines() if line.startswith("WARNING")]
-    assert f"{tmp_path}/bad.yaml:2: not YAML" in warned and warned.endswith("; its task is missing")
-
-
 # --- with an lm-eval of another shape --------------------------------------------------------------
 
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from made_runs import figures_of
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import in_folder
 from halu_tasks.replies.score_file import score_file
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import Verdict
-from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build, registry
 
 TASKS, GROUPS = registry()
@@ -29,15 +28,8 @@ COUNTS = {
 }
 
 
-def figures(evaluation: Evaluation, reply: str) -> dict[str, float]:
-    """Metrics of the embedded model `reply` (`oracle` or `baseline`)."""
-    answer = getattr(evaluation.task.prompts, reply)
-    scores = [evaluation.scoring.score(item, answer(item), None) for item in evaluation.items]
-    return {name: e.value for name, e in estimates(evaluation.scoring.metrics, scores).items()}
-
-
-def ceiling(name: str) -> float:
-    return 0.0 if "rate" in name or name in (*NO_ANSWER, "inferred", "unplaced", "position_bias") else 1.0
+def of_baseline(evaluation: Evaluation) -> dict[str, float]:
+    return figures_of(evaluation, map(evaluation.baseline, evaluation.items))
 
 
 def fine(evaluation: Evaluation, item: Item, reply: str) -> list[str] | None:
@@ -55,24 +47,24 @@ def test_all_of_refact_has_its_items_and_the_oracle_its_ceiling(task: str, subse
     assert len({item.id for item in evaluation.items}) == len(evaluation.items)
     if subset == "multi_error":
         assert len(evaluation.items) == evaluation.task.data.size
-    for name, value in figures(evaluation, "oracle").items():
-        assert value == ceiling(name), name
+    found = figures_of(evaluation, map(evaluation.oracle, evaluation.items))
+    assert found == {m.name: float(bool(m.higher_is_better)) for m in evaluation.metrics if m.name in found}
 
 
 def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
     data = str(shared_data)
-    independent = figures(build("refact_judgment_independent", Options(data=data)), "baseline")
+    independent = of_baseline(build("refact_judgment_independent", Options(data=data)))
     # False, always: half of the items, all of the confabulated and none of the factual
     half = dict.fromkeys(("acc", "acc_neg", "acc_swap", "precision_confabulated"), 0.5)
     found = {name: value for name, value in independent.items() if value}
     assert found == half | {"recall_confabulated": 1.0, "f1_confabulated": pytest.approx(2 / 3)}
     evaluation = build("refact_judgment_comparative", Options(data=data))
     share = Counter(item.target for item in evaluation.items)["A"] / 1001
-    comparative = figures(evaluation, "baseline")
+    comparative = of_baseline(evaluation)
     assert comparative["acc"] == share and comparative["position_bias"] == pytest.approx(1 - share)
     assert 0.45 < share < 0.55
     assert (527 * comparative["acc_neg"] + 474 * comparative["acc_swap"]) / 1001 == pytest.approx(share)
-    choice = figures(build("cfaith_choice", Options(data="sample")), "baseline")
+    choice = of_baseline(build("cfaith_choice", Options(data="sample")))
     assert choice["hallucination_rate"] == 0.75
 
 

@@ -2,20 +2,19 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from common import Caplog, Capture, read_rows, write_rows
+from made_runs import figures_of
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.benchmarks.explanations import PATTERNS
-from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Evaluation, build, registry
+from halu_tasks.tasks import build, registry
 
 TASKS = [name for name in registry()[0] if name.startswith("factchd")]
 TEST = SAMPLE / "factchd" / "fact_test_noe.jsonl"
@@ -28,14 +27,7 @@ MARKED = {"id": "b", "instruction": "I", "input": "#Question#: Q?\n#Answer#: R."
 
 
 def write(path: Path, *given: dict[str, Any]) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_rows(path, given)
-    return str(path)
-
-
-def figures(evaluation: Evaluation, reply: Callable[..., str]) -> dict[str, float]:
-    scores = [evaluation.scoring.score(item, reply(item), None) for item in evaluation.items]
-    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
+    return str(write_rows(path, given))
 
 
 def test_figures_are_split_by_domain_and_the_weight_of_the_body_is_an_option(tmp_path: Path) -> None:
@@ -43,7 +35,7 @@ def test_figures_are_split_by_domain_and_the_weight_of_the_body_is_an_option(tmp
     data = write(tmp_path / "rows.jsonl", *({**ROW, "id": id, "domain": of, "label": is_} for id, of, is_ in given))
     evaluation = build("factchd", Options(data=data, alpha=0.75))
     assert [item.tags["domain"] for item in evaluation.items] == ["covid_19", "covid_19", "public_health"]
-    found = figures(evaluation, lambda item: "FACTUAL. One. Other. Three.")
+    found = figures_of(evaluation, ["FACTUAL. One. Other. Three."] * 3)
     assert (found["acc_covid_19"], found["acc_public_health"]) == (0.5, 1.0)
     # the bodies "Two." and "Other." share no token
     assert found["expmatch"] == pytest.approx(0.25) and "expmatch_climate" not in found

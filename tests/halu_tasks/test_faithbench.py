@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_runs import figures_of
 
 from halu_tasks.core.errors import HaluTasksError
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.replies.scoring import score_replies
-from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build, registry
 from halu_tasks.tasks.annotators import human_ceiling
 
@@ -33,11 +32,6 @@ fields: [text]
 doc_to_text: "{{text}}"
 """
 LABELS = 'answer: {kind: label, labels: ["Yes", "No"]}\n'
-
-
-def figures(evaluation: Evaluation, replies: list[tuple[Item, Reply]]) -> dict[str, float]:
-    found = estimates(evaluation.metrics, score_replies(evaluation, replies))
-    return {name: estimate.value for name, estimate in found.items()}
 
 
 def published(shared_data: Path, task: str, **options: Any) -> Evaluation:
@@ -71,7 +65,7 @@ def test_annotations_of_faithbench_are_pooled_by_class(shared_data: Path) -> Non
 def test_the_full_score_replies_to_all_of_faithbench_have_it(task: str, mode: str, shared_data: Path) -> None:
     evaluation = published(shared_data, task, scoring=mode)
     assert evaluation.located.kind == "pinned" and len(evaluation.items) == evaluation.task.data.size
-    found = figures(evaluation, [(item, Reply(evaluation.oracle(item))) for item in evaluation.items])
+    found = figures_of(evaluation, map(evaluation.oracle, evaluation.items))
     directions = {metric.name: float(bool(metric.higher_is_better)) for metric in evaluation.metrics}
     assert found == {name: directions[name] for name in found} and len(found) > 8
 
@@ -83,8 +77,7 @@ def test_released_detectors_have_their_balanced_accuracy(shared_data: Path) -> N
     ]
     said = [sample["metadata"] for file in files for sample in file["samples"]]
     for name, expected in DETECTORS.items():
-        replies = [Reply("Yes" if facts[name] < 0.5 else "No") for facts in said]
-        found = figures(evaluation, list(zip(evaluation.items, replies, strict=True)))
+        found = figures_of(evaluation, ["Yes" if facts[name] < 0.5 else "No" for facts in said])
         assert found["balanced_acc"] == pytest.approx(expected, abs=5e-5)
 
 
@@ -107,7 +100,7 @@ def test_responses_of_the_training_part_are_left_out_and_the_others_have_their_s
     assert "Mount Orrel is 2,914 metres high" in {item.id: item.prompt for item in evaluation.items}["r5"]
     # of four right and two wrong Yes
     yes = [*[id for id in wrong if wrong[id]][:4], *[id for id in wrong if not wrong[id]][:2]]
-    found = figures(evaluation, [(item, Reply("Yes" if item.id in yes else "No")) for item in evaluation.items])
+    found = figures_of(evaluation, ["Yes" if item.id in yes else "No" for item in evaluation.items])
     precision, recall = 4 / 6, 4 / sum(wrong.values())
     assert (found["precision"], found["recall"]) == (precision, recall)
     assert found["f1"] == pytest.approx(2 * precision * recall / (precision + recall))

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 from common import Capture, write_rows
+from made_runs import figures_of
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import table_lines
-from halu_tasks.replies.scoring import score_replies
-from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks import build
 
 LANGUAGES = ("en", "ar", "tr")
 COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
@@ -30,11 +28,6 @@ def written(folder: Path, text: str | bytes, language: str = "en") -> Path:
 
 def items(path: Path, **options: Any) -> list[Any]:
     return build(f"halluverse25_{path.name[:2]}", Options(data=str(path), **options)).items
-
-
-def values(evaluation: Evaluation, replies: dict[str, str]) -> dict[str, float]:
-    scores = score_replies(evaluation, [(item, Reply(replies[item.id])) for item in evaluation.items])
-    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -95,9 +88,6 @@ def test_a_row_given_twice_is_two_items_of_one_cluster(tmp_path: Path) -> None:
     assert len({item.id for item in found}) == 3 and len({item.cluster for item in found}) == 1
 
 
-# --- the sample -----------------------------------------------------------------------------------
-
-
 # --- the paper's tables ---------------------------------------------------------------------------
 
 SIZES = {"en": (545, 259, 506), "ar": (423, 108, 297), "tr": (435, 125, 418)}
@@ -155,7 +145,7 @@ def test_the_confusion_matrix_and_f1_by_hand() -> None:
     replies |= dict.fromkeys(by_type["sentence"], "entity error")
     replies[by_type["relation"][0]] = "sentence"
     replies[by_type["relation"][1]] = "I cannot tell."
-    found = values(evaluation, replies)
+    found = figures_of(evaluation, [replies[item.id] for item in evaluation.items])
     assert found["acc"] == pytest.approx(14 / 23) and found["abstained"] == pytest.approx(1 / 23)
     assert (found["acc_entity"], found["acc_sentence"]) == (1.0, 0.0)
     assert found["acc_relation"] == pytest.approx(5 / 7)
@@ -171,7 +161,7 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     assert (len(plain.items), len(zero.items)) == (23, 26) and "none]" in zero.items[0].prompt
     assert {item.id for item in plain.items} < {item.id for item in zero.items}
     assert zero.version_tags == ("sample", "with_zero") and plain.version_tags == ("sample",)
-    found = values(zero, {item.id: "0" if item.target == "none" else item.target for item in zero.items})
+    found = figures_of(zero, ["0" if item.target == "none" else item.target for item in zero.items])
     assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
-    found = values(zero, {item.id: "entity" for item in zero.items})
+    found = figures_of(zero, ["entity"] * len(zero.items))
     assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)

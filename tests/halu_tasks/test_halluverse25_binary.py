@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_runs import figures_of
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scoring import score_replies
-from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build
 
 LANGUAGES = ("en", "ar", "tr")
@@ -62,18 +61,10 @@ def test_without_the_original_only_the_sentence_is_shown(rows: str) -> None:
     assert [item.id for item in evaluation.items] == [item.id for item in asked(rows).items]
 
 
-def figures(evaluation: Evaluation, replies: list[str | Reply]) -> dict[str, float]:
-    paired = [
-        (item, reply if isinstance(reply, Reply) else Reply(reply))
-        for item, reply in zip(evaluation.items, replies, strict=True)
-    ]
-    return {name: e.value for name, e in estimates(evaluation.metrics, score_replies(evaluation, paired)).items()}
-
-
 def test_the_figures_by_hand(rows: str) -> None:
     # edited: right, declined, wrong; originals: right, wrong, right; the row labelled 0: wrong
-    replies: list[str | Reply] = ["Yes", "No", "I cannot say", "Yes, it is made up.", "No", "no", "yes"]
-    found = figures(asked(rows, with_zero=True), replies)
+    replies = ["Yes", "No", "I cannot say", "Yes, it is made up.", "No", "no", "yes"]
+    found = figures_of(asked(rows, with_zero=True), replies)
     assert found == {
         "acc": pytest.approx(3 / 7),
         "precision": pytest.approx(1 / 3),
@@ -93,9 +84,9 @@ def test_the_figures_by_hand(rows: str) -> None:
 def test_roc_auc_by_hand(rows: str) -> None:
     # hallucinating 0.9, 0.4, 0.6 against 0.1, 0.4, 0.5: of nine pairs seven are won and one is a tie
     told = (0.9, 0.1, 0.4, 0.4, 0.6, 0.5)
-    found = figures(asked(rows, probability=True), [Reply("Yes", probability=p) for p in told])
+    found = figures_of(asked(rows, probability=True), [Reply("Yes", probability=p) for p in told])
     assert found["roc_auc"] == pytest.approx(7.5 / 9) and found["no_probability"] == 0.0
     # an item without one ties with all: 0.9 wins three, "none" ties three, 0.6 wins three
     without = [Reply("Yes", probability=None if n == 2 else p) for n, p in enumerate(told)]
-    found = figures(asked(rows, probability=True), without)
+    found = figures_of(asked(rows, probability=True), without)
     assert found["roc_auc"] == pytest.approx(7.5 / 9) and found["no_probability"] == pytest.approx(1 / 6)

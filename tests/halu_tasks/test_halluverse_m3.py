@@ -69,13 +69,6 @@ def test_the_columns_of_both_parts_may_go_by_several_names(head: str, tmp_path: 
     assert item.target == "relation" and item.prompt.endswith("\nQuestion: C\nOriginal answer: O\nEdited answer: E")
 
 
-def test_a_mark_windows_line_ends_and_quoted_dialogues_are_read(tmp_path: Path) -> None:
-    text = '\ufeffDialogue,Summary,edited_summary,label\r\n"A: ""हाँ""\r\nB: नहीं",S,E,sentence\r\n\r\nD,S,E,0\r\n'
-    found = items(written(tmp_path / "x.csv", text), part="summarization", with_zero=True)
-    assert [item.target for item in found] == ["sentence", "none"]
-    assert '\nDialogue: A: "हाँ"\r\nB: नहीं\nOriginal summary: S\n' in found[0].prompt
-
-
 @pytest.mark.parametrize(("text", "reason"), CASES["a_bad_file_of_several_languages_is_an_error_of_one_line"])
 def test_a_bad_file_of_several_languages_is_an_error_of_one_line(text: str, reason: str, tmp_path: Path) -> None:
     path = written(tmp_path / "x.csv", text)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from cases import CASES
 from common import read_rows, write_rows
+from made_runs import figures_of
 
 from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.metrics import estimates
-from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks import build
 
 SUMMARIES = ("halueval_summarization", "halueval_summarization_cot", "halueval_summarization_claims")
 GENERAL = ("halueval_general", "halueval_general_localization")
@@ -27,18 +27,11 @@ ROW = {"ID": "1", "user_query": "Q?", "chatgpt_response": "One. Two.", "hallucin
 
 
 def write(path: Path, *rows: dict[str, Any]) -> str:
-    write_rows(path, rows)
-    return str(path)
+    return str(write_rows(path, rows))
 
 
 def numbered(count: int) -> list[dict[str, Any]]:
     return [{**SUMMARY_ROW, "document": f"Ship {number} sank."} for number in range(count)]
-
-
-def figures(evaluation: Evaluation, model: str) -> dict[str, float]:
-    reply = getattr(evaluation.task.prompts, model)
-    scores = [evaluation.scoring.score(item, reply(item), None) for item in evaluation.items]
-    return {name: e.value for name, e in estimates(evaluation.metrics, scores).items()}
 
 
 # --- the sample -------------------------------------------------------------------------------------
@@ -47,7 +40,8 @@ def figures(evaluation: Evaluation, model: str) -> dict[str, float]:
 @pytest.mark.parametrize("scoring", ["strict", "paper"])
 @pytest.mark.parametrize("task", SUMMARIES)
 def test_yes_always_is_right_for_half_of_the_summaries(task: str, scoring: str) -> None:
-    found = figures(build(task, Options(data="sample", scoring=scoring)), "baseline")
+    evaluation = build(task, Options(data="sample", scoring=scoring))
+    found = figures_of(evaluation, map(evaluation.baseline, evaluation.items))
     assert (found["acc"], found["acc_right"], found["acc_hallucinated"], found["acc_pair"]) == (0.5, 0.0, 1.0, 0.0)
     assert (found["precision"], found["recall"], found["f1"]) == (0.5, 1.0, pytest.approx(2 / 3))
 
@@ -175,11 +169,11 @@ def test_the_released_answers(shared_data: Path) -> None:
     evaluation = build("halueval_general", Options(data=data))
     assert len(evaluation.items) == evaluation.task.data.size == 4507
     assert Counter(item.target for item in evaluation.items) == {"Yes": 815, "No": 3692}
-    assert figures(evaluation, "baseline")["acc"] == pytest.approx(815 / 4507)
+    assert figures_of(evaluation, map(evaluation.baseline, evaluation.items))["acc"] == pytest.approx(815 / 4507)
     located = build("halueval_general_localization", Options(data=data))
     assert len(located.items) == located.task.data.size == 765
     # the passage marked in one row is the "no" of "not", and a reply "no" says that there is none
-    oracle = figures(located, "oracle")
+    oracle = figures_of(located, map(located.oracle, located.items))
     assert oracle["acc"] == oracle["exact"] == oracle["iou"] == 764 / 765
     assert not any(oracle[name] for name in ("unplaced", "unparsed", "abstained", "empty"))
     rows = read_rows(shared_data / "halueval" / "general_data.json")

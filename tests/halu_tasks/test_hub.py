@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -31,6 +31,10 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_good"
 ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
 PSILOQA = [row for _, row in json_lines(SAMPLE / "psiloqa" / "psiloqa.jsonl")]
+FACTCHD, TRAINING = (
+    [row for _, row in json_lines(SAMPLE / name)]
+    for name in ("factchd/fact_test_noe.jsonl", "fewshot/factchd/fact_train_noe.jsonl")
+)
 GATED = ["en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"]
 
 
@@ -40,22 +44,7 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def factchd_rows(prefix: str, count: int) -> bytes:
-    patterns = ("Conventional", "Reasoning", "Comparing", "Operation")
-    rows: list[dict[str, Any]] = [
-        {
-            "id": f"{prefix}{number}" if number % 2 else number,
-            "query": f"{prefix} {number}?",
-            "response": "R.",
-            "label": "FACTUAL",
-            "reason": "FACTUAL.One.",
-            "category": patterns[number % 4],
-            # pieces of evidence are lists in some rows and strings in others, as published
-            "evidence": [["a", "b"], "c"] if number % 2 else ["2005-01-01"],
-        }
-        for number in range(count)
-    ]
-    del rows[-1]["evidence"]
+def lines(rows: Iterable[dict[str, Any]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
@@ -69,7 +58,11 @@ class Repository(NamedTuple):
 RENAMED = [{("frage" if name == "question" else name): value for name, value in row.items()} for row in ROWS]
 HUB = {
     "zjunlp/FactCHD": Repository(
-        {"fact_test_noe.jsonl": factchd_rows("q", 6), "fact_train_noe.jsonl": factchd_rows("t", 8)}
+        {
+            # as published, some ids are numbers
+            "fact_test_noe.jsonl": lines(row | {"id": n} if n % 2 else row for n, row in enumerate(FACTCHD)),
+            "fact_train_noe.jsonl": lines(row | {"query": f"t {row['query']}"} for row in TRAINING),
+        }
     ),
     "sabdalja/HalluVerse3": Repository(
         {name: (SAMPLE / "halluverse25" / name).read_bytes() for name in GATED}, gated=True
@@ -231,7 +224,7 @@ def test_a_pinned_source_is_fetched_at_its_commit_and_kept_in_the_hubs_cache(
     ran: dict[str, Ran], server: HubServer
 ) -> None:
     items = ran["factchd"].items
-    assert [item["id"] for item in items] == ["0", "q1", "2", "q3", "4", "q5"]
+    assert [item["id"] for item in items] == [str(n) if n % 2 else row["id"] for n, row in enumerate(FACTCHD)]
     assert items == ran["factchd again"].items
     fetched = [path for path, _ in server.asked if path.endswith("fact_test_noe.jsonl")]
     assert set(fetched) == {f"/datasets/zjunlp/FactCHD/resolve/{SOURCES['factchd'].revision}/fact_test_noe.jsonl"}

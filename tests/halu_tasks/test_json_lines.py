@@ -13,14 +13,6 @@ from halu_tasks.core.files import json_line
 ODD = "first\x85second\u2028third\u2029fourth\v\f\x1c\r\nlast é 漢 😀"
 
 
-def test_a_value_is_one_line_for_readers_that_break_at_any_separator() -> None:
-    line = json_line({"text": ODD})
-    assert line.splitlines() == [line] and json.loads(line) == {"text": ODD}
-    assert "é 漢 😀" in line
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        json_line(float("nan"), allow_nan=False)
-
-
 @pytest.mark.parametrize("escaped", [True, False])
 def test_items_and_replies_with_line_separators_are_read_and_written(
     escaped: bool, tmp_path: Path, capsys: Capture

@@ -278,6 +278,7 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(tmp_path: Path
     asked = [command.partition("--tasks ")[2].partition(" ")[0] for command in commands]
     assert asked == ["fave,cfaith_tf,cfaith_choice", "fave", "cfaith_tf", "cfaith_choice"]
     assert lines == [*commands, "m: 2 of 3 tasks done"] and all(line.startswith("A=1 lm_eval ") for line in commands)
+    assert runs.kept().startswith(f"{tmp_path} keeps what is finished (m: 2 of 3 tasks), and the same command ")
     runs.work(0, 1, lines.append)
     assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
 
@@ -298,29 +299,6 @@ def test_a_harness_that_is_interrupted_or_left_alone_prints_no_traceback(tmp_pat
     else:
         process.stdin.close()
     assert process.stderr.read() == "" and process.wait(30) == 130
-
-
-def test_an_interrupted_run_says_what_it_kept(tmp_path: Path) -> None:
-    some = ModelRun(tmp_path / "a", HarnessModel("a", "inspect", "m"), FAVE | TF | {"cfaith_choice": None})
-    for task, status in (("cfaith_choice", "success"), ("fave", "cancelled")):
-        write_log(some.folder / "logs" / f"{task}.eval", task, status)
-    new = ModelRun(tmp_path / "b", HarnessModel("b", "lm_eval", "hf"), FAVE)
-    assert Runs(tmp_path, (some, new)).kept() == (
-        f"{tmp_path} keeps what is finished (a: 1 of 3 tasks; b: 0 of 1 tasks), and the same command continues from "
-        "there"
-    )
-
-
-def write_log(path: Path, task: str, status: Any) -> None:
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-
-    spec = EvalSpec(
-        created="2026-01-01T00:00:00+00:00", task=f"halu_tasks/{task}", model="m", dataset=EvalDataset(),
-        config=EvalConfig(),
-    )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sample = EvalSample(id="1", epoch=1, input="a", target="b")
-    write_eval_log(EvalLog(eval=spec, status=status, samples=[sample]), str(path))
 
 
 def test_tasks_are_selected_by_name_group_and_tag() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow
 import pytest
 from cases import CASES
-from common import Capture, Patch, read_rows
+from common import Capture, Patch, read_rows, write_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -55,10 +55,8 @@ def replies(task: str, epochs: int = 1, seed: int = 0) -> list[ROWS]:
 
 
 def write_shards(folder: Path, rows: list[ROWS], shards: int) -> Path:
-    folder.mkdir()
     for number in range(shards):
-        lines = "".join(json.dumps(row) + "\n" for row in rows[number::shards])
-        (folder / f"{number:03}.jsonl").write_text(lines)
+        write_rows(folder / f"{number:03}.jsonl", rows[number::shards])
     return folder
 
 

@@ -141,10 +141,6 @@ def test_a_function_that_a_result_names_is_not_imported_unless_its_folder_is_tru
     assert (tmp_path / "ran").exists()
 
 
-def test_tasks_and_groups_have_the_names_of_their_files() -> None:
-    assert [task.name for task in TASKS.values()] == [*TASKS] and [group.name for group in GROUPS.values()] == [*GROUPS]
-
-
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     from lm_eval.tasks import TaskManager
 
@@ -174,11 +170,6 @@ def test_a_task_that_lists_no_metrics_is_listed_with_its_headline() -> None:
     values = {key: value for key, value in file.values.items() if key != "metric_list"}
     row = listed(Task(TaskFile(file.path, values, {})))
     assert row and row["headline"] == "acc"
-
-
-def test_path_of_a_task_and_of_a_group(here: Cli) -> None:
-    for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
-        assert Path(here("show", "--path", name).stdout.strip()) == task_configs() / path
 
 
 @pytest.mark.parametrize("task", TASKS)

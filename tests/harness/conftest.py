@@ -130,18 +130,21 @@ def shared_runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtur
 
 @pytest.fixture
 def run_lm_eval() -> Run:
-    """Run tasks in lm-eval, in this process; returns what `simple_evaluate` returns."""
+    """Run tasks in lm-eval, in this process: packaged ones on the sample, or those of a folder. Returns what
+    `simple_evaluate` returns."""
 
-    def run(tasks: list[str], model: Any, metadata: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+    def run(
+        tasks: list[str], model: Any, metadata: dict[str, Any] | None = None, folder: Any = None, **arguments: Any
+    ) -> dict[str, Any]:
         import lm_eval
         from lm_eval.tasks import TaskManager
 
         from halu_tasks import task_configs
 
         manager = TaskManager(
-            include_path=next(iter(task_configs.__path__)),
+            include_path=str(folder or next(iter(task_configs.__path__))),
             include_defaults=False,
-            metadata={"halu_data": "sample"} | (metadata or {}),
+            metadata=({} if folder else {"halu_data": "sample"}) | (metadata or {}),
         )
         results = lm_eval.simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
         assert results is not None

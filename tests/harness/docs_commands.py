@@ -23,8 +23,6 @@ from typing import NamedTuple
 import click
 import yaml
 
-from halu_tasks.cli import command_line
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")))
 _BLOCK = re.compile(r"^( *)```(console|sh|bash)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
@@ -91,14 +89,13 @@ _READ = yaml.safe_load(Path(__file__).with_name("docs_rules.yaml").read_text(enc
 NOT_RUN = [NotRun(*row) for row in _READ["not_run"]]
 
 
-def parsed(words: Sequence[str]) -> click.Context:
-    """The context of a command of `halu-tasks` that is not run; raises what the command line says against it."""
-    command: click.Command = command_line()
-    context = command.make_context("halu-tasks", list(words))
-    while isinstance(command, click.Group):
-        name, called, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+def parsed(command: click.Command, words: Sequence[str]) -> click.Context:
+    """The context of a command that is not run; raises what the command line says against it."""
+    context = command.make_context(command.name, list(words))
+    while isinstance(command, click.Group) and (rest := [*context._protected_args, *context.args]):
+        name, called, further = command.resolve_command(context, rest)
         assert called
-        command, context = called, called.make_context(name, rest, parent=context)
+        command, context = called, called.make_context(name, further, parent=context)
     return context
 
 

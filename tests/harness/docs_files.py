@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import read_rows
+from common import fenced, read_rows
 from docs_commands import ROOT, Command, as_run, shown_files
 from programs import LM_EVAL_OF_FEW
 from scripted_builders import HaluModel, document
@@ -69,17 +69,17 @@ class Model:
 
 def _refact(asked: str) -> str | None:
     """What the prompts of ReFACT's pipeline ask for; None for another prompt."""
-    fenced = [text for _, text in re.findall(r"(=====[0-9a-f]{16})\n(.*?)\n\1", asked, re.DOTALL)]
+    shown = fenced(asked)
     if "Which sentences of the answer state facts" in asked:
         mills = re.findall(r"Mill\d+ was built of granite by Ada Rook\.", asked)
         return json.dumps([mills[0], "Its wheel turns to the left and lifts 30 buckets."])
     if "Turn the sentence into its opposite" in asked:
-        opposite = fenced[2].replace(" was", " was never").replace("to the left", "to the right")
+        opposite = shown[2].replace(" was", " was never").replace("to the left", "to the right")
         return json.dumps({"sentence": opposite})
     if "Find a replacement for each marked phrase" in asked:
-        return fenced[2].replace("granite", "slate")
+        return shown[2].replace("granite", "slate")
     if "decide whether both sentences say the same" in asked:
-        return json.dumps([{"verdict": "no", "reason": "so it seems"}] * len(json.loads(fenced[0])))
+        return json.dumps([{"verdict": "no", "reason": "so it seems"}] * len(json.loads(shown[0])))
     others = {
         "Choose key phrases": '["granite"]',
         "Under which other expressions": '["The granite"]',
@@ -109,13 +109,9 @@ def _response(text: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _fenced(text: str) -> list[str]:
-    return [content for _, content in re.findall(r"(?m)^(=====\w+)\n(.*?)\n\1$", text, re.DOTALL)]
-
-
 def _halluverse(asked: str) -> str:
     """Copies sentences, makes each kind of error, and names it."""
-    texts = _fenced(asked)
+    texts = fenced(asked)
     if "sentences of it that state facts" in asked:
         return json.dumps(BIOGRAPHY[: int(re.search(r"Choose (\d+) sentences", asked)[1])])  # type: ignore[index]
     if "You review pairs" in asked:
@@ -311,14 +307,9 @@ def _german(reader: Reader, command: str) -> None:
 
 def _annotated(reader: Reader, command: str) -> None:
     """What three people label in doccano."""
-    _label(reader.folder, reader.folder / "tasks.jsonl")
-
-
-def _label(folder: Path, path: Path) -> None:
-    rows = read_rows(path)
+    rows = read_rows(reader.folder / "tasks.jsonl")
     for name in ("ana", "bo", "cy"):
-        labelled = (json.dumps(row | {"label": ["valid"]}, ensure_ascii=False) for row in rows)
-        (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in labelled), encoding="utf-8")
+        reader.rows(f"{name}.jsonl", (row | {"label": ["valid"]} for row in rows))
 
 
 def _column(file: str, column: str) -> Callable[[Reader, str], None]:

@@ -1,12 +1,11 @@
 """Scripted judges of `cfaith_gen`, what its tests ask them, and the figures of a log."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import Capture, read_rows, write_rows
+from common import Capture, fenced, read_rows, write_rows
 from loopback import completion
 
 from halu_tasks.cli import main
@@ -41,9 +40,7 @@ def by_rule(request: dict[str, Any]) -> str:
     """A judge that knows: conflict unless the fenced text is the correct answer."""
     if not is_question(request):
         return "ready"
-    _, correct, reply = [
-        found[1] for found in re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", asked_text(request), re.S)
-    ]
+    _, correct, reply = fenced(asked_text(request))
     return verdict("consistent" if reply == correct else "conflict")
 
 

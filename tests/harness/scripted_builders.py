@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common import write_rows
+from common import fenced, write_rows
 
-_FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 NAME = re.compile(r"Site\d+")
 
 WRONG = [
@@ -66,14 +65,13 @@ class HaluModel:
     def __call__(self, request: dict[str, Any]) -> Any:
         asked = str(request["messages"][-1]["content"])
         self.asked.append(asked)
-        fenced = [text for _, text in _FENCED.findall(asked)]
-        found = NAME.search(" ".join(fenced))
+        found = NAME.search(" ".join(fenced(asked)))
         name = found[0] if found else ""
         case = self.cases.get(name, "good")
         if case == "fails":
             return 400
         if "You write questions" in asked:
-            return self.question(name, case, fenced[0])
+            return self.question(name, case, fenced(asked)[0])
         if "You write wrong answers" in asked:
             return self.wrong(name, case)
         if "You label wrong answers" in asked:
@@ -137,7 +135,7 @@ class Learning(HaluModel):
     def __call__(self, request: dict[str, Any]) -> Any:
         asked = str(request["messages"][-1]["content"])
         if "You improve a prompt" in asked:
-            prompt, rejects = (text for _, text in _FENCED.findall(asked))
+            prompt, rejects = fenced(asked)
             self.shown.append(rejects)
             if len(self.shown) % 3 == 1:
                 return "I would rather not."

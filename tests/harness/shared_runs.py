@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import lm_eval
+from common import write_rows
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import EvalLog, read_eval_log
 from lm_eval.loggers import EvaluationTracker
@@ -88,10 +89,8 @@ class SharedRuns:
         self.predictions, self.lm_eval, self.inspect = (folder / name for name in ("predictions", "lm_eval", "inspect"))
 
     def make(self) -> None:
-        self.predictions.mkdir(parents=True)
         for task in TASKS:
-            text = "".join(json.dumps(row) + "\n" for row in mixed_replies(task))
-            (self.predictions / f"{task}.jsonl").write_text(text, encoding="utf-8")
+            write_rows(self.predictions / f"{task}.jsonl", mixed_replies(task))
         asked_lm_eval(
             self.lm_eval, [*TASKS], ChatReplayLM(str(self.predictions)), apply_chat_template=True,
             fewshot_as_multiturn=True, bootstrap_iters=0,

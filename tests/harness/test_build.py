@@ -111,7 +111,7 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
 
 
 @pytest.mark.slow
-def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cli: Cli, tmp_path: Path) -> None:
+def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run) -> None:
     documents = [document(n) for n in range(1, 18)]
     _, whole = build(documents, HaluModel(SITES), out="whole")
     _, parts = build(documents[::-1], HaluModel(SITES), "--part-size", "4", out="parts")

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Cli, Run, read_rows, write_rows
+from common import Cli, Run, fenced, read_rows, write_rows
 
 from halu_tasks.scorers.benchmarks.explanations import LABELS
 
-FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
 TOWERS = [
     triple
     for n, height in enumerate([90, 120, 150, 200])
@@ -36,7 +35,7 @@ FACTS = {
 def model(request: dict[str, Any]) -> str:
     """A model that writes and verifies as it is asked, but for what the facts' names say."""
     asked = str(request["messages"][-1]["content"])
-    knowledge, *rest = (text for _, text in FENCED.findall(asked))
+    knowledge, *rest = fenced(asked)
     lines = [line.split(" | ") for line in knowledge.splitlines()]
     if asked.startswith("You check"):
         if asked.startswith("You check facts"):
@@ -73,13 +72,6 @@ def build(run_build: Run, tmp_path: Path) -> Run:
         return found
 
     return run
-
-
-def fence(text: str) -> str:
-    """The first fenced text of a prompt, the knowledge."""
-    found = FENCED.search(text)
-    assert found
-    return found[2]
 
 
 @pytest.mark.slow
@@ -183,7 +175,7 @@ def test_samples_are_chosen_when_a_build_starts(run_build: Run) -> None:
 
     error, _ = run_build("factchd_pipeline", documents, record, "--gate-samples", "2", fails=True)
     assert "sampled drafts are consistent (0.0%): vanilla 0 of 4;" in error
-    assert len({fence(text) for text in asked}) == 2
+    assert len({fenced(text)[0] for text in asked}) == 2
     error, _ = run_build("factchd_pipeline", documents, record, "--gate-samples", "6", fails=True)
     assert "contains a build with other gate_samples (2, not 6)" in error
     told, _ = run_build("factchd_pipeline", documents, model, "--gate-samples", "0")

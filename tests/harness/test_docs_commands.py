@@ -25,6 +25,8 @@ from docs_commands import (
     words_of,
 )
 
+from halu_tasks.cli import command_line
+
 COMMANDS = {page: commands for page in PAGES if (commands := commands_of(page))}
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 PARSED = ("halu-tasks", "lm_eval", "inspect")
@@ -100,7 +102,7 @@ def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("argparse.ArgumentParser.error", _raise)
     try:
         if program == "halu-tasks":
-            parsed(arguments)
+            parsed(command_line(), arguments)
         elif program == "lm_eval":
             from lm_eval._cli import HarnessCLI
 
@@ -108,7 +110,7 @@ def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPat
         else:
             from inspect_ai._cli.main import inspect
 
-            _parse_click(inspect, program, arguments)
+            parsed(inspect, arguments)
     except (ValueError, SystemExit) as error:
         return str(error)
     except click.ClickException as error:
@@ -118,14 +120,6 @@ def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPat
 
 def _raise(parser: Any, message: str) -> None:
     raise ValueError(message)
-
-
-def _parse_click(command: Any, name: str, arguments: Sequence[str], parent: Any = None) -> None:
-    context = command.make_context(name, list(arguments), parent=parent)
-    rest = [*context._protected_args, *context.args]
-    if hasattr(command, "resolve_command") and rest:
-        called, subcommand, further = command.resolve_command(context, rest)
-        _parse_click(subcommand, called, further, context)
 
 
 # --- running ------------------------------------------------------------------------------------------------------

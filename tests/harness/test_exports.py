@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import subprocess
 import sys
 import warnings
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from common import Cli, Run, write_rows
+from common import Cli, Run, fenced, write_rows
 from huggingface_hub import parse_eval_result_entries
 from inspect_ai.log import read_eval_log
 from programs import shown_stderr
@@ -73,7 +72,7 @@ def judge(request: dict[str, Any]) -> str:
     text = str(request["messages"][-1]["content"])
     if "=====" not in text:
         return "ready"
-    parts = [found[1] for found in re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n?", text, re.S)]
+    parts = fenced(text)
     if len(parts) == 3:
         return json.dumps({"reason": "…", "verdict": "consistent" if parts[1] == parts[2] else "conflict"})
     return json.dumps({"critique": "…", "supported": "no" if "Mars" in parts[-1] else "yes"})

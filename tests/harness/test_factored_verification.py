@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Caplog, Run, write_rows
+from common import Caplog, Run, fenced, write_rows
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -27,7 +27,7 @@ def claims_of(text: str) -> list[str]:
 
 def claim_of(asked: str) -> str:
     """The claim that is to be checked, which is fenced."""
-    return re.findall(r"Claim:\n(=====\w+)\n(.*?)\n\1", asked, re.DOTALL)[-1][1].strip(" .")
+    return fenced(asked)[-1].strip(" .")
 
 
 class Verifier:
@@ -219,17 +219,9 @@ def test_the_threshold_lies_between_the_class_means_and_the_rest_is_judged_at_it
 
 
 @pytest.mark.slow
-def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -> None:
-    from inspect_ai import eval as inspect_eval
-
+def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, run_inspect: Run) -> None:
     # 5% of the sample's rows are one
-    (log,) = inspect_eval(
-        "halu_tasks/halueval_factored",
-        model=openai(serve(Verifier(sure=0.8))),
-        task_args={"data": "sample"},
-        log_dir=str(tmp_path / "logs"),
-        display="log",
-    )
+    log = run_inspect("halueval_factored", openai(serve(Verifier(sure=0.8))))
     found = figures(log)
     assert log.eval.task_version.endswith("train5_test20")
     assert len(log.samples) == 2 + 10 and found["acc_tuned"] == 1.0 and 0 < found["threshold"] < 1

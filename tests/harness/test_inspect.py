@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from cases import CASES
 from common import Caplog, Patch, Run
-from inspect_ai import eval as inspect_eval
 from inspect_ai import score as inspect_score
 from inspect_ai._eval.task import run as task_run
 from inspect_ai.log import headline_metric, read_eval_log
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import get_model
 from inspect_ai.scorer import match
 from judges import figures
+from mock_models import saying
 from programs import run
 
 from halu_tasks.core.errors import ArgumentError, UsageError
@@ -69,14 +69,6 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(group: str
                 assert low <= found[metric] <= high and low < high
     asked = {sample.metadata["task"] for sample in log.samples}
     assert asked == set(GROUPS[group].members)
-
-
-@pytest.mark.slow
-def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Run) -> None:
-    once = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32))
-    thrice = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32, epochs=3))
-    # three identical replies to an item are no more evidence than one: items of a source are one cluster
-    assert thrice == pytest.approx(once)
 
 
 def test_a_log_can_be_scored_again_without_the_data(run_inspect: Run, monkeypatch: Patch) -> None:
@@ -172,38 +164,28 @@ def test_an_unknown_embedded_model_says_which_there_are() -> None:
         get_model("halu/gold")
 
 
-def replying(task: str, replies: list[str], folder: Path, **arguments: Any) -> Any:
-    """The log of a task on the sample by a model with these replies in turn."""
+def in_turn(replies: list[str]) -> Any:
+    """A model with these replies in turn."""
     said = itertools.cycle(replies)
-
-    def reply(*_: Any) -> ModelOutput:
-        output = ModelOutput.from_content("mockllm", next(said))
-        output.usage = ModelUsage()
-        return output
-
-    (log,) = inspect_eval(
-        f"halu_tasks/{task}", model=get_model("mockllm/model", custom_outputs=reply), task_args={"data": "sample"},
-        log_dir=str(folder), display="log", **arguments,
-    )  # fmt: skip
-    return read_eval_log(log.location)
+    return saying(lambda prompt: next(said))
 
 
 @pytest.mark.slow
-def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None:
+def test_hostile_replies_are_counted_and_survive_the_log(run_inspect: Run) -> None:
     hostile = ["\x00\x07\x1b[31m", "\u202e\u2066Final Verdict: B", "<think>" + "x" * 1000, "A" * 1_000_000, ""]
-    log = replying("refact_judgment_comparative", hostile, tmp_path)
+    log = read_eval_log(run_inspect("refact_judgment_comparative", in_turn(hostile)).location)
     assert len(log.samples) == 32 and figures(log)["empty"] > 0
     assert {"unclosed reasoning", "empty"} <= {sample.scores["halu_score"].explanation for sample in log.samples}
 
 
 def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_the_view_shows(
-    tmp_path: Path, caplog: Caplog, monkeypatch: Patch
+    run_inspect: Run, caplog: Caplog, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(
         task_run, "update_metrics_display_fn", partial(task_run.update_metrics_display_fn, min_interval=0)
     )
     said = ["Final Verdict: True", "I cannot determine whether this is correct.", "Perhaps.", ""]
-    log = replying("refact_judgment_independent", said, tmp_path, limit=8, max_connections=1)
+    log = run_inspect("refact_judgment_independent", in_turn(said), limit=8, max_connections=1)
     (scores,) = log.results.scores
     assert (scores.scored_samples, scores.unscored_samples) == (8, 0)
     values = [sample.scores["halu_score"].value for sample in log.samples]
@@ -224,13 +206,13 @@ def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_t
 
 
 @pytest.mark.slow
-def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path) -> None:
+def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(run_inspect: Run) -> None:
     said = [
         "There are no hallucinated passages in the answer.",
         "I cannot determine which passages are wrong.",
         "<think>",
     ]
-    log = replying("halueval_general_localization", said, tmp_path, limit=3, max_connections=1)
+    log = run_inspect("halueval_general_localization", in_turn(said), limit=3, max_connections=1)
     scores = [score for sample in log.samples for score in sample.scores.values()]
     outcomes = {score.metadata["halu_tasks"]["score"]["outcome"]: score.answer for score in scores}
     assert outcomes == {"answered": "[]", "abstained": None, "unparsed": None}

@@ -94,7 +94,7 @@ def test_every_private_module_of_a_harness_that_is_imported_is_on_the_page() -> 
 
 
 @pytest.mark.parametrize("name", ["model", "filter", "metric", "aggregation"])
-def test_a_registry_takes_the_place_of_an_object_and_imports_it_when_it_is_asked_for(name: str) -> None:
+def test_a_registry_takes_the_place_of_an_object_and_gives_the_object(name: str) -> None:
     import lm_eval.api.metrics
     import lm_eval.filters
     import lm_eval.models  # lm-eval imports its own entries only while a registry is empty

@@ -132,10 +132,6 @@ def test_cached_requests_do_not_hide_other_options(run_lm_eval: Run) -> None:
 def test_mistakes_are_one_clear_line_before_anything_runs(run_lm_eval: Run) -> None:
     with pytest.raises(UsageError, match=r"unknown metadata key 'halu_scorings' \(did you mean 'halu_scoring'\?\); "):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
-    with pytest.raises(UsageError, match="expected strict or paper, got"):
-        run_lm_eval(["refact_correction"], OracleLM(), {"halu_scoring": "papers"})
-    with pytest.raises(DataError, match="No such file or directory; name a local copy"):
-        run_lm_eval(["refact_correction"], OracleLM(), {"halu_data": "no/such/folder"})
     with pytest.raises(UsageError, match="predictions=FILE"):
         ReplayLM()
 
@@ -172,7 +168,7 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(run_lm_eval: Run, t
         run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
 
 
-def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Run) -> None:
+def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer() -> None:
     from halu_tasks.replies.embedded import Embedded
 
     with pytest.raises(UsageError, match="was asked something else"):

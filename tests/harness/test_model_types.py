@@ -106,9 +106,8 @@ def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Run,
     path, arguments, more = LM_EVAL[model]
     args = f"model=m,base_url={serve(answering(body)).url}{path},num_concurrent=4{more}"
     file = asked_lm_eval(tmp_path, [TASK], model, model_args=args, **arguments)
-    runs, skipped = read_results([str(file)])
+    (run,), skipped = read_results([str(file)])
     assert not skipped
-    (run,) = runs
     assert {own.item.id: (own.reply, own.score.outcome) for own in run.answers} == expected(body)
 
 
@@ -117,9 +116,8 @@ def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Run,
 def test_what_inspects_openai_api_models_log_is_read(body: Any, serve: Run, run_inspect: Run) -> None:
     # memoized, a second model of this name would ask the server of the first
     model = get_model("openai-api/local/m", base_url=serve(answering(body)).url, memoize=False)
-    runs, skipped = read_results([run_inspect(TASK, model).location])
+    (run,), skipped = read_results([run_inspect(TASK, model).location])
     assert not skipped
-    (run,) = runs
     assert {own.item.id: (own.reply, own.score.outcome) for own in run.answers} == expected(body)
 
 

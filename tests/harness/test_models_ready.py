@@ -1,15 +1,13 @@
 """Models that give no answer: told in one line before work begins, and by one line where they stop answering."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import CASES
 from common import Cli, write_rows
+from programs import run as program
 from scripted_builders import HaluModel, document
 
 from halu_tasks.core.options import Options
@@ -79,14 +77,9 @@ def test_a_busy_model_and_one_that_refuses_the_limit_are_there(
 
 @pytest.mark.slow
 def test_inspect_tells_it_in_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable, "-c", "import sys; from inspect_ai._cli.main import main; sys.argv[0] = 'inspect'; main()",
-            "eval", "halu_tasks/cfaith_tf", "--model", "openai/gpt-4o", "--model-base-url", DEAD, "-T", "data=sample",
-            "-M", "responses_api=false", "-M", "max_retries=0", "--display", "none", "--log-dir", str(tmp_path / "l"),
-        ],
-        capture_output=True, text=True, timeout=120, cwd=tmp_path, env=os.environ,
-    )  # fmt: skip
+    code = "import sys; from inspect_ai._cli.main import main; sys.argv[0] = 'inspect'; main()"
+    own = (*model(DEAD), "-T", "data=sample", "--log-dir", tmp_path / "l")
+    done = program("eval", "halu_tasks/cfaith_tf", *own, folder=tmp_path, code=code)
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith(f"halu-tasks: model openai/gpt-4o at {DEAD} cannot be reached")
     assert not list(tmp_path.glob("l/*")) and not done.stdout.strip()

@@ -104,16 +104,6 @@ def test_iou_of_fields_under_other_names_and_a_sentence(scored: Run) -> None:
     assert log.samples[0].scores["iou"].metadata["cluster"] == "7"
 
 
-def test_exact_match_wants_every_string_in_order(scored: Run) -> None:
-    samples = [target("red", "mat") for _ in range(5)] + [target("Paris")]
-    log = scored("exact_match", samples, ["1. Red\n2. mat.", "mat\nred", "red\nhat", "red", "", "paris"])
-    assert values(log) == ["C", "I", "I", "I", "I", "C"]
-    found = figures(log)
-    assert found["em"] == pytest.approx(2 / 6)
-    assert found["em_mask"] == pytest.approx((1 + 0 + 0.5 + 0.5 + 0 + 1) / 6)
-    assert (found["empty"], found["unparsed"]) == pytest.approx((1 / 6, 0))
-
-
 def test_expmatch_weighs_head_body_and_tail(scored: Run) -> None:
     reference = "A is B. It was C. Therefore D."
     replies = [reference, "A is B. It was X. Therefore D.", "I cannot answer this.", "<think>A is B."]
@@ -129,20 +119,11 @@ def test_expmatch_weighs_head_body_and_tail(scored: Run) -> None:
 
 
 def test_error_type_in_several_languages(scored: Run) -> None:
-    samples = [target("relation"), target("Entity"), target("relation"), target("sentence")]
-    replies = [
-        "Relation error: the verb was changed.",
-        "Hata türü: varlık",
-        "This is an entity error.",
-        "نوع الخطأ: جملة",
-    ]
-    log = scored("error_type", samples, replies)
-    assert values(log) == ["C", "C", "I", "C"]
+    samples = [target("Entity"), target("relation"), target("sentence")]
+    log = scored("error_type", samples, ["Hata türü: varlık", "This is an entity error.", "نوع الخطأ: جملة"])
+    assert values(log) == ["C", "I", "C"]
     found = figures(log)
-    assert found["acc"] == 0.75
-    assert found["rate_relation_as_entity"] == 0.5 and found["rate_entity_as_relation"] == 0
-    # F1 of entity 2/3, of relation 2/3, of sentence 1
-    assert found["f1_macro"] == pytest.approx(7 / 9)
+    assert (found["rate_relation_as_entity"], found["rate_entity_as_relation"]) == (1, 0)
 
 
 def test_error_type_none_is_an_answer_only_where_it_is_allowed(scored: Run) -> None:
@@ -219,35 +200,31 @@ def filtered(ran: Mapping[str, Any]) -> list[str]:
 DOCUMENT = "filter_list: [{name: none, filter: [{function: halu_document}]}]\n"
 
 
-def run_folder(folder: Path, server: Any, task: str) -> dict[str, Any]:
-    """lm-eval's results of a task in the folder, asked of a server."""
-    import lm_eval
-    from lm_eval.tasks import TaskManager
+@pytest.fixture
+def run_task(tmp_path: Path, run_lm_eval: Run) -> Run:
+    """`run_task(task, server)` runs a task in the folder of the test in lm-eval, and returns its results."""
 
-    results = lm_eval.simple_evaluate(
-        model="local-chat-completions",
-        model_args={"model": "m", "base_url": f"{server.url}/chat/completions", "tokenizer_backend": None},
-        tasks=[task],
-        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
-        apply_chat_template=True,
-    )
-    assert results is not None
-    return dict(results)
+    def run(task: str, server: Any) -> Any:
+        asked = {"model": "m", "base_url": f"{server.url}/chat/completions", "tokenizer_backend": None}
+        how = {"model_args": asked, "apply_chat_template": True}
+        return run_lm_eval([task], "local-chat-completions", None, tmp_path, **how)
+
+    return run
 
 
 @pytest.fixture
-def run_yaml(tmp_path: Path, monkeypatch: Patch, serve: Run) -> Run:
+def run_yaml(tmp_path: Path, monkeypatch: Patch, serve: Run, run_task: Run) -> Run:
     """`run_yaml(metrics, rows, replies)` runs a user's own task in lm-eval; returns its results."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
 
-    def run(metrics: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[str]) -> dict[str, Any]:
+    def run(metrics: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[str]) -> Any:
         (tmp_path / "mine.yaml").write_text(YAML + metrics, encoding="utf-8")
         asked = [{"ask": f"question {number}", "target": "", **row} for number, row in enumerate(rows)]
         write_rows(tmp_path / "mine.jsonl", asked)
         said = dict(zip((row["ask"] for row in asked), replies, strict=True))
         server = serve(lambda request: said[request["messages"][-1]["content"]])
-        return run_folder(tmp_path, server, "mine")
+        return run_task("mine", server)
 
     return run
 
@@ -386,7 +363,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_pages_examples_run(serve: Run, openai: Run, tmp_path: Path, monkeypatch: Patch) -> None:
+def test_the_pages_examples_run(serve: Run, openai: Run, run_task: Run, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
     server = serve(lambda request: "sat on the red mat")
@@ -397,7 +374,7 @@ def test_the_pages_examples_run(serve: Run, openai: Run, tmp_path: Path, monkeyp
     assert figures(log)["iou"] == pytest.approx(7 / 18)
     again = score(log, registry_create("scorer", "halu_tasks/iou"), action="append")
     assert [found.metrics["iou"].value for found in again.results.scores] == pytest.approx([7 / 18] * 2)
-    found = run_folder(tmp_path, server, "wrong_words")["results"]["wrong_words"]
+    found = run_task("wrong_words", server)["results"]["wrong_words"]
     assert found["halu_iou,document"] == pytest.approx(7 / 18)
     # the 7 characters are all that are wrong, of 18 returned
     figures_of = [found[further("halu_iou", name, "document")] for name in ("exact", "char_f1")]

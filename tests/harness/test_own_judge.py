@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Capture, Run
+from common import Capture, Run, fenced, write_rows
 from judges import asked_text, figures, is_question, verdict
 
 from halu_tasks.cli import main
@@ -38,32 +38,24 @@ def replies(task: Path, tmp_path: Path) -> Path:
     items = build(str(task), Options()).items
     texts = [(item.target, f"Falsch ist: {item.target}", f"Halb: {item.target}")[n % 3] for n, item in enumerate(items)]
     texts[0], texts[1] = "Das kann ich leider nicht beantworten.", " "
-    rows = (json.dumps({"id": item.id, "output": text}) for item, text in zip(items, texts, strict=True))
-    path = tmp_path / "replies.jsonl"
-    path.write_text("\n".join(rows))
-    return path
+    rows = ({"id": item.id, "output": text} for item, text in zip(items, texts, strict=True))
+    return write_rows(tmp_path / "replies.jsonl", rows)
 
 
 def by_its_beginning(request: dict[str, Any]) -> str:
     """A judge that goes by how the answer begins, which it finds between the last fences."""
     if not is_question(request):
         return "ready"
-    reply = re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", asked_text(request), re.S)[-1][1]
+    reply = fenced(asked_text(request))[-1]
     label = (
         "widerlegt" if reply.startswith("Falsch") else "teilweise belegt" if reply[:4] in ("Halb", "Das ") else "belegt"
     )
     return verdict(label.capitalize())
 
 
-def in_lm_eval(task: Path, replies: Path, server: Any = None) -> dict[str, Any]:
-    import lm_eval
-    from lm_eval.tasks import TaskManager
-
+def in_lm_eval(run_lm_eval: Run, task: Path, replies: Path, server: Any = None) -> dict[str, Any]:
     options = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url} if server else {}
-    manager = TaskManager(include_path=str(task.parent), include_defaults=False, metadata=options)
-    run = lm_eval.simple_evaluate(model=ReplayLM(str(replies)), tasks=["stuetzung"], task_manager=manager)
-    assert run is not None
-    return dict(run["results"]["stuetzung"])
+    return dict(run_lm_eval(["stuetzung"], ReplayLM(str(replies)), options, task.parent)["results"]["stuetzung"])
 
 
 def in_inspect(run_inspect: Any, task: Path, replies: Path, server: Any, **options: Any) -> Any:
@@ -80,7 +72,7 @@ def in_score(capsys: Capture, task: Path, replies: Path, server: Any, *arguments
 
 
 def test_both_harnesses_and_score_say_the_same(
-    task: Path, replies: Path, serve: Run, capsys: Capture, run_inspect: Any
+    task: Path, replies: Path, serve: Run, capsys: Capture, run_inspect: Any, run_lm_eval: Run
 ) -> None:
     server = serve(by_its_beginning)
     scored = in_score(capsys, task, replies, server)
@@ -91,17 +83,17 @@ def test_both_harnesses_and_score_say_the_same(
     assert {"bad_rate", "acc", *shares} <= scored["intervals"].keys()
     (asked, *_) = [asked_text(request) for request in server.asked if is_question(request)]
     assert asked.startswith("Ist die Antwort durch den Text belegt") and '"teilweise belegt", "widerlegt"' in asked
-    found, log = in_lm_eval(task, replies, server), in_inspect(run_inspect, task, replies, server)
+    found, log = in_lm_eval(run_lm_eval, task, replies, server), in_inspect(run_inspect, task, replies, server)
     for name in expected:
         assert found[f"{name},none"] == scored["metrics"][name] == figures(log)[name], name
     assert log.results.headline.metric == "bad_rate"
-    without = {name.partition(",")[0] for name in in_lm_eval(task, replies) if "_stderr" not in name}
+    without = {name.partition(",")[0] for name in in_lm_eval(run_lm_eval, task, replies) if "_stderr" not in name}
     assert without == {"alias", "name", "sample_len", "unparsed", "abstained", "empty"}
 
 
 @pytest.mark.parametrize("failing", [1, 2])
 def test_a_run_ends_in_either_harness_if_more_than_the_allowed_share_has_no_verdict(
-    failing: int, task: Path, replies: Path, serve: Run, run_inspect: Any
+    failing: int, task: Path, replies: Path, serve: Run, run_inspect: Any, run_lm_eval: Run
 ) -> None:
     """Of 29 questions, 5% are one."""
     hard = [json.loads(line)["output"] for line in replies.read_text().splitlines()][3 : 3 + failing]
@@ -113,13 +105,13 @@ def test_a_run_ends_in_either_harness_if_more_than_the_allowed_share_has_no_verd
     server = serve(sometimes)
     log = in_inspect(run_inspect, task, replies, server)
     if failing == 1:
-        found = in_lm_eval(task, replies, server)
+        found = in_lm_eval(run_lm_eval, task, replies, server)
         assert found["judge_failed,none"] == figures(log)["judge_failed"] == pytest.approx(1 / 30)
         assert found["bad_rate,none"] == figures(log)["bad_rate"] == pytest.approx(21 / 29)
     else:
         said = r"gave no verdict on 2 of 29 questions \(allowed: 5%"
         with pytest.raises(JudgeError, match=said):
-            in_lm_eval(task, replies, server)
+            in_lm_eval(run_lm_eval, task, replies, server)
         assert log.status == "error" and re.search(said, log.error.message)
 
 

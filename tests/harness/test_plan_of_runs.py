@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from common import Patch
+from common import Patch, fenced
 
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
@@ -54,7 +54,7 @@ class Models:
             *_, verdict = request["response_format"]["json_schema"]["schema"]["properties"].items()
             return json.dumps({"reason": "…", verdict[0]: verdict[1]["enum"][0]})
         if request["model"] == "lister":
-            text = re.findall(r"^(=====[0-9a-f]{16})\n(.*?)\n\1$", asked, re.MULTILINE | re.DOTALL)[-1][1]
+            text = fenced(asked)[-1]
             return "\n".join(f"- {sentence}" for sentence in sentences(text))
         return f"{self.replies.get(asked, 'Supported: No')}\n{next(self.number)}"
 

@@ -11,6 +11,7 @@ import pytest
 from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, write_eval_log
+from made_runs import strict_json
 from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval, mixed_replies
 
@@ -25,21 +26,13 @@ from halu_tasks.tasks.registry import HEADLINE
 
 TASKS, GROUPS = registry()
 MEMBERS = GROUPS["refact"].members
-LOCALIZATION, CORRECTION, INDEPENDENT = (
-    "refact_localization_entity",
-    "refact_correction",
-    "refact_judgment_independent",
-)
-
-
-def no_constant(name: str) -> None:
-    raise AssertionError(f"{name} is no JSON")
+CORRECTION, INDEPENDENT = "refact_correction", "refact_judgment_independent"
 
 
 def report(folder: Path, *results: Path, status: int = 0) -> dict[str, Any]:
     """What `halu-tasks report` writes into `folder`, as strict JSON."""
     assert main(["report", *map(str, results), "-o", str(folder)]) == status
-    found: dict[str, Any] = json.loads((folder / "report.json").read_text(), parse_constant=no_constant)
+    found: dict[str, Any] = strict_json((folder / "report.json").read_text())
     assert {path.name for path in folder.iterdir()} == {"index.html", "report.md", "report.json", "items.parquet"}
     return found
 
@@ -181,24 +174,6 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
 
 
 @pytest.mark.slow
-def test_other_prompts_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
-    prompts = tmp_path / "prompts.yaml"
-    prompts.write_text(f"{CORRECTION}: {{user: 'mine {{question}} {{answer}}'}}")
-    logs = tmp_path / "logs"
-    asked(logs, CORRECTION)
-    asked(logs, CORRECTION, prompts=str(prompts))
-    told = report(tmp_path / "report", logs, small)
-    column, apart = told["columns"]
-    assert column["main"] and sum(own["column"] == column["id"] for own in told["results"]) == 2
-    (hash,) = (mark.removeprefix("prompts_") for mark in apart["marks"] if mark.startswith("prompts_"))
-    assert apart["why"] == f"has the prompts {hash}, not {column['prompt_hash']}"
-    # by itself: neither ranked nor paired with another
-    assert {own["column"] for own in told["pairs"]} == {column["id"]}
-    assert all(own["rank"] is None for own in told["results"] if own["column"] == apart["id"])
-    assert apart["why"] in (tmp_path / "report" / "report.md").read_text().partition("## Shown apart")[2]
-
-
-@pytest.mark.slow
 def test_broken_files_are_named_and_the_rest_is_read(
     lm_eval_file: Path, inspect_log: Path, small: Path, both: Any, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -209,19 +184,17 @@ def test_broken_files_are_named_and_the_rest_is_read(
     half = mixed / "half"
     shutil.copytree(lm_eval_file.parent, half)
     results = json.loads(lm_eval_file.read_text())
-    # as of another run, of which the results, some of the samples, or all were lost
+    # as of another run, of which the end of some samples, or one of them, was lost
     results["date"] += 1
     (half / lm_eval_file.name).write_text(json.dumps(results))
     samples = half / f"samples_{CORRECTION}_{date}.jsonl"
     samples.write_bytes(samples.read_bytes()[:-100])
-    (half / f"samples_{LOCALIZATION}_{date}.jsonl").unlink()
     fewer = half / f"samples_{INDEPENDENT}_{date}.jsonl"
     fewer.write_text("".join(fewer.read_text().splitlines(keepends=True)[:-1]))
     (mixed / "cut.eval").write_bytes(inspect_log.read_bytes()[:-1000])
     (mixed / "cut.json").write_text(small.read_text()[:-1000])
     (mixed / "results_cut.json").write_text(lm_eval_file.read_text()[:1000])
     (mixed / "windows.json").write_bytes(b'{"model": "\x93m\x94"}')
-    (mixed / "samples_refact_lost.jsonl").write_text("")
     (mixed / "deep.json").write_text("[" * 100_000)
     (mixed / "other.json").write_text('{"not": "ours"}')
     told = report(tmp_path / "report", mixed, status=3)
@@ -232,25 +205,14 @@ def test_broken_files_are_named_and_the_rest_is_read(
         why.setdefault(Path(own["source"]).name, []).append(own["why"])
     lost = sorted(why.pop(lm_eval_file.name))
     assert lost[0].startswith(f"{samples}:16: not JSON (") and lost[1].startswith(f"{INDEPENDENT}: ")
-    assert lost[2].startswith(f"{LOCALIZATION}: ")
-    assert "holds 63 of 64 samples" in lost[1] and "run lm_eval with --log_samples" in lost[2]
-    assert sorted(why) == [
-        "cut.eval",
-        "cut.json",
-        "deep.json",
-        "results_cut.json",
-        "samples_refact_lost.jsonl",
-        "windows.json",
-    ]
-    assert why["samples_refact_lost.jsonl"] == [
-        "the folder has no results file for these samples, so the run did not finish"
-    ]
+    assert "holds 63 of 64 samples" in lost[1]
+    assert sorted(why) == ["cut.eval", "cut.json", "deep.json", "results_cut.json", "windows.json"]
     assert "not UTF-8" in why["windows.json"][0]
     text = (tmp_path / "report" / "report.md").read_text()
     assert text.count("\n- ") >= len(told["skipped"]) and "deep.json" in text
-    # what was whole is there as if it stood alone; of the later run, two tasks are whole
+    # what was whole is there as if it stood alone; of the later run, three tasks are whole
     assert [own["metrics"] for own in cells(told).values()] == [own["metrics"] for own in cells(both[0]).values()]
-    assert len(told["superseded"]) == 5 + 2
+    assert len(told["superseded"]) == 5 + 3
 
 
 def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path: Path) -> None:
@@ -362,7 +324,7 @@ def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
     # named one by one, or all in one folder
     for paths in ([str(tmp_path / "lm_eval"), str(inspect_log)], [str(tmp_path)]):
         assert main(["report", "--pairs", *paths, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out, parse_constant=no_constant)
+        told = strict_json(capsys.readouterr().out)
         assert [own["task"] for own in told["columns"]] == list(MEMBERS)
         assert {own["settings"]["harness"] for own in told["entries"]} == {"lm-eval", "Inspect"}
         assert [own["value"] for own in told["pairs"]] == [0] * 5

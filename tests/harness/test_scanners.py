@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ pytest.importorskip("inspect_scout")
 
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
-from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import Model
 from inspect_ai.scorer import includes
 from inspect_ai.solver import generate
 from inspect_scout import as_scorer, scan, scan_results_df, transcripts_from
+from mock_models import saying
 
 from halu_tasks.scanners import citations, factored_verification, spans
 
@@ -38,12 +39,9 @@ def samples() -> list[Sample]:
     ]
 
 
-def replaying(replies: Sequence[str]) -> Model:
-    outputs = [ModelOutput.from_content("mockllm/model", reply) for reply in replies]
-    for output in outputs:
-        # without, Inspect counts tokens by a tokenizer that it downloads
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+def replaying() -> Model:
+    replies = iter(REPLIES.values())
+    return saying(lambda prompt: next(replies))
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +49,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Logs of a task that knows nothing of this package."""
     folder = tmp_path_factory.mktemp("logs")
     task = Task(name="rag", dataset=samples(), solver=generate(), scorer=includes())
-    model = replaying(list(REPLIES.values()))
-    (log,) = eval(task, model=model, log_dir=str(folder), display="log", max_connections=1, max_samples=1)
+    (log,) = eval(task, model=replaying(), log_dir=str(folder), display="log", max_connections=1, max_samples=1)
     assert log.status == "success"
     return folder
 
@@ -183,10 +180,7 @@ def test_spans_locates_what_a_model_calls_hallucinated(logs: Path, scanned: Scan
 def test_a_scanner_is_a_scorer_of_a_task_too(tmp_path: Path) -> None:
     scorer = as_scorer(citations(papers="rag.papers", support=False))
     task = Task(dataset=samples(), solver=generate(), scorer=scorer)
-    (log,) = eval(
-        task, model=replaying(list(REPLIES.values())), log_dir=str(tmp_path), display="log", max_connections=1,
-        max_samples=1,
-    )  # fmt: skip
+    (log,) = eval(task, model=replaying(), log_dir=str(tmp_path), display="log", max_connections=1, max_samples=1)
     assert log.status == "success" and log.results
     (score,) = log.results.scores
     assert score.name == "citations" and score.metrics["mean"].value == 0.25

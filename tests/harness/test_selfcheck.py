@@ -1,6 +1,5 @@
 """SelfCheckGPT, run in Inspect against a model on loopback that knows the right answers, or only wrong ones."""
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Run, write_rows
+from common import Run, fenced, write_rows
 from judges import figures
 
 from halu_tasks.core.options import Options
@@ -24,10 +23,6 @@ FEW = 12
 ANSWER, SUMMARY = (
     prompt_for(f"selfcheck_{kind}", "selfcheck")["user"].partition("{")[0] for kind in ("answer", "summary")
 )
-CHECK = re.compile(
-    r".*Context:\n(?P<a>=====\w+)\n(.*)\n(?P=a)\n\nSentence:\n(?P<b>=====\w+)\n(.*)\n(?P=b)\n\nDoes", re.DOTALL
-)
-FENCE = re.compile(r"(=====\w+)\n(.*)\n\1", re.DOTALL)
 
 
 def flat(text: str) -> str:
@@ -57,13 +52,13 @@ class Knower:
 
     def __call__(self, request: dict[str, Any]) -> str:
         asked = str(request["messages"][-1]["content"])
-        if found := CHECK.match(asked):
-            return self.check(found[2], found[4])
+        if "\n\nSentence:\n=====" in asked:
+            return self.check(*fenced(asked))
         self.sampled.append(request)
         self.asked[asked] += 1
         assert asked.startswith((ANSWER, SUMMARY))
         asked = asked.removeprefix(ANSWER).removeprefix(SUMMARY)
-        return self.passage(fenced[2] if (fenced := FENCE.fullmatch(asked)) else asked)
+        return self.passage(*(fenced(asked) or [asked]))
 
     def passage(self, of: str) -> str:
         return self.known.get(of, "I do not know.")

@@ -46,16 +46,14 @@ def file(tmp_path: Path, server: Any) -> Path:
 
 
 @pytest.mark.parametrize(("task", "within"), [("mine", "."), ("theirs", "."), ("{file}", "."), ("cfaith_gen", "again")])
-def test_lm_eval_asks_only_whom_the_user_names(task: str, within: str, file: Path, server: Any, caplog: Caplog) -> None:
-    import lm_eval
-    from lm_eval.tasks import TaskManager
-
+def test_lm_eval_asks_only_whom_the_user_names(
+    task: str, within: str, file: Path, server: Any, caplog: Caplog, run_lm_eval: Run
+) -> None:
     def run(**metadata: str) -> Any:
         caplog.clear()
-        folder, given = str(file.parent / within), {"halu_data": "sample", **metadata}
-        manager = TaskManager(include_path=folder, include_defaults=False, metadata=given)
+        given = {"halu_data": "sample", **metadata}
         with caplog.at_level(logging.WARNING):
-            return lm_eval.simple_evaluate(OracleLM(), tasks=[task.format(file=file)], task_manager=manager)
+            return run_lm_eval([task.format(file=file)], OracleLM(), given, file.parent / within)
 
     (found,) = (value for name, value in run()["results"].items() if name in ("mine", "cfaith_gen"))
     assert not server.asked and not server.headers.keys()

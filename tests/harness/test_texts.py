@@ -6,39 +6,29 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Run, write_rows
+from common import Run, fenced, write_rows
 from judges import figures
-
-_FENCED = re.compile(r"^(=====\w+)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 
 def rule(request: dict[str, Any]) -> str:
     """Lists sentences as claims, and supports those that the document holds word by word."""
     asked = str(request["messages"][-1]["content"])
-    fenced = [text for _, text in _FENCED.findall(asked)]
     if "The claims are:" in asked:
-        text = fenced[-1]
+        text = fenced(asked)[-1]
         return "The claims are:\n" + "\n".join(f"- {claim}." for claim in text.split(". "))
     if "single word" in asked:
         return "Yes"
-    source, claim = fenced[-2:]
+    source, claim = fenced(asked)[-2:]
     return f"Reasoning: see there.\nSupported: {'Yes' if claim.strip(' .') in source else 'No'}"
 
 
 @pytest.fixture
-def check(serve: Run, openai: Run, tmp_path: Path) -> Run:
-    def run(*rows: Any) -> Any:
-        from inspect_ai import eval
+def check(serve: Run, openai: Run, run_inspect: Run, tmp_path: Path) -> Run:
+    """`check(*rows, server=None, **arguments)` checks texts, by default with a server that answers by the rule."""
 
-        file = write_rows(tmp_path / "my.jsonl", rows)
-        (log,) = eval(
-            "halu_tasks/factored_verification",
-            model=openai(serve(rule)),
-            task_args={"input": str(file)},
-            log_dir=str(tmp_path / "logs"),
-            display="log",
-        )
-        return log
+    def run(*rows: Any, server: Any = None, **arguments: Any) -> Any:
+        task_args = {"input": str(write_rows(tmp_path / "my.jsonl", rows)), "data": None}
+        return run_inspect("factored_verification", openai(server or serve(rule)), task_args, **arguments)
 
     return run
 
@@ -64,7 +54,7 @@ def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
     source = "A ship sank."
     log = check(
         {"text": "A ship sank", "source": source, "label": "no"},
-        {"text": "A ship swam", "source": source, "label": "Yes"},
+        {"text": " A ship swam ", "source": source, "label": " yes "},
         {"text": "A ship flew", "source": source, "label": "No"},
         {"text": "A ship ran", "source": source},
     )
@@ -105,28 +95,20 @@ def triangle(request: dict[str, Any]) -> str:
     """Who is shown the passage is right; the guardian, who is not, believes every text."""
     asked = str(request["messages"][-1]["content"])
     assert "The Halvard sank on" in asked and "Hallucinated: Yes" in asked
+    assert ("When did the Halvard sink?" in asked) == ("I hear" not in asked)
     return f"So it says.\nHallucinated: {'Yes' if PASSAGE in asked and 'sank on Friday' in asked else 'No'}"
 
 
 @pytest.mark.parametrize(("method", "calls"), [("with_knowledge", 1), ("truth_triangulator", 3)])
 def test_a_method_that_looks_things_up_needs_neither_source_nor_label(
-    method: str, calls: int, serve: Run, openai: Run, tmp_path: Path
+    method: str, calls: int, check: Run, serve: Run, openai: Run, tmp_path: Path
 ) -> None:
-    (tmp_path / "wiki.txt").write_text(PASSAGE)
-    write_rows(tmp_path / "my.jsonl", LOOKED_UP)
-    server = serve(triangle)
-    from inspect_ai import eval
     from inspect_ai.util import registry_create
 
-    (log,) = eval(
-        "halu_tasks/factored_verification",
-        model=openai(server),
-        model_roles={"guardian": openai(server)},
-        task_args={"input": str(tmp_path / "my.jsonl")},
-        solver=registry_create("solver", f"halu_tasks/{method}", knowledge=str(tmp_path / "wiki.txt")),
-        log_dir=str(tmp_path / "logs"),
-        display="log",
-    )
+    (tmp_path / "wiki.txt").write_text(PASSAGE)
+    server = serve(triangle)
+    solver = registry_create("solver", f"halu_tasks/{method}", knowledge=str(tmp_path / "wiki.txt"))
+    log = check(*LOOKED_UP, server=server, solver=solver, model_roles={"guardian": openai(server)})
     answers = {str(sample.id): sample.scores["text_score"].answer for sample in log.samples}
     assert answers == {"memo": "No", "mail": "Yes", "note": "Yes"} and len(server.asked) == 3 * calls
     found = figures(log)

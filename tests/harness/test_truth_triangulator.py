@@ -1,12 +1,12 @@
 """Truth-Triangulator, run in Inspect against scripted models on loopback that know what is right."""
 
 import math
-import re
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import pytest
+from common import fenced
 from inspect_ai.model import GenerateConfig
 from judges import figures
 from test_with_knowledge import ITEMS, TASK, Run, last
@@ -24,11 +24,6 @@ PLANS = list(product([True, False], repeat=3))
 
 def number_of(asked: str) -> int:
     return next(n for n, item in enumerate(ITEMS) if asked.endswith(item.prompt))
-
-
-def texts_between_lines(asked: str) -> list[str]:
-    """What stands between equal lines, in order."""
-    return [text for _, text in re.findall(r"^(=====[0-9a-f]{16})\n(.*?)\n\1$", asked, re.MULTILINE | re.DOTALL)]
 
 
 class Panel:
@@ -63,14 +58,14 @@ def test_the_manager_sees_both_opinions_and_what_was_found(run_method: Run) -> N
         n = number_of(last(request))
         item = ITEMS[n]
         labels = [item.target if planned(role, n) else OTHER[item.target] for role in ("seeker", "guardian")]
-        assert texts_between_lines(last(request)) == [
+        assert fenced(last(request)) == [
             f"[1] {item.fields['evidence']}",
             f"{labels[0]}. The seeker has spoken on {item.id}.",
             f"{labels[1]}. The guardian has spoken on {item.id}.",
         ]
         assert request["messages"][0]["content"] == item.system
     for request in panel.asked["seeker"]:
-        assert texts_between_lines(last(request)) == [f"[1] {ITEMS[number_of(last(request))].fields['evidence']}"]
+        assert fenced(last(request)) == [f"[1] {ITEMS[number_of(last(request))].fields['evidence']}"]
     for request in panel.asked["guardian"]:
         item = ITEMS[number_of(last(request))]
         assert [m["content"] for m in request["messages"]] == [item.system, item.prompt]
@@ -145,7 +140,7 @@ def test_reasoning_is_kept_from_the_manager_and_a_label_can_be_missing(run_metho
         return {"seeker": "<think>FACTUAL?</think>\nNON-FACTUAL. So.", "guardian": "Who knows?"}.get(role, "FACTUAL.")
 
     log = run_method(TASK, METHOD, server, knowledge="gold", limit=2)
-    assert all(texts_between_lines(text)[1:] == ["NON-FACTUAL. So.", "Who knows?"] for text in asked)
+    assert all(fenced(text)[1:] == ["NON-FACTUAL. So.", "Who knows?"] for text in asked)
     found = figures(log)
     # it says something, which is no label
     assert found["opinions_unread"] == 0.0 and found["unparsed_guardian"] == 1.0

@@ -1,7 +1,7 @@
 """What `docs/upstream` would send to other projects: it stands alone, and says what this package says."""
 
-import ast
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,8 +43,7 @@ def test_the_standalone_comparison_has_the_figures_of_reports(paired: Any) -> No
 @pytest.mark.parametrize("chosen", ["not command_line", pytest.param("command_line", marks=pytest.mark.slow)])
 def test_its_files_need_nothing_of_this_package_and_their_own_tests_pass(chosen: str) -> None:
     for path in FOLDER.glob("*.py"):
-        imports = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
-        assert not [node.module for node in imports if "halu" in str(node.module)]
+        assert not re.search(r"^\s*(from|import) .*halu", path.read_text("utf-8"), re.MULTILINE)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_paired_comparison.py", "-k", chosen]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout

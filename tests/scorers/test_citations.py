@@ -45,23 +45,9 @@ REFERENCES = references(
 )
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    return read_rows(Path(__file__).parent / name)
-
-
-SENTENCES, NAMED = _rows("citations.jsonl"), _rows("names_of_papers.jsonl")
+SENTENCES, NAMED = (read_rows(Path(__file__).with_name(f"{name}.jsonl")) for name in ("citations", "names_of_papers"))
 WRITTEN = {row["sentence"]: row["papers"] for row in SENTENCES if "written" in row}
 SURNAMES = {row["author"]: row["surname"] for row in NAMED if "author" in row}
-
-
-def test_names_are_as_the_table_says() -> None:
-    assert [reference.key for reference in REFERENCES[5:]] == [
-        "Smith (2019a)",
-        "Smith (2019b)",
-        "WHO Collaborating Group (1999)",
-        '"Bites and blains" (1971)',
-        "Simons (n.d.)",
-    ]
 
 
 @pytest.mark.parametrize("row", SENTENCES, ids=lambda row: row["sentence"][:60])

@@ -1,13 +1,11 @@
 """HaluEval: reading judgements, claims and passages; the figures worked out by hand."""
 
-from dataclasses import replace
-
 import pytest
 from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.benchmarks.labels import claims_scorer
 from halu_tasks.scorers.metrics import estimates
@@ -15,7 +13,6 @@ from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.questions import hallucinates
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import registry
 
 
 def score_claims(item: Item, reply: str) -> Score:
@@ -61,32 +58,6 @@ def test_the_published_readings_of_the_other_forms() -> None:
     assert published.published_reasoned_judgement("It is right. No").value == "No"
     assert score_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
     assert score_published(item(), "1. A - Yes").answer is None
-
-
-def test_figures_worked_out_by_hand() -> None:
-    replies = {"a": ("Yes", "No"), "b": ("Yes", "Yes"), "c": ("?", "No")}
-    task = registry()[0]["halueval_summarization"]
-    kinds = {"Yes": "hallucinated", "No": "right"}
-    scores = [
-        task.score("strict", replace(item(target, id=id), tags={"kind": kinds[target]}), Reply(reply))
-        for id, pair in replies.items()
-        for target, reply in zip(("Yes", "No"), pair, strict=True)
-    ]
-    found = {name: e.value for name, e in estimates(task.scoring["strict"].metrics, scores).items()}
-    # of six: a right twice, b right once, c right once and unread once
-    assert found == {
-        "acc": pytest.approx(4 / 6),
-        "acc_right": pytest.approx(2 / 3),
-        "acc_hallucinated": pytest.approx(2 / 3),
-        "acc_pair": pytest.approx(1 / 3),
-        "precision": pytest.approx(2 / 3),
-        "recall": pytest.approx(2 / 3),
-        "f1": pytest.approx(2 / 3),
-        "unparsed": pytest.approx(1 / 6),
-        "abstained": 0.0,
-        "empty": 0.0,
-        "inferred": 0.0,
-    }
 
 
 def test_the_number_of_claims_has_an_interval_without_an_upper_end() -> None:

@@ -1,6 +1,6 @@
 """Rates corrected for a judge's errors, against ppi-python, scikit-learn and the definitions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -29,16 +29,21 @@ Row = tuple[bool, bool | None]
 """Whether the judge calls a reply a hallucination, and whether people do, if they saw it."""
 
 
+def judged(says: Iterable[bool]) -> list[Score]:
+    """Scores of replies, each of which the judge calls a hallucination or does not."""
+    return [
+        Score(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
+        for at, said in enumerate(says)
+    ]
+
+
 def figures(
     rows: Sequence[Row], assumed: Assumption | None = None, empty: int = 0, failed: int = 0
 ) -> dict[str, Estimate]:
     """Return the figures of replies, of which some are empty and on some of which the judge failed."""
     labels = (VerdictLabel(str(at), "", None, float(y)) for at, (_, y) in enumerate(rows) if y is not None)
     reference = ReferenceLabels.of("", labels)
-    scores = [
-        Score(str(at), str(at), "a", "", {"hallucinated": float(judge)}, verdicts=[VERDICTS[judge]])
-        for at, (judge, _) in enumerate(rows)
-    ]
+    scores = judged(judge for judge, _ in rows)
     scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
     scores += [Score(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
     return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, assumed) for score in scores))
@@ -158,12 +163,8 @@ def test_replies_count_as_often_as_they_stand_for_others() -> None:
     def rate(weights: dict[int, float]) -> Estimate:
         labels = [VerdictLabel(str(at), "", None, float(true[at]), "a", weight) for at, weight in weights.items()]
         reference = ReferenceLabels.of("", labels)
-        scores = (
-            Score(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
-            for at, said in enumerate(judge)
-        )
-        judged = [with_known_error(score, OPEN_ANSWER, reference, None) for score in scores]
-        return estimates(METRICS, judged)["hallucination_rate_ppi"]
+        known = (with_known_error(score, OPEN_ANSWER, reference, None) for score in judged(judge))
+        return estimates(METRICS, known)["hallucination_rate_ppi"]
 
     weighted = rate(stands_for)
     assert weighted.value == pytest.approx(true.mean(), abs=0.02) and weighted.low is not None
@@ -173,12 +174,8 @@ def test_replies_count_as_often_as_they_stand_for_others() -> None:
 @pytest.mark.parametrize("top", [1.0, 0.5])
 def test_labels_may_lie_between_yes_and_no(top: float) -> None:
     labels = ReferenceLabels.of("", [VerdictLabel(str(at), "", None, top * (at % 2)) for at in range(40)])
-    scores = [
-        Score(str(at), str(at), "a", "", {"hallucinated": float(at % 2)}, verdicts=[VERDICTS[bool(at % 2)]])
-        for at in range(40)
-    ]
-    judged = [with_known_error(score, OPEN_ANSWER, labels, None) for score in scores]
-    assert estimates(METRICS, judged)["hallucination_rate_ppi"].value == pytest.approx(top / 2)
+    known = (with_known_error(score, OPEN_ANSWER, labels, None) for score in judged(at % 2 == 1 for at in range(40)))
+    assert estimates(METRICS, known)["hallucination_rate_ppi"].value == pytest.approx(top / 2)
 
 
 def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
@@ -199,8 +196,8 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
 
     def corrected(labelled: list[VerdictLabel]) -> Estimate:
         reference = ReferenceLabels.of("", labelled)
-        judged = [with_known_error(score, SUMMARY, reference, None) for score in scores]
-        return estimates(metrics, judged)["hallucinations_per_summary_ppi"]
+        known = (with_known_error(score, SUMMARY, reference, None) for score in scores)
+        return estimates(metrics, known)["hallucinations_per_summary_ppi"]
 
     assert corrected(labels).value == pytest.approx(real / 120)
     for some in (
@@ -215,10 +212,7 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
 @pytest.mark.parametrize(("positives", "weight", "is_told"), [(50, 1.0, True), (50, 2.0, False), (5, 1.0, False)])
 def test_labels_that_are_no_random_part_are_told_of(positives: int, weight: float, is_told: bool) -> None:
     """A judge calls 100 of 2,000 replies a hallucination; of 100 labels, half are of these, or as many as by chance."""
-    scores = [
-        Score(str(n), str(n), "a", "", {"hallucinated": float(n < 100)}, verdicts=[VERDICTS[n < 100]])
-        for n in range(2_000)
-    ]
+    scores = judged(n < 100 for n in range(2_000))
     labelled = [*range(positives), *range(100, 200 - positives)]
     labels = ReferenceLabels.of("h", [VerdictLabel(str(n), "", None, 0.0, weight=weight) for n in labelled])
     told = drawn_otherwise([with_known_error(score, OPEN_ANSWER, labels, None) for score in scores])

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.benchmarks.judged import fave_scorer
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import (
     Estimate,
     Metric,
-    as_json,
     by_cluster,
     estimate,
     estimates,
@@ -154,13 +152,9 @@ def test_a_function_of_all_items_has_the_error_of_its_sums(clusters: int) -> Non
 
 
 def test_a_group_mean_is_undefined_while_a_member_is() -> None:
-    members = {"one": mean("v", "v"), "two": mean("v", "v")}
-    scores = [
-        Score("1", "c", "x", "x", {"v": 1.0}, {"task": "one"}),
-        Score("2", "d", "x", "x", {"v": 0.5}, {"task": "two"}),
-    ]
-    assert found(mean_of("v", members, "task"), scores).value == 0.75
-    assert estimate(mean_of("v", members, "task"), by_cluster(scores[:1])) is None
+    group, scores = members_of([1.0], [0.5])
+    assert found(group, scores).value == 0.75
+    assert estimate(group, by_cluster(scores[:1])) is None
 
 
 def test_a_part_of_a_part_is_of_the_items_with_both_tags() -> None:
@@ -169,11 +163,6 @@ def test_a_part_of_a_part_is_of_the_items_with_both_tags() -> None:
     of_type = mean("v", "v").only("type", "b", "v_b")
     assert found(of_type.only("task", "t", "v"), scores).value == 3
     assert found(mean_of("v_b", {"s": of_type, "t": of_type}, "task"), scores).value == 2
-
-
-def test_unparsed_counts_answers_that_are_none() -> None:
-    assert found(share_unparsed(), labelled(("A", None), ("A", "B"))).value == 0.5
-    assert share_unparsed().higher_is_better is False
 
 
 def test_a_share_without_hallucinations_is_of_the_items_that_were_judged() -> None:
@@ -264,28 +253,6 @@ def test_the_interval_of_a_mean_of_equal_members_is_theirs() -> None:
 
 def test_a_mean_has_no_interval_if_a_member_has_none() -> None:
     assert found(*members_of([1.0], [1.0, 0.0] * 10)) == Estimate(0.75, None, None, None)
-
-
-def test_reported_hallucinations_are_adjusted_by_the_share_that_is_real() -> None:
-    """Two reports and none, half of them real: 1 - 0.5² of the first summary has one."""
-    known = {"factor": 0.5, "any": 0.0, "asked": 2.0, "failed": 0.0}
-    scores = [
-        Score(str(n), str(n), "text", "", known | {"hallucinations": reported}) for n, reported in enumerate((2.0, 0.0))
-    ]
-    figures = estimates(fave_scorer().metrics, scores)
-    assert figures["hallucinations_per_summary_adjusted"].value == 0.5
-    assert figures["summaries_with_any_adjusted"].value == 0.75 / 2
-    assert figures["adjustment_factor"][:2] == (0.5, None)
-    item = {metric.name: metric.item for metric in fave_scorer().metrics}["summaries_with_any_adjusted"]
-    assert item and [item(score) for score in scores] == [0.75, 0.0]
-
-
-def test_json_has_an_interval_only_where_there_is_one() -> None:
-    known, unknown = Estimate(0.5, 0.1, 0.3, 0.7), Estimate(1.0, None, None, None)
-    assert as_json({"a": known, "b": unknown}) == {
-        "metrics": {"a": 0.5, "b": 1.0},
-        "intervals": {"a": [0.3, 0.7]},
-    }
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)

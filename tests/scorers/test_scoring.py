@@ -6,7 +6,7 @@ import pytest
 from cases import CASES
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks.judged import open_questions, score_open
+from halu_tasks.scorers.benchmarks.judged import score_open
 from halu_tasks.scorers.benchmarks.labels import hallucination_rate_scorer
 from halu_tasks.scorers.benchmarks.strings import (
     score_passages,
@@ -14,8 +14,6 @@ from halu_tasks.scorers.benchmarks.strings import (
     score_replacements,
     score_replacements_published,
 )
-from halu_tasks.scorers.judge import Verdict
-from halu_tasks.scorers.score import Score
 
 score_entities, score_sentence = (partial(score_passages, unit=unit) for unit in ("entity", "sentence"))
 TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."
@@ -128,15 +126,6 @@ def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
     assert strict(item, "答案：B", None).measurements["correct"] == 1.0
 
 
-def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:
-    gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
-    item = Item("i", "c", "珠穆朗玛峰", "", "", gold, {})
-    for reply in ("", " \n", "<think>珠穆朗玛峰</think>", "<think>珠穆朗玛峰"):
-        assert open_questions(item, reply) == []
-        facts = score_open(item, reply, []).measurements
-        assert facts["hallucinated"] == 1.0 and facts["judge_failed"] == 0.0
-
-
 @pytest.mark.parametrize(
     ("reply", "verdict", "hallucinated", "failed"), CASES["an_open_answer_is_worth_what_the_judge_says"]
 )
@@ -149,11 +138,3 @@ def test_an_open_answer_is_worth_what_the_judge_says(
     ).measurements
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
     assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")
-
-
-def test_verdicts_of_a_score_are_objects_in_json() -> None:
-    score = Score("i", "c", "text", "target", {"x": 1.0}, verdicts=[Verdict("conflict", "It says 1941.", "part")])
-    record = score.as_json()
-    assert record["verdicts"] == [{"label": "conflict", "reason": "It says 1941.", "about": "part"}]
-    assert record["facts"] == {"x": 1.0} and Score.from_json(record) == score
-    assert "verdicts" not in Score("i", "c", "text", "target").as_json()

@@ -72,10 +72,9 @@ def test_reasoning_is_not_read(reply: str) -> None:
         assert read(f"<think>{reply}</think>").value == read(strip_reasoning(f"<think>{reply}</think>") or "").value
 
 
-def test_verdict_at_the_end_of_a_long_reply() -> None:
-    for filler in ("x", "word ", "Answer A is fine. ", "真"):
-        assert pick(filler * 1_000_000 + "\nFinal Verdict: B").value == "B"
-        assert pick("Final Verdict: B\n" + "x" * 3_000_000).value == "B"
+def test_a_verdict_before_or_after_a_long_word_is_read() -> None:
+    word = "x" * 3_000_000
+    assert pick(f"Final Verdict: B\n{word}").value == pick(f"{word}\nFinal Verdict: B").value == "B"
 
 
 LONG = [

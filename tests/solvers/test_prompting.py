@@ -51,11 +51,6 @@ def test_braces_that_are_no_placeholder_are_text(text: str) -> None:
     assert fill(text, {"a": "1"}) == text
 
 
-def test_an_unknown_placeholder_is_named_with_the_known() -> None:
-    with pytest.raises(UsageError, match=r"prompt: \{anwser\} is not a field; fields: question, answer"):
-        fill("{question} {anwser}", {"question": "q", "answer": "a"})
-
-
 NAMES = st.sampled_from(["a", "b", "long_name", "_"])
 TEXTS = st.text(st.sampled_from("{}ab_ \\g<0>1é\n\u202e") | st.characters(), max_size=12)
 
@@ -127,11 +122,6 @@ def test_chain_of_thought_where_there_is_none_is_an_error() -> None:
 # --- a user's prompts -----------------------------------------------------------------------------
 
 
-def test_a_file_replaces_what_it_names_and_nothing_else(write: Write) -> None:
-    given = own_prompt(write({NAME: {"system": "Judge {question}"}}))
-    assert given == {**OWN, "system": "Judge {question}"}
-
-
 def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None:
     file = write({NAME: {"user": "Q: {question} {not a field}\nA: {answer}\nTrue or False?"}})
     own, given = (build(NAME, Options(data="sample", prompts=prompts)) for prompts in ((), (file,)))
@@ -143,17 +133,6 @@ def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None
         "prompts" in mark for mark in own.version_tags
     )
     assert given.provenance.prompt_hash == given.prompt_hash
-
-
-def test_the_hash_changes_with_every_word() -> None:
-    hashes = [
-        prompt_hash({"user": "a b"}),
-        prompt_hash({"user": "a c"}),
-        prompt_hash({"user": "a b", "system": ""}),
-        prompt_hash({"system": "a b"}),
-    ]
-    assert len(set(hashes)) == len(hashes) and all(len(text) == 8 for text in hashes)
-    assert prompt_hash({"user": "u", "system": "s"}) == prompt_hash({"system": "s", "user": "u"})
 
 
 def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write) -> None:

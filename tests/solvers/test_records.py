@@ -24,9 +24,3 @@ def test_the_keys_are_those_of_earlier_logs() -> None:
         "halu_opinions": {"seeker": None},
     }
     assert MethodRecord.from_metadata({**FULL.to_metadata(), "other": 1}) == FULL
-
-
-def test_what_has_no_value_is_left_out() -> None:
-    assert MethodRecord(method="panel").to_metadata() == {"halu_method": "panel"}
-    assert MethodRecord().to_metadata() == {}
-    assert MethodRecord.from_metadata(None) == MethodRecord.from_metadata({}) == MethodRecord()

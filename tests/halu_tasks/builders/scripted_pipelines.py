@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,13 +9,6 @@ from typing import Any
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Ask, Draft, Pipeline
 from halu_tasks.core.prompting import PLACEHOLDER
-
-FENCED = re.compile(r"(?m)^(=====\w+)\n(.*?)\n\1$", re.DOTALL)
-
-
-def fenced(prompt: str) -> list[str]:
-    """What stands between equal lines in a prompt."""
-    return [found[1] for found in FENCED.findall(prompt)]
 
 
 def name_of(pipeline: Pipeline, prompt: str) -> str:

@@ -1,7 +1,7 @@
 """Items to annotators and back: nothing is lost, agreement is as worked out by hand, rules are as stated."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,6 @@ from halu_tasks.core.errors import DataError, UsageError
 Toys = Callable[..., Draft]
 Built = Callable[..., Path]
 VALID = ("valid", "invalid")
-
-
-def written(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return write_rows(path, rows)
 
 
 def answered(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -76,7 +71,7 @@ def test_export_and_import_keep_what_annotators_keep(
     # all three keep the first ten, two the next ten, one the next, and nobody the last
     keeps = {"ana": 30, "bo": 20, "cy": 10}
     files = [
-        written(
+        write_rows(
             tmp_path / f"{name}.jsonl",
             answered(rows, {item.id: VALID[place >= number] for place, item in enumerate(items)}),
         )
@@ -145,7 +140,7 @@ def test_files_that_cannot_be_read_are_errors_of_one_line(tmp_path: Path) -> Non
     (tmp_path / "cy.jsonl").write_text("{}\nno json\n")
     with pytest.raises(DataError, match=r"cy\.jsonl:2: not JSON"):
         read_annotators([tmp_path / "cy.jsonl"], {}, VALID)
-    one, two = written(tmp_path / "x" / "ana.jsonl", []), written(tmp_path / "y" / "ana.jsonl", [])
+    one, two = write_rows(tmp_path / "x" / "ana.jsonl", []), write_rows(tmp_path / "y" / "ana.jsonl", [])
     with pytest.raises(UsageError, match="two files belong to annotator 'ana'"):
         read_annotators([one, two], {}, VALID)
 
@@ -169,7 +164,7 @@ def test_files_that_give_few_or_no_labels_are_told(
         "admin": [{"item": "item0", "label": []}],
         "documents": [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}],
     }
-    paths = {name: written(tmp_path / f"{name}.jsonl", own) for name, own in files.items()}
+    paths = {name: write_rows(tmp_path / f"{name}.jsonl", own) for name, own in files.items()}
     for names, status, told in (
         ("ana bo dee", 0, ""),
         ("ana cy", 3, "annotator cy: 1 of 3 rows give no label (unknown item 1)"),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from common import fenced
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_pipelines import ScriptedModel, drafted, fenced
+from scripted_pipelines import ScriptedModel, drafted
 
 from halu_tasks.benchmarks import factchd, halluverse25
 from halu_tasks.benchmarks.refact import check_correctable, originals_of

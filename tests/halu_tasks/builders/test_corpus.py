@@ -46,16 +46,6 @@ def test_every_document_is_in_one_part_in_one_order(toy, tmp_path_factory, ids, 
     ]
 
 
-def test_ids_must_differ(toy: Pipeline, tmp_path: Path) -> None:
-    twice = [Document("a", "x"), Document("b", "x"), Document("a", "y")]
-    with pytest.raises(DataError, match="two documents have the id 'a'"):
-        in_order(twice)
-    write_documents(tmp_path / "all.jsonl", twice)
-    with pytest.raises(DataError, match="two documents have the id 'a'"):
-        split(toy, tmp_path / "all.jsonl", tmp_path / "d", 2)
-    assert not (tmp_path / "d").exists()
-
-
 def test_a_folder_of_texts(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "two.MD").write_text("Two.", encoding="utf-8")

@@ -9,7 +9,7 @@ from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.halluverse25 import TYPES, extent_faults, finished, form_faults, script, words
+from halu_tasks.builders.pipelines.halluverse25 import TYPES, extent_faults, finished, form_faults, words
 
 LANGUAGES = ("en", "ar", "tr")
 
@@ -59,12 +59,6 @@ def test_a_good_form_has_no_faults(language: str, original: str, edited: str) ->
 @pytest.mark.parametrize(("original", "edited", "expected"), CASES["stops_and_apostrophes_do_not_tell_the_two_apart"])
 def test_stops_and_apostrophes_do_not_tell_the_two_apart(original: str, edited: str, expected: str) -> None:
     assert finished(original, edited) == expected
-
-
-def test_the_script_is_that_of_most_letters() -> None:
-    assert script("Он играл в Arsenal") == "CYRILLIC"
-    assert script("東京でうまれた") == script("東京出生") == "CJK"
-    assert script("1990, 12") == ""
 
 
 ANY = st.text(st.characters(), max_size=80)  # halves of characters too

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import write_rows
+from common import FENCED, fenced, write_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
+from scripted_pipelines import ScriptedModel, drafted, reasons
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, pipeline_named
@@ -76,22 +76,18 @@ def faults(found: list[Draft]) -> dict[str, list[list[str]]]:
     return {draft.kind.partition("/")[2]: list(map(list, reasons([draft]))) for draft in found}
 
 
-def jsonl(path: Path, rows: list[Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return write_rows(path, rows)
-
-
-def as_rows(triples: list[tuple[str, str, str]]) -> list[dict[str, str]]:
-    return [dict(zip(("head", "relation", "tail"), triple, strict=True)) for triple in triples]
+def graph(path: Path, triples: list[tuple[str, str, str]]) -> Path:
+    """Write a file of triples."""
+    return write_rows(path, (dict(zip(("head", "relation", "tail"), triple, strict=True)) for triple in triples))
 
 
 # --- documents ------------------------------------------------------------------------------------
 
 
 def test_a_folder_holds_triples_and_texts(tmp_path: Path) -> None:
-    jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH))
-    jsonl(tmp_path / "more" / "facts.jsonl", [{"id": "f", "text": "Cats purr.", "title": "Cat", "licence": "CC0"}])
-    jsonl(tmp_path / ".kept" / "facts.jsonl", [{"id": "g", "text": "Dogs purr."}])
+    graph(tmp_path / "kg.jsonl", GRAPH)
+    write_rows(tmp_path / "more" / "facts.jsonl", [{"id": "f", "text": "Cats purr.", "title": "Cat", "licence": "CC0"}])
+    write_rows(tmp_path / ".kept" / "facts.jsonl", [{"id": "g", "text": "Dogs purr."}])
     (tmp_path / "note.txt").write_text("Dogs bark.")
     found = list(PIPELINE.documents(tmp_path))
     patterns = Counter(document.fields["pattern"] for document in found)
@@ -115,24 +111,24 @@ def test_the_order_of_lines_makes_no_difference(
     facts = [{"id": str(n), "text": f"Fact {n} is true."} for n in range(5)]
     rng.shuffle(rows)
     for own, name in ((facts, "ordered"), (rng.sample(facts, 5), "shuffled")):
-        jsonl(folder / name / "facts.jsonl", own)
-        jsonl(folder / name / "triples.jsonl", as_rows(rows if name == "shuffled" else GRAPH))
+        write_rows(folder / name / "facts.jsonl", own)
+        graph(folder / name / "triples.jsonl", rows if name == "shuffled" else GRAPH)
     one, other = (list(pipeline.documents(folder / name)) for name in ("ordered", "shuffled"))
     assert sorted(one, key=lambda each: each.id) == sorted(other, key=lambda each: each.id)
 
 
 def test_the_seed_decides_which_subgraphs_are_made_and_the_option_how_many(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH))
+    path = graph(tmp_path / "kg.jsonl", GRAPH)
     found = [{d.id for d in FactCHDPipeline(seed=seed, walks=3).documents(path)} for seed in (0, 0, 1)]
     assert found[0] == found[1] != found[2] and len(found[0]) == 9
 
 
 def test_few_triples_make_few_subgraphs_which_is_told(tmp_path: Path, caplog: Any) -> None:
-    (walk,) = PIPELINE.documents(jsonl(tmp_path / "kg.jsonl", as_rows([("A", "r", "B"), ("B", "s", '"C')])))
+    (walk,) = PIPELINE.documents(graph(tmp_path / "kg.jsonl", [("A", "r", "B"), ("B", "s", '"C')]))
     assert walk.text == 'A | r | B\nB | s | "C'
     assert "found 1 multi_hop, 0 comparison, 0 set_operation in 2 triples; 100 of each requested" in caplog.text
     with pytest.raises(DataError, match="the 1 triples contain no subgraph of any pattern"):
-        list(PIPELINE.documents(jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH[:1]))))
+        list(PIPELINE.documents(graph(tmp_path / "kg.jsonl", GRAPH[:1])))
 
 
 @pytest.mark.parametrize(("name", "text", "told"), CASES["bad_input_is_told_with_file_and_line"])
@@ -146,8 +142,8 @@ def test_bad_input_is_told_with_file_and_line(tmp_path: Path, name: str, text: s
 
 
 def test_documents_that_were_made_once_stay_what_they_are(tmp_path: Path) -> None:
-    made = list(PIPELINE.documents(jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH))))
-    again = jsonl(tmp_path / "part.jsonl", [{"id": each.id, "text": each.text, **each.fields} for each in made])
+    made = list(PIPELINE.documents(graph(tmp_path / "kg.jsonl", GRAPH)))
+    again = write_rows(tmp_path / "part.jsonl", [{"id": each.id, "text": each.text, **each.fields} for each in made])
     assert list(PIPELINE.documents(again)) == made
     # a part may have no documents
     (tmp_path / "00000.jsonl").touch()

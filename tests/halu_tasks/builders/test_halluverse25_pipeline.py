@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 from cases import CASES
-from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
+from common import FENCED, fenced
+from scripted_pipelines import ScriptedModel, drafted, reasons
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import VERIFIER, Draft, pipeline_named

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Patch, read_rows, write_rows
-from scripted_pipelines import FENCED, ScriptedModel, drafted, fenced, reasons
+from common import FENCED, Patch, fenced, read_rows, write_rows
+from scripted_pipelines import ScriptedModel, drafted, reasons
 
 from halu_tasks.benchmarks.refact import originals_of
 from halu_tasks.builders.documents import Document

@@ -1,0 +1,196 @@
+"""Runs beside each other: which are one entry, which are compared, and which stand apart and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import CASES
+from made_runs import CORRECTION, GROUPS, HALUEVAL, as_json, assembled, report_on, run_of, titles
+
+from halu_tasks.core.options import Options
+from halu_tasks.report.board import board
+from halu_tasks.report.page import markdown, render
+from halu_tasks.report.summary import summary
+from halu_tasks.report.write import compare
+from halu_tasks.results.run import Run
+from halu_tasks.tasks import build
+from halu_tasks.tasks.registry import HEADLINE
+from halu_tasks.text.figures import escaped
+
+# --- entries ----------------------------------------------------------------------------------------
+
+
+def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
+    runs = [
+        run_of(),
+        run_of(settings={"temperature": 0.7}),
+        run_of(settings={"temperature": 0.7, "top_p": 0.5}),
+        run_of(method="factored_verification:how=reasoned", roles={"helper": "h"}),
+        run_of(model="other"),
+    ]
+    found = board(runs)
+    assert [entry.label for entry in found.entries] == [
+        "m (factored_verification:how=reasoned, helper=h)",
+        "m",
+        "m (temperature=0.7)",
+        "m (temperature=0.7, top_p=0.5)",
+        "other",
+    ]
+    # another harness or version of it is no other entry, and so stands in the place of the first
+    assert len(board([*runs, run_of(harness="Inspect 0.4")]).superseded) == 1
+    assert len(board([*runs, run_of(harness="lm-eval 0.4.13")]).superseded) == 1
+
+
+def test_runs_are_told_apart_by_what_differs() -> None:
+    def labels(*runs: Run) -> list[str]:
+        return list(compare({"a": runs}).labels.values())
+
+    runs = [run_of(settings={"temperature": heat, "top_p": "1"}) for heat in ("0", "0.7")]
+    assert labels(*runs) == ["m (temperature=0)", "m (temperature=0.7)"]
+    other = replace(runs[0], harness="lm-eval 0.4", id="other")
+    assert labels(runs[0], other) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
+    # whatever the models were asked, and whichever they are
+    assert labels(run_of(), run_of(fewshot=1, model="n")) == ["m (fewshot=0)", "n (fewshot=1)"]
+    # the same model on two days
+    later = {day: [run_of(id=day, wrong=wrong)] for day, wrong in (("one", 0), ("two", 8))}
+    (pair,) = (report := compare(later)).pairs
+    assert list(report.labels.values()) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
+
+
+def test_one_model_in_two_harnesses_is_one_entry(tmp_path: Path) -> None:
+    hosted, lm_eval = "openai-api/local/m", {"harness": "lm-eval 0.4.13", "settings": {"chat_template": "ab"}}
+    runs = [run_of(wrong=3, model=hosted), run_of(model="m", **lm_eval), run_of(model="n")]
+    report = report_on(runs, tmp_path)
+    assert list(report.labels.values()) == ["n", "m"] and len(report.pairs) == 1
+    note = ", in which 3 items have other answers or scores"
+    text = markdown(report)
+    assert escaped(note) in text and note in re.sub("<[^>]*>", "", render(report))
+    assert "from results of Inspect 0.3, lm-eval 0.4.13\n" in text and "2026-01-01T00:00:00+00:00" in text
+    # only reruns in one harness are a choice of results
+    assert not report.reruns and len(report.superseded) == 1
+    alike = [run_of(model=hosted), *runs[1:]]
+    assert report_on(alike, tmp_path).superseded[0]["why"].endswith(", in which 0 items have other answers or scores")
+    # in one harness, or if another name fits as well, they may be two models
+    for other in (run_of(model="m"), run_of(model="together/m"), run_of(model="m", **lm_eval | {"settings": {}})):
+        assert len(report_on([*alike, other], tmp_path).entries) == 4
+    compared = compare({"a": [run_of(model="m"), run_of(model="m", harness="lm-eval 0.4.13")]})
+    assert list(compared.labels.values()) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
+
+
+def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> None:
+    runs = [run_of(source=f"{day}.eval", id=str(day), created=f"2026-01-0{day}") for day in (1, 2, 3, 4)]
+    told = assembled(runs, tmp_path)
+    ((cell,), gone) = told["results"], told["superseded"]
+    assert cell["source"] == "4.eval" and [own["source"] for own in gone] == ["1.eval", "2.eval", "3.eval"]
+    assert {(own["entry"], own["column"]) for own in gone} == {(cell["entry"], cell["column"])}
+    assert all("replaced by the later run of 2026-01-04 (4.eval)" in own["why"] for own in gone)
+    report = report_on(runs, tmp_path)
+    assert "latest of 4 runs" in render(report) and "<br>latest of 4 runs" in markdown(report)
+    (told,) = (sentence for sentence in summary(report) if "several runs" in sentence)
+    assert told.startswith("1 of 1 results are the latest of several runs. Choosing the best of several runs makes")
+
+
+# --- columns ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("other", "told"), CASES["what_does_not_compare_stands_apart_and_says_why"])
+def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], told: str) -> None:
+    # two plain ones, so that these are the main column
+    runs = [run_of(), run_of(model="n"), run_of(model="o", **other)]
+    found = board(runs)
+    assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
+    assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
+    assert [column.why for column in found.columns if column.main] == [""]
+
+
+def test_other_prompts_stand_apart_without_a_rank_and_say_why(tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.yaml"
+    prompts.write_text(f"{CORRECTION}: {{user: 'mine {{question}} {{answer}}'}}")
+    report = report_on([run_of(), run_of(model="n"), run_of(prompts=(str(prompts),))], tmp_path)
+    told = as_json(report)
+    column, apart = told["columns"]
+    (hash,) = (mark.removeprefix("prompts_") for mark in apart["marks"] if mark.startswith("prompts_"))
+    assert column["main"] and apart["why"] == f"has the prompts {hash}, not {column['prompt_hash']}"
+    assert {own["column"] for own in told["pairs"]} == {column["id"]}
+    assert all(own["rank"] is None for own in told["results"] if own["column"] == apart["id"])
+    assert apart["why"] in markdown(report).partition("## Shown apart")[2]
+
+
+def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:
+    judge = {"judge": "openai/j"}
+    told = assembled([run_of("cfaith_gen"), run_of("cfaith_gen", model="n"), run_of("cfaith_gen", **judge)], tmp_path)
+    judged, plain = told["columns"]
+    assert judged["main"] and plain["why"] == "is judged by no model, not openai/j"
+    assert "judge_failed" in judged["directions"] and "judge_failed" not in plain["directions"]
+    cells = {(own["column"], own["judge"]): own for own in told["results"]}
+    assert cells[judged["id"], "openai/j"]["judge_failed"] == 0
+    # what has no figure has no rank
+    assert all(own["rank"] is None and own["judge_failed"] is None for own in told["results"] if not own["judge"])
+
+
+def test_columns_that_more_entries_share_come_first(tmp_path: Path) -> None:
+    # the task of the old entry is the first of the three
+    old = [run_of("factchd", model="old"), run_of(HALUEVAL, scoring="paper", model="old")]
+    shared = [run_of(task, model=model) for task in (HALUEVAL, CORRECTION) for model in ("a", "b")]
+    again = [run_of(CORRECTION, scoring="paper", model=model) for model in ("a", "b")]
+    found = board([*old, *shared, *again])
+    assert [(column.task.name, column.first.scoring, len(column.runs)) for column in found.columns] == [
+        *((HALUEVAL, "strict", 2), (CORRECTION, "strict", 2), ("factchd", "strict", 1)),
+        *((CORRECTION, "paper", 2), (HALUEVAL, "paper", 1)),
+    ]
+    report = report_on([*old, *shared], tmp_path)
+    rows = re.findall(r'<tr class="entry">.*?<span class="label">(.*?)</span>', render(report), re.DOTALL)
+    assert [re.sub(r"<[^>]*>", "", row) for row in rows[:3]] == ["a", "b", "old"]
+
+
+def test_published_systems_scored_replies_and_embedded_models_are_rows_of_one_table(tmp_path: Path) -> None:
+    asked = replace(build("mushroom_en", Options(data="sample")).provenance, data="pinned")
+    made = {"harness": "halu-tasks score 0.1.0", "provenance": asked.without_prompt()}
+    runs = [
+        run_of("mushroom_en", model="halu-oracle", provenance=asked),
+        run_of("mushroom_en", model="detector", wrong=2, **made),
+    ]
+    report = report_on(runs, tmp_path)
+    assert [column.notes for column in report.columns] == [
+        ["halu-oracle had other prompts than the rest, but read none"]
+    ]
+    table = markdown(report, published=True).partition("## Leaderboard")[2].partition("| human")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    heads = [head.removeprefix("| ") for head, _ in rows]
+    assert heads[:2] == ["halu-oracle<br>embedded model", "*iai_MSU*<br>published (submission), no items: not tested"]
+    assert rows[1][1].startswith("*0.651*<br>Mu-SHROOM, iou")
+    place = heads.index("detector<br>scored replies")
+    figures = [float(cell.strip("* ")[:5]) for _, cell in rows]
+    assert figures == sorted(figures, reverse=True) and 2 < place < len(heads) - 1
+    assert "published" not in markdown(report)
+    page = render(report, published=True)
+    assert 'id="show-published" checked>' in page and 'id="show-published">' in render(report)
+    assert page.count('<tr class="published">') == len(heads) - 2
+    # a model with the same prompts is a better neighbour
+    beside = board([*runs, run_of("mushroom_en", model="model", wrong=1, provenance=asked)])
+    assert titles(beside)[0] == ("mushroom_en", "", 2) and len(beside.columns) == 2
+
+
+def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
+    members = GROUPS["refact"].members
+    whole = [run_of(task, wrong=2) for task in members]
+    means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).means}
+    for group in GROUPS.values():
+        assert {group.means[0]} in ({HEADLINE}, {task.headline for task in group.tasks})
+    (entry,) = means["refact", HEADLINE]
+    values = [1 - 2 / len(run.scores) for run in whole]
+    assert means["refact", HEADLINE][entry].value == pytest.approx(sum(values) / 5)
+    for other in ({"scoring": "paper"}, {"cot": True}, {"fewshot": 1}):
+        mixed = [run_of(members[0], **other), *whole[1:]]
+        assert {mean.group.name for mean in board(mixed).means} == {"refact_localization"}
+    # published scores apart have a mean of their own
+    paper = [run_of(task, scoring="paper") for task in members]
+    (own,) = (mean for mean in board([*whole, *paper]).means if mean.group.name == "refact" and not mean.main)
+    assert own.scoring == "paper" and own.figures[entry].value > means["refact", HEADLINE][entry].value
+    # of an entry that lacks a member there is none
+    two = [*whole, *(replace(run, model="n") for run in whole[1:])]
+    assert [list(mean.figures) for mean in board(two).means if mean.group.name == "refact"] == [[entry]]
