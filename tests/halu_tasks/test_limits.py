@@ -154,9 +154,7 @@ def test_a_log_that_unpacks_to_too_much_is_not_read(
     parts: dict[str, bytes] = {"_journal/start.json": b"{}", "header.json": b"{}", "summaries.json": b"[]"}
     path = zipped(tmp_path / "log.eval", parts | {part: SPACES}, stated)
     (skipped,) = read_results([str(path)]).skipped
-    if stated and part.startswith("samples/"):
-        return  # the header has no task, so no sample is read
-    assert f"{part}: more than 1,048,576 bytes in a text that is read as a whole" in skipped.why
+    assert skipped.why.startswith(f"{part}: more than 1,048,576 bytes in a text that is read as a whole")
 
 
 def workbook(path: Path, *changes: tuple[bytes, bytes]) -> Path:
