@@ -254,11 +254,10 @@ def average_precision(gold: Array, predicted: Array, extra: int = 0, *, publishe
         published: Whether it is that of PsiloQA's evaluator (`psilo/methods/uncertainty/evaluation.py`, which calls
             scikit-learn's `average_precision_score` for each text).
     """
-    positive = np.append(gold > HARD, np.zeros(extra, dtype=bool))
+    positive = gold > HARD
     if not positive.any():
         return float(not published and not extra and not (predicted > HARD).any())
-    degrees = np.round(np.append(predicted, np.ones(extra)), _EQUAL)
-    return precision_gained(degrees, positive) / int(positive.sum())
+    return precision_gained(np.round(predicted, _EQUAL), positive, extra) / int(positive.sum())
 
 
 def mushroom_scorer() -> TaskScorer:

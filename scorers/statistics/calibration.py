@@ -160,15 +160,20 @@ def auprc(label: str, probability: Column, target: Column) -> Terms:
     return precision_gained(probability[known], has[known]) / has.sum()
 
 
-def precision_gained(degrees: Array, positive: Column) -> float:
+def precision_gained(degrees: Array, positive: Column, above: int = 0) -> float:
     """Compute the sum over thresholds of the precision at each times the number of positives that it adds.
 
     Divided by the number of positives, this is the average precision. Equal degrees share a threshold.
+
+    Args:
+        degrees: The degrees, by which items are retrieved.
+        positive: Which items are positive.
+        above: The number of further items, none of them positive, that are retrieved at every threshold.
     """
     order = np.argsort(-degrees, kind="stable")
     ends = np.flatnonzero(np.append(np.diff(degrees[order]) != 0, True))
     hits = np.cumsum(positive[order])[ends].astype(np.float64)
-    return float((np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum())
+    return float((np.diff(hits, prepend=0) * hits / (ends + 1.0 + above)).sum())
 
 
 @metric(requires_option="probability", higher_is_better=False, value=_if_any)
