@@ -49,11 +49,6 @@ def one_line_short(folder: Path) -> None:
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
-def fewer_parts(folder: Path) -> None:
-    plan = json.loads((folder / "build.json").read_text())
-    (folder / "build.json").write_text(json.dumps({**plan, "parts": plan["parts"][:-1]}))
-
-
 def log_of_another_part(folder: Path) -> None:
     shutil.copyfile(log_of(folder, 0), log_of(folder, 1))
 
@@ -74,7 +69,7 @@ def log_cut_off(folder: Path) -> None:
 
 
 DOCUMENTS = [emptied, missing, one_line_short]
-OTHERS = [fewer_parts, log_of_another_part, log_without_a_sample, log_cut_off]
+OTHERS = [log_of_another_part, log_without_a_sample, log_cut_off]
 
 
 @pytest.mark.slow
