@@ -124,8 +124,9 @@ def test_a_source_of_several_files_may_be_there_in_part(tmp_path: Path) -> None:
     assert evaluation.located.name == "batch_*.json"
     (alone,) = {i.id.partition("/")[0] for i in build("faithbench", Options(data=str(tmp_path / "batch_3.json"))).items}
     assert alone == "3"
+    (tmp_path / "empty").mkdir()
     with pytest.raises(HaluTasksError, match=r"FaithBench: .* contains neither batch_1\.json"):
-        build("faithbench", Options(data=str(tmp_path / "..")))
+        build("faithbench", Options(data=str(tmp_path / "empty")))
 
 
 JOIN = f"rows: {{join: {{file: more.jsonl, by: key}}, where: {{part: 1}}}}\n{LABELS}gold: {{target: label}}\n"
