@@ -106,11 +106,6 @@ def test_responses_of_the_training_part_are_left_out_and_the_others_have_their_s
     assert found["f1"] == pytest.approx(2 * precision * recall / (precision + recall))
 
 
-def test_a_file_that_the_environment_names_is_completed_by_the_one_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HALU_TASKS_DATA", str(SAMPLE / "ragtruth" / "response.jsonl"))
-    assert build("ragtruth_judgment", Options()).items == build("ragtruth_judgment", Options(data="sample")).items
-
-
 def test_iou_is_the_same_in_all_tasks_that_ask_for_passages() -> None:
     tasks = [task for task in registry()[0].values() if "iou" in {m.name for m in task.scoring["strict"].metrics}]
     assert {task.benchmark for task in tasks} >= {"refact", "halueval", "faithbench", "ragtruth", "wice"}
@@ -129,9 +124,9 @@ def test_a_source_of_several_files_may_be_there_in_part(tmp_path: Path) -> None:
     assert evaluation.located.name == "batch_*.json"
     (alone,) = {i.id.partition("/")[0] for i in build("faithbench", Options(data=str(tmp_path / "batch_3.json"))).items}
     assert alone == "3"
-    (tmp_path / "none").mkdir()
+    (tmp_path / "empty").mkdir()
     with pytest.raises(HaluTasksError, match=r"FaithBench: .* contains neither batch_1\.json"):
-        build("faithbench", Options(data=str(tmp_path / "none")))
+        build("faithbench", Options(data=str(tmp_path / "empty")))
 
 
 JOIN = f"rows: {{join: {{file: more.jsonl, by: key}}, where: {{part: 1}}}}\n{LABELS}gold: {{target: label}}\n"
