@@ -82,7 +82,7 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
     out = run(baseline, oracle, "--metric", "acc", "--metric", "roc_auc")
     rows = [line.replace("\\", "").strip("| ").split(" | ") for line in out.splitlines() if line.startswith("| ")]
     # a baseline has no probabilities, and so no ROC-AUC
-    figures = [row[2:6] for row in rows if row[:2] == [TASK, "halu-baseline"]]
+    figures = [row[3:7] for row in rows if row[:2] == [TASK, "halu-baseline"]]
     assert figures == [["0.500 [0.430, 0.570]", "–", "52", "0"]]
     (pair,) = (row for row in rows if row[:4] == [TASK, "acc", "halu-baseline", "halu-oracle"])
     assert pair[4].startswith("-0.500 [") and pair[6:8] == ["halu-oracle", "52 (26)"]
