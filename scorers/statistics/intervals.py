@@ -44,7 +44,6 @@ NO_VARIANCE = 1e-18
 """A variance up to this, on the scale of a share, is a rounding error."""
 
 
-
 class Moments(NamedTuple):
     """The sums over clusters of the powers of their deviations, on which the interval of a value rests.
 
