@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Capture, Patch, Run, write_rows
+from common import Capture, Patch, Run, read_rows, write_rows
 from judges import ITEMS, asked_text, by_rule, figures, verdict, write_replies
 
 from halu_tasks.cli import main
@@ -243,6 +243,23 @@ def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
     assert scored["hallucination_rate"] == pytest.approx((24 - missed) / 36)
     assert scored["hallucination_rate_ppi"] == pytest.approx(24 / 36)
     assert scored["judge_sensitivity"] == pytest.approx((24 - missed) / 24)
+
+
+def test_drawn_replies_of_two_epochs_are_judged_again(
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    twice = [
+        row | {"epoch": epoch, "output": row["output"] if epoch == 1 else "不知道"}
+        for row in read_rows(replies)
+        for epoch in (1, 2)
+    ]
+    results, drawn, strong = (tmp_path / name for name in ("r.json", "drawn.jsonl", "s.jsonl"))
+    of_run = [str(write_rows(tmp_path / "twice.jsonl", twice)), *judge, "--model", "m", "--details", str(strong)]
+    results.write_text(json.dumps(score(capsys, *of_run)))
+    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "72"]) == 0
+    capsys.readouterr()
+    again = score(capsys, str(drawn), *judge, "--output-field", "reply", "--partial", "--details", str(strong))
+    assert again["n"] == 72 and again["metrics"]["hallucination_rate"] == pytest.approx((24 + 36) / 72)
 
 
 def test_several_annotators_count_as_their_mean(
