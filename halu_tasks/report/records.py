@@ -148,7 +148,9 @@ class Report:
         (result,) = results
         corrected = result.metrics.get(f"{place.metric}_ppi")
         by_corrected = place.compared_by == f"{place.metric}_ppi"
-        return Cell(result.metrics.get(place.metric), result.rank, corrected, by_corrected, missing, result)
+        # a rank by a metric that the user chose is not one of this figure
+        rank = result.rank if by_corrected or place.compared_by == place.metric else None
+        return Cell(result.metrics.get(place.metric), rank, corrected, by_corrected, missing, result)
 
 
 # --- the leaderboard --------------------------------------------------------------------------------

@@ -129,6 +129,14 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     assert "| halueval_summarization | acc | a | b | 0.500 [" in text and "| 52 (26) |" in text
 
 
+def test_a_rank_by_another_metric_is_not_shown_as_that_of_the_headline() -> None:
+    runs = [run_of(HALUEVAL, wrong=wrong, model=model) for wrong, model in ((0, "a"), (26, "b"))]
+    for metrics, rank in (([], (1, 1)), (["unparsed"], None)):
+        report = compare({"folder": runs}, metrics)
+        cell = report.cell(report.entries[0].id, report.columns[0])
+        assert cell and cell.rank == rank and any("lead" in line for line in summary(report)) == (rank is not None)
+
+
 def test_a_note_says_which_compared_entries_have_different_generation_settings(tmp_path: Path) -> None:
     runs = [run_of(model="toy"), run_of(model="tiny", settings={"max_tokens": 8, "chat_template": "ab"})]
     told = (
