@@ -38,7 +38,7 @@ import numpy.typing as npt
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import exact_interval, mean_interval, support
+from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
 from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, exact_sum, leave_out, leave_out_items
 
 __all__ = ["Array", "Columns", "by_cluster"]
@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
         value: The value, in the metric's unit.
         stderr: The clustered standard error; None, as are `low` and `high`, if it cannot be estimated: fewer than two
             clusters contribute, a class has items in fewer than five, the value is undefined without one of them, or
-            the metric has no error (`Metric.has_error`).
+            the metric has no error (`Metric.interval`).
         low: The lower end of the 95% interval.
         high: The upper end of the 95% interval.
     """
@@ -92,8 +92,8 @@ class Metric:
         averaged: Whether the metric is an average over these classes.
         bounds: Computes from the sums over all items, shape (K,), the lowest and the highest value that `value` can
             have, if it is cut at the ends of `range` afterwards; None if the sums are not enough for an error.
-        has_error: Whether the clusters give an error; they give none if the metric does not vary between them, or if
-            chance biases it, as it does a sum of absolute differences.
+        interval: The function that computes the interval; None if the clusters give no error, because the metric does
+            not vary between them, or because chance biases it, as it does a sum of absolute differences.
         members: The metrics whose mean this one is (`mean_of`).
     """
 
@@ -108,7 +108,7 @@ class Metric:
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
     averaged: bool = False
     bounds: Callable[[Array], tuple[float, float] | None] | None = None
-    has_error: bool = True
+    interval: Interval | None = exact_interval
     members: tuple[Metric, ...] = ()
 
     def only(self, tag: str, value: str, name: str) -> Metric:
@@ -265,7 +265,7 @@ def left_out(metric: Metric, columns: Columns) -> LeftOut:
     if isinstance(of_items, Sums):
         sums = of_items.by_cluster(columns.cluster, columns.clusters)
         return leave_out(metric.value, sums, metric.support)
-    if math.isnan(of_items) or not metric.has_error:
+    if math.isnan(of_items) or metric.interval is None:
         return LeftOut.of_value(of_items)
     counted = metric.counted(columns)
     return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.support)
@@ -276,13 +276,13 @@ def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
     value, moments, (bottom, top) = known.value, known.moments, metric.range
     if math.isnan(value):
         return None
-    if metric.has_error and metric.within and not known.clusters:
+    if metric.interval and metric.within and not known.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
     alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
-    if not (metric.has_error and known.support and moments):
+    if not (metric.interval and known.support and moments):
         return alone
     rests_on, bounds = known.support
-    low, high = exact_interval(value, moments, bounds, rests_on)
+    low, high = metric.interval(value, moments, bounds, rests_on)
     # the interval reaches as far as the bias, which is 0 for a mean
     if abs(moments.bias) > _ROUNDING:
         low, high = low - max(moments.bias, 0.0), high - min(moments.bias, 0.0)
@@ -384,6 +384,6 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         lambda columns: math.nan,
         higher_is_better=first.higher_is_better,
         range=first.range,
-        has_error=first.has_error,
+        interval=first.interval,
         members=parts,
     )

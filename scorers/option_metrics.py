@@ -141,5 +141,5 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         return np.asarray(np.std(figures, axis=-1, ddof=1))
 
     about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, has_error=False)
+    deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, interval=None)
     return *metrics, deviation, *parts

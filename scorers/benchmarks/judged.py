@@ -312,7 +312,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 
 
 # it does not vary between summaries
-@metric(higher_is_better=None, requires_option="judge", has_error=False)
+@metric(higher_is_better=None, requires_option="judge", interval=None)
 def adjustment_factor(factor: Column) -> Terms:
     """Assumed precision, the share of reported hallucinations that are taken to be real."""
     return factor

@@ -196,7 +196,7 @@ def brier(label: str, probability: Column, target: Column) -> Terms:
     return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
 
 
-@_of_label(higher_is_better=False, has_error=False)
+@_of_label(higher_is_better=False, interval=None)
 def ece(label: str, probability: Column, target: Column) -> Terms:
     """Expected calibration error of the probability of {label}, in 10 bins.
 
@@ -214,7 +214,7 @@ def ece(label: str, probability: Column, target: Column) -> Terms:
     return gaps.sum() / len(known)
 
 
-@metric(requires_option="probability", higher_is_better=None, has_error=False)
+@metric(requires_option="probability", higher_is_better=None, interval=None)
 def ece_by_chance(probability: Column) -> Terms:
     """Expected ece of calibrated probabilities, which is the part of ece that is due to chance.
 

@@ -198,7 +198,7 @@ class DifferenceError(NamedTuple):
 def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
     moments = change.moments
-    if not (moments and change.support and metric.has_error):
+    if not (moments and change.support and metric.interval):
         return None
     rests_on = min(change.support[0], change.clusters)
     width = metric.range[1] - metric.range[0]

@@ -24,7 +24,7 @@ carry the variance, and is added to the other by the squares of the two distance
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,9 @@ NORMAL = 1.959963984540054
 
 NO_VARIANCE = 1e-18
 """A variance up to this, on the scale of a share, is a rounding error."""
+
+Interval = Callable[["float", "Moments", "tuple[float, float]", "int | None"], "tuple[float, float]"]
+"""Computes a 95% interval: (value, moments, bounds, clusters that it rests on) -> (low, high)."""
 
 
 class Moments(NamedTuple):
