@@ -138,11 +138,18 @@ def _settings_of(api: Any) -> Settings | None:
         from inspect_ai.model._providers.openai import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
             OpenAIAPI,
         )
+        from inspect_ai.model._providers.openai_compatible import (  # inspect-evals-lint: ignore[IECQ001] -- private
+            OpenAICompatibleAPI,
+        )
         from inspect_ai.model._providers.openai_completions import (  # inspect-evals-lint: ignore[IECQ001] -- private
             completion_params_completions,
         )
     except ImportError:  # without the package openai, or in another version of Inspect
         return None
-    # other providers are derived from this one, and change what is sent
-    is_plain = type(api) is OpenAIAPI and not (api.service or api.responses_api or api.streaming)
-    return completion_params_completions if is_plain else None
+    # other providers are derived from these, and change what is sent
+    if type(api) is OpenAIAPI and not (api.service or api.responses_api or api.streaming):
+        return completion_params_completions
+    other = ("responses_api", "stream", "emulate_tools", "client_timeout")
+    if type(api) is OpenAICompatibleAPI and not any(getattr(api, name) for name in other):
+        return OpenAICompatibleAPI.completion_params
+    return None

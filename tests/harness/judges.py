@@ -77,14 +77,21 @@ class Scored(NamedTuple):
     details: list[dict[str, Any]]
 
 
-def score(capsys: Capture, replies: Path, server: Any, *arguments: str, task: str = "cfaith_gen") -> Scored:
+def score(
+    capsys: Capture,
+    replies: Path,
+    server: Any,
+    *arguments: str,
+    task: str = "cfaith_gen",
+    judge: str = "openai/gpt-4o",
+) -> Scored:
     """Score replies with a judge."""
     details = replies.with_name("details.jsonl")
     details.unlink(missing_ok=True)
     capsys.readouterr()
-    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
+    asked = ["--judge", judge, "--judge-base-url", server.url]
     command = ["score", task, str(replies), "--data", "sample", "--partial", "--json", "--details", str(details)]
-    status = main([*command, *judge, *arguments])
+    status = main([*command, *asked, *arguments])
     out, err = capsys.readouterr()
     rows = read_rows(details) if details.exists() else []
     return Scored(status, json.loads(out)["metrics"] if out else {}, err, rows)

@@ -196,14 +196,21 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
     assert "ZeroDivisionError" in scored.details[0]["verdicts"][0]["reason"]
 
 
-@pytest.mark.parametrize("status", [429, 500])
-def test_after_a_failure_a_question_is_asked_once_more(
-    status: int, serve: Run, tmp_path: Path, capsys: Capture
+@pytest.mark.parametrize(("judge", "status"), [("openai/gpt-4o", 429), ("openai-api/local/gpt-4o", 500)])
+def test_after_a_failure_inspect_asks_a_question_once_more_in_the_same_words(
+    judge: str, status: int, serve: Run, tmp_path: Path, capsys: Capture
 ) -> None:
-    fails = iter([status])
-    server = serve(lambda request: next(fails, by_rule(request)) if is_question(request) else "ready")
-    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答", "答"]), server)
-    assert scored.metrics["judge_failed"] == 0.0 and questions(server) == 3
+    fails, agents = iter([status]), set()
+
+    def answer(request: dict[str, Any]) -> Any:
+        agents.add("x-irid" in server.headers)  # only Inspect numbers its requests
+        return next(fails, by_rule(request)) if is_question(request) else "ready"
+
+    server = serve(answer)
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server, judge=judge)
+    assert scored.metrics["judge_failed"] == 0.0 and agents == {False, True}
+    first, second = filter(is_question, server.asked)
+    assert first == second
 
 
 def test_a_verdict_beside_the_reasoning_of_the_judge_is_asked_for_once(
