@@ -30,6 +30,7 @@ from halu_tasks.text.spans import Span, Text
 
 _QUOTES = ("text", "quote", "span", "passage", "string")
 _EQUAL = 8  # the decimals to which degrees are compared
+_MOST_BEYOND = 10**15  # characters beyond a text; a longer offset, of a model caught in a loop, may be no float
 
 # --- what a reply marks -----------------------------------------------------------------------------------
 
@@ -126,7 +127,7 @@ def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Seq
         hard,
         soft,
         [f"{start} to {end}" for start, end in beyond],
-        sum(end - start for start, end in beyond),
+        min(sum(end - start for start, end in beyond), _MOST_BEYOND),
         by_offsets=True,
     )
 

@@ -114,9 +114,10 @@ def test_average_precision_is_scikit_learns(gold: list[float], data: st.DataObje
         assert average_precision(one, two, published=True) == 0.0
 
 
-def test_offsets_far_beyond_the_text_score_nothing() -> None:
-    gold, far = item(Mark(4, 8), kind=Spans({}, degrees=True)), '[{"start": 60, "end": 1000000000060}]'
-    score = iou_scorer(degrees=True).score(gold, far, None)
+@pytest.mark.parametrize("end", ["1000000000060", "9" * 400])
+def test_offsets_far_beyond_the_text_score_nothing(end: str) -> None:
+    gold = item(Mark(4, 8), kind=Spans({}, degrees=True))
+    score = iou_scorer(degrees=True).score(gold, f'[{{"start": 60, "end": {end}}}]', None)
     assert [score.measurements[name] for name in ("iou", "soft_iou", "ap")] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
 
 
