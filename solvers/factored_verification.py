@@ -25,6 +25,7 @@ from halu_tasks.scorers.citations import Cited, Paper
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import supported
+from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers import asking
@@ -35,7 +36,6 @@ logger = logging.getLogger(__name__)
 
 How = Literal["auto", "logprobs", "reasoned", "samples"]
 METHOD = "factored_verification"
-_YES, _NO = "Yes", "No"
 _PROBE = "Reply with the single word: Yes"
 # the maximum number of tokens of a check or a critique
 _LENGTH = 1024
@@ -172,7 +172,7 @@ def _by_tokens(output: ModelOutput) -> float | None:
     verdict = supported(output.completion).value
     if verdict is None:
         return None
-    probability = probability_of(asking.tokens_of(output), (_YES, _NO), _YES if verdict else _NO)
+    probability = probability_of(asking.tokens_of(output), (YES, NO), YES if verdict else NO)
     # a verdict in other words, such as "Supported", has no token Yes or No, and counts as certain
     return float(verdict) if probability is None else probability
 
