@@ -23,8 +23,10 @@ def check_row(row: Row) -> None:
     if not row["papers"]:
         raise ValueError("field 'papers' is empty")
     for number, paper in enumerate(row["papers"], 1):
+        if not isinstance(paper, dict):
+            raise ValueError(f"paper {number} is {type(paper).__name__}, expected an object")
         for field, kind in PAPER.items():
-            if not isinstance(paper, dict) or not isinstance(paper.get(field), kind):
+            if not isinstance(paper.get(field), kind):
                 raise ValueError(f"paper {number}: field {field!r} is missing or not {kind.__name__}")
         if not all(isinstance(author, str) for author in paper["authors"]):
             raise ValueError(f"paper {number}: authors must be strings")
