@@ -17,7 +17,7 @@ BENCHMARKS = (
     ("Judging many replies", "benchmark_judge.py", ""),
     ("Building from many documents", "benchmark_build.py", "1000 5000 --tasks"),
     ("Executors with kills", "benchmark_executors.py", "--documents 400 --replies 200000"),
-    ("Reading replies of any shape", "benchmark_readers.py", ""),
+    ("Reading replies of any shape", "benchmark_readers.py", "--sizes 64 256"),
 )
 """Title, file and arguments of each; the numbers that are not the file's own are smaller."""
 
