@@ -110,24 +110,8 @@ class JinjaText(str):
     """A string with Jinja's placeholders, `{{name}}`, as in task files; in plain strings they are `{name}`."""
 
 
-_JINJA_NAME = re.compile(r"(?<!\{)\{\{ *([a-z]\w*) *\}\}(?!\})", re.ASCII)
-# what Jinja takes for something else than a field
-_RESERVED = {"and", "else", "false", "if", "in", "is", "none", "not", "or", "true"}
-_RESERVED |= {"caller", "cycler", "dict", "joiner", "lipsum", "loop", "namespace", "range", "self", "super"}
-
-
-@cache
-def _only_names(source: str) -> frozenset[str] | None:
-    """Return the placeholders of a template that has nothing else of Jinja, which takes long to import and to fill."""
-    names = frozenset(_JINJA_NAME.findall(source))
-    has_more = re.search(r"\{[{%#]|\r", _JINJA_NAME.sub(" ", source)) or names & _RESERVED
-    return None if has_more else names
-
-
 @cache
 def _names_in(source: str) -> frozenset[str]:
-    if (names := _only_names(source)) is not None:
-        return names
     from jinja2 import TemplateSyntaxError, meta, nodes
 
     try:
@@ -154,12 +138,9 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     Raises:
         UsageError: A placeholder has no value, the template fails, or it exceeds a limit.
     """
-    left, names, parts = limit("max_prompt"), _only_names(text), []
+    left, parts = limit("max_prompt"), []
     try:
-        if names is not None and names <= values.keys():
-            parts.append(_JINJA_NAME.sub(lambda match: str(values[match[1]]), text) if names else str(text))
-            left -= len(parts[0])
-        for part in () if parts else _template(str(text)).generate(values):
+        for part in _template(str(text)).generate(values):
             parts.append(part)
             left -= len(part)
             if left < 0:
