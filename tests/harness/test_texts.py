@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from cases import CASES
 from common import Run, fenced, write_rows
-from inspect_ai.util import registry_info
 from judges import figures
 
 
@@ -42,9 +41,6 @@ def test_texts_without_labels_are_checked_and_nothing_is_said_of_accuracy(check:
     found = figures(log)
     assert found["hallucinated"] == found["mean_probability"] == 0.5 and found["labelled"] == 0
     assert "acc" not in found and "roc_auc" not in found and found["claims"] == 2 and found["calls"] > 0
-    from halu_tasks.inspect_adapter.named_scorers import text_score
-
-    assert registry_info(text_score()).name == log.eval.scorers[0].name
     scores = {str(sample.id): sample.scores["text_score"] for sample in log.samples}
     assert {id: score.answer for id, score in scores.items()} == {"one": "No", "two": "Yes"}
     assert {score.value for score in scores.values()} == {"N"}
