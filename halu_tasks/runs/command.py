@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from halu_tasks.core.credentials import printable
-from halu_tasks.core.errors import RunInterrupted
+from halu_tasks.core.errors import DataError, RunInterrupted
 from halu_tasks.core.processes import end_when, interrupt_on_signals, received
 
 _NOTICE, _PATIENCE = 2, 60
@@ -125,7 +125,14 @@ def _keep_replies_as_json() -> None:
     import sqlitedict
 
     sqlitedict.dumps = lambda reply, protocol: json.dumps(reply).encode()
-    sqlitedict.loads = json.loads
+    sqlitedict.loads = _as_reply
+
+
+def _as_reply(kept: bytes) -> Any:
+    try:
+        return json.loads(kept)
+    except ValueError:
+        raise DataError("a reply in the cache of lm-eval (--use_cache) is not JSON; remove the file") from None
 
 
 def main() -> None:
