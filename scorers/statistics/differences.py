@@ -15,9 +15,14 @@ from typing import NamedTuple, TypeVar
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import NO_VARIANCE, degrees_of_freedom, unseen_share, unseen_weight
+from halu_tasks.scorers.statistics.intervals import (
+    NO_VARIANCE,
+    degrees_of_freedom,
+    t_quantile,
+    unseen_share,
+    unseen_weight,
+)
 from halu_tasks.scorers.statistics.jackknife import LeftOut
-from halu_tasks.scorers.statistics.quantiles import t_quantile
 
 T = TypeVar("T")
 

@@ -30,18 +30,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.statistics.quantiles import beta_quantile, gamma_quantile, t_quantile
-
 Array = npt.NDArray[np.float64]
 
 FEWEST = 5
 """The least number of clusters with items of a class at which a metric that compares classes has an interval."""
+
+BELOW, ABOVE = 0.025, 0.975
+"""The probabilities below the lower and below the upper end of an interval."""
 
 NORMAL = 1.959963984540054
 """The 0.975 quantile of the normal distribution."""
 
 NO_VARIANCE = 1e-18
 """A variance up to this, on the scale of a share, is a rounding error."""
+
+_MOST = 1e16
+"""The largest number of observations; from twice as many on, scipy does not find some quantiles of a beta."""
 
 Interval = Callable[["float", "Moments", "tuple[float, float]", "int | None"], "tuple[float, float]"]
 """Computes a 95% interval: (value, moments, bounds, clusters that it rests on) -> (low, high)."""
@@ -125,6 +129,13 @@ def support(clusters: npt.NDArray[np.int64], *, averaged: bool = False) -> int |
     return None if fewest < FEWEST else fewest * (len(clusters) if averaged else 1)
 
 
+def t_quantile(degrees: float) -> float:
+    """Compute the 0.975 quantile of Student's t distribution from its degrees of freedom, above 0."""
+    from scipy.special import stdtrit  # takes long to import, and many commands compute no interval
+
+    return float(stdtrit(degrees, ABOVE))
+
+
 def exact_interval(
     value: float, moments: Moments, bounds: tuple[float, float] = (0.0, 1.0), clusters: int | None = None
 ) -> tuple[float, float]:
@@ -139,6 +150,8 @@ def exact_interval(
     Returns:
         The lower and the upper end, within the bounds.
     """
+    from scipy.special import betaincinv, gammaincinv
+
     bottom, top = bounds
     is_bounded = math.isfinite(top)
     width = top - bottom if is_bounded else 1.0
@@ -152,15 +165,15 @@ def exact_interval(
     varies = implied > 0 and in_units.second > NO_VARIANCE
     if varies:
         t = t_quantile(min(degrees_of_freedom(in_units, derivative / implied), clusters - 1.0))
-        n = implied / in_units.second * (NORMAL / t) ** 2
+        n = min(implied / in_units.second * (NORMAL / t) ** 2, _MOST)
         unseen *= math.sqrt(unseen_weight(in_units, implied / clusters))
     low = high = v
     if is_bounded and (varies or not unseen):
-        low = beta_quantile(n * v, n * (1 - v) + 1) if v > 0 else 0.0
-        high = 1 - beta_quantile(n * (1 - v), n * v + 1) if v < 1 else 1.0
+        low = betaincinv(n * v, n * (1 - v) + 1, BELOW) if v > 0 else 0.0
+        high = betaincinv(n * v + 1, n * (1 - v), ABOVE) if v < 1 else 1.0
     elif varies or not unseen:
-        low = gamma_quantile(n * v) / n if v > 0 else 0.0
-        high = gamma_quantile(n * v + 1, is_upper=True) / n
+        low = gammaincinv(n * v, BELOW) / n if v > 0 else 0.0
+        high = gammaincinv(n * v + 1, ABOVE) / n
         high = max(high, _skewed_end(v, moments, t)) if varies else high
     # what was not seen is at an end of the range; without an upper end, one event or as many as were seen on average
     above = unseen * (1 - v if is_bounded else max(v, 1.0))
