@@ -149,7 +149,8 @@ def _settings_of(api: Any) -> Settings | None:
     # other providers are derived from these, and change what is sent
     if type(api) is OpenAIAPI and not (api.service or api.responses_api or api.streaming):
         return completion_params_completions
-    other = ("responses_api", "stream", "emulate_tools", "client_timeout")
-    if type(api) is OpenAICompatibleAPI and not any(getattr(api, name) for name in other):
+    if type(api) is OpenAICompatibleAPI and not (
+        api.responses_api or api.stream or api.emulate_tools or api.client_timeout
+    ):
         return OpenAICompatibleAPI.completion_params
     return None

@@ -29,6 +29,8 @@ DETECTED = ("spans", "soft_labels", "hard_labels")
 _OPTIONAL: dict[str, Callable[[str], Any]] = {"target": str, "probability": float, "epoch": int, "claim": str}
 _OPTIONAL |= dict.fromkeys(DETECTED, json.loads)
 _LAST_EPOCH = 1_000_000
+# columns that a table of drawn verdicts has, and predictions do not
+_OF_DRAWN = {"shown", "weight"}
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
 
@@ -116,7 +118,7 @@ def prediction_rows(
             id, epoch, reply = _prediction(row, id_field, output_field, choices)
         except ValueError as error:
             raise DataError(f"{file}:{line}: {error}") from None
-        if row.get("claim") or row.get("shown"):
+        if row.keys() >= _OF_DRAWN:
             if reply.text in drawn[id]:
                 continue
             drawn[id].append(reply.text)

@@ -23,7 +23,7 @@ from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import precision_gained
+from halu_tasks.scorers.statistics.calibration import precision_sum
 from halu_tasks.text.folding import normalise
 from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, shifted, trimmed, unmarked
 from halu_tasks.text.spans import Span, Text
@@ -258,7 +258,7 @@ def average_precision(gold: Array, predicted: Array, extra: int = 0, *, publishe
     positive = gold > HARD
     if not positive.any():
         return float(not published and not extra and not (predicted > HARD).any())
-    return precision_gained(np.round(predicted, _EQUAL), positive, extra) / int(positive.sum())
+    return precision_sum(np.round(predicted, _EQUAL), positive, extra) / int(positive.sum())
 
 
 def mushroom_scorer() -> TaskScorer:

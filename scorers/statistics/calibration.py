@@ -157,10 +157,10 @@ def auprc(label: str, probability: Column, target: Column) -> Terms:
     has, known = target == label, ~np.isnan(probability)
     if not known.any() or not has.any():
         return math.nan
-    return precision_gained(probability[known], has[known]) / has.sum()
+    return precision_sum(probability[known], has[known]) / has.sum()
 
 
-def precision_gained(degrees: Array, positive: Column, above: int = 0) -> float:
+def precision_sum(degrees: Array, positive: Column, above: int = 0) -> float:
     """Compute the sum over thresholds of the precision at each times the number of positives that it adds.
 
     Divided by the number of positives, this is the average precision. Equal degrees share a threshold.

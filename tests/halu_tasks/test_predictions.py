@@ -100,10 +100,17 @@ def test_any_bytes_give_predictions_or_one_data_error(lines: list[bytes]) -> Non
             assert 0 <= (prediction.reply.probability or 0) <= 1
 
 
+def test_equal_replies_to_an_item_are_kept_if_they_only_have_a_claim(tmp_path: Path) -> None:
+    rows = [{"id": "1", "output": "A.", "claim": "A", "epoch": epoch} for epoch in (1, 2)]
+    path = write_rows(tmp_path / "r.jsonl", rows)
+    assert [row.epoch for row in prediction_rows(path)] == [1, 2]
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
 def test_a_table_of_drawn_verdicts_has_one_prediction_for_each_reply(suffix: str, tmp_path: Path) -> None:
-    names = ("id", "reply", "claim", "shown")
-    rows = [("1", "A. B.", "A.", "?"), ("1", "A. B.", "B.", "?"), ("2", "C.", "", "?"), ("2", "D.", "", "?")]
+    names = ("id", "reply", "claim", "shown", "weight")
+    replies = [("1", "A. B.", "A."), ("1", "A. B.", "B."), ("2", "C.", ""), ("2", "D.", "")]
+    rows = [(*reply, "?", "2") for reply in replies]
     path = tmp_path / f"drawn{suffix}"
     if suffix == ".csv":
         path.write_text(",".join(names) + "\n" + "".join(",".join(row) + "\n" for row in rows))
