@@ -37,7 +37,7 @@ def check_correctable(row: Row) -> None:
 
 
 def original_first(sample_id: str, seed: int) -> bool:
-    """Whether the correct answer is shown as A; the last bit of the first byte of a hash says so."""
+    """Whether the correct answer is shown as A, drawn by one bit of a hash of the seed and the id."""
     return int(stable_hash(f"{seed}:{sample_id}")[:2], 16) % 2 == 1
 
 

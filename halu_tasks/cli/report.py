@@ -48,7 +48,7 @@ def report(
     """
     unused = {"--reference": reference} if pairs else {"--metric": metric, "--json": json}
     if flag := next((flag for flag, value in unused.items() if value), None):
-        raise UsageError(f"{flag} has no meaning {'with' if pairs else 'without'} --pairs; leave it out")
+        raise UsageError(f"{flag} cannot be combined with --pairs" if pairs else f"{flag} needs --pairs")
     if pairs:
         from halu_tasks.report.page import as_json, markdown
         from halu_tasks.report.write import compare_paths

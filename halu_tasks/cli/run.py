@@ -28,10 +28,12 @@ PLAIN = "plain"
 REPORT = "report"
 """The folder of the report, in that of the runs."""
 _COUNTED = """\
-A token is taken to be four bytes. Output tokens, and so dollars and hours, are the most that can be: each reply as
-long as its limit. Calls are counted exactly; at most: blank replies are not judged, and what is in a cache, such as the
-verdict on an equal reply, is not asked again; about: replies decide what is asked, which are taken to be those of
-halu/oracle, each sentence one claim; at least: a model may call its tool."""
+A token is taken to be four bytes. Output tokens, dollars and hours are upper limits, for replies as long as allowed.
+Calls are counted
+- exactly,
+- at most: blank replies are not judged, and verdicts in the cache, such as on an equal reply, are not asked for again,
+- about: replies decide what is asked; those of halu/oracle are assumed, with each sentence as one claim,
+- at least: a model may call its tool."""
 # separates the arguments of a method, whose values can contain commas
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 
@@ -121,7 +123,7 @@ def run(
         for run in pending if executor.executor == "local" else ():
             # tasks on a cluster go on without their command, and the same command waits for them
             run.require_free()
-        _require_able(pending, chosen)
+        _check_methods(pending, chosen)
     left_out = {} if no_check else _left_out([run.model for run in pending], chosen, options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
@@ -139,8 +141,8 @@ def run(
         raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
 
 
-def _require_able(runs: Sequence[ModelRun], tasks: Sequence[Task]) -> None:
-    """Check that methods can do the tasks, which the first item tells; models have their methods in common.
+def _check_methods(runs: Sequence[ModelRun], tasks: Sequence[Task]) -> None:
+    """Check on the first item of each task that the methods can do it, once for all models.
 
     Raises:
         UsageError: A method cannot do a task.

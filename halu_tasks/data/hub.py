@@ -211,7 +211,7 @@ def named_dataset(named: str, options: Options) -> Dataset:
 
         address = HubAddress.parse(named)
         if Path(address.repository).is_dir():
-            raise UsageError(f"{named}: datasets would load the folder ./{address.repository} instead; name it")
+            raise UsageError(f"{named}: the folder ./{address.repository} would be read in its place; run elsewhere")
         with _one_line(named):
             commit = str(HfApi().dataset_info(address.repository, revision=address.revision).sha)
         name = str(address._replace(revision=commit))

@@ -140,7 +140,7 @@ class PublicRun:
 
     @cached_property
     def values(self) -> Mapping[str, Sequence[float]]:
-        """The value of each reply by metric, NaN if it has none; metrics of parts of the items say nothing more."""
+        """The value of each reply by metric, NaN if it has none; those of a part of the items are left out."""
         columns = Columns.of(self.run.scores)
         metrics = (metric for metric in self.metrics.values() if metric.item and not metric.within)
         return {metric.name: metric.of_items(columns) for metric in metrics}

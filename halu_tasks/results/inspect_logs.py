@@ -47,7 +47,7 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
 
     Raises:
         UnfinishedError: The log is not of a finished run.
-        DataError: The log lacks samples or scores, or is damaged; a file that is no log fails in any way.
+        DataError: The log lacks samples or scores, or is damaged; for a file that is not a log, any error.
     """
     if log.endswith(".eval"):
         check_archive(log, log, unread=_SAMPLES)

@@ -174,7 +174,7 @@ class _Counter:
 
     def _run_method(self, items: Sequence[Item]) -> None:
         solver = method_named(self._run.method, self._run.method_arguments)
-        embedded.remember(self._evaluation)  # a prompt format asks in its words
+        embedded.remember(self._evaluation)  # a prompt format uses its wording
 
         async def generate(state: TaskState, **_: Any) -> TaskState:
             state.output = self._answer(state.messages, None, (0, False), False, None)

@@ -150,7 +150,7 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
 
 
 def listed(task: Task) -> dict[str, Any] | None:
-    """Return what a listing shows of a task, None if it is not in its file; only without metrics are keys checked."""
+    """Return what a listing shows of a task; None if its file lacks it. Without metrics, keys are checked."""
     try:
         values = task.file.values
         source, metrics = values["source"], values.get("metric_list")

@@ -294,7 +294,7 @@ def test_without_a_network_an_address_is_an_error_of_one_line(monkeypatch: pytes
 def test_a_folder_of_the_datasets_name_is_not_taken_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "user" / "refact").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=r"^hf://user/refact: datasets would load the folder \./user/refact instead"):
+    with pytest.raises(UsageError, match=r"^hf://user/refact: the folder \./user/refact would be read in its place"):
         build("refact_correction", Options(data="hf://user/refact", data_split="test"))
 
 
