@@ -8,7 +8,7 @@ from functools import partial
 from halu_tasks import factored, halluverse
 from halu_tasks.builders.drafting import build_task
 from halu_tasks.builders.pipeline import pipelines
-from halu_tasks.inspect_adapter.tasks import register_task, register_tasks
+from halu_tasks.inspect_adapter.tasks import register_file, register_task, register_tasks
 
 _MODULES = (
     "task",
@@ -27,5 +27,7 @@ if "inspect_scout" in sys.modules:
         logging.getLogger(__name__).warning("halu_tasks.scanners cannot be imported", exc_info=True)
 
 register_tasks({*vars(factored), *vars(halluverse)})
+register_file("factored.py", factored.fave)
+register_file("halluverse.py", halluverse.halluverse)
 for _name, _pipeline in pipelines().items():
     register_task(_name, partial(build_task, _name), _pipeline.about)

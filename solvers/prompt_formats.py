@@ -16,7 +16,7 @@ from inspect_ai.util import resource
 
 from halu_tasks.core.errors import ArgumentError, DataError, UsageError
 from halu_tasks.core.items import Example
-from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns
+from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns, without_cue
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies import embedded
 from halu_tasks.solvers.asking import SampleMetadata, chat_messages, checked, last_question
@@ -271,7 +271,8 @@ def _format(
             return state.messages
         evaluation = embedded.loaded(task.name) if task else None
         wording = evaluation.prompt if evaluation else packaged
-        prompt = {"system": _system(wording), "user": wording["user"] if template is None else template}
+        user = wording["user"] if template is None else template
+        prompt = {"system": _system(wording), "user": without_cue(user) if cot else user}
         system_text, question = texts(prompt, fields(prompt.values(), *_sample(state)))
         shown = [
             Example(fill(prompt["user"], fields([prompt["user"]], where, row)), row["output"]) for where, row in rows

@@ -31,6 +31,7 @@ FURTHER = "further"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The default of options KEY=VALUE."""
 
+_TRUTH = {"true": True, "false": False}
 
 # what follows the class are the options that the command has not
 ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability")]
@@ -108,17 +109,37 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments; what follows `--` is kept for another program if the function has a use for it."""
-        if FURTHER not in inspect.signature(self.function).parameters:
-            return super().parse_args(ctx, args)
         end = args.index("--") if "--" in args else len(args)
+        switched = list(self._switched(args[:end]))
+        if FURTHER not in inspect.signature(self.function).parameters:
+            return super().parse_args(ctx, [*switched, *args[end:]])
         try:
-            rest = super().parse_args(ctx, args[:end])
+            rest = super().parse_args(ctx, switched)
         except click.NoSuchOption as error:
             if not error.possibilities:
                 ctx.fail(f"{error.message} (options of the harness follow --, as in -- {error.option_name} …)")
             raise
         ctx.params[FURTHER] = args[end + 1 :]
         return rest
+
+    def _switched(self, args: Sequence[str]) -> Iterator[str]:
+        """Yield arguments with switches that have no value: `--structured true`, as in the harnesses, is one."""
+        options = (param for param in self.params if isinstance(param, click.Option) and param.is_flag)
+        switches = {flag: option for option in options for flag in option.opts}
+        skip = False
+        for word, following in zip(args, [*args, ""][1:], strict=True):
+            flag, equals, value = word.partition("=")
+            if skip:
+                skip = False
+            elif flag not in switches:
+                yield word
+            else:
+                skip = not equals and following.casefold() in _TRUTH
+                truth = _TRUTH.get((following if skip else value).casefold(), None if equals else True)
+                if truth is None:
+                    yield word  # click says that it takes no value
+                else:
+                    yield from [flag] if truth else switches[flag].secondary_opts[:1]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the function; its status is the command's result."""

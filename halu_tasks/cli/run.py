@@ -73,7 +73,7 @@ def run(
         tasks: tasks, groups, halu_tasks (all tasks that need no judge), halu_tasks_judged (the others), task or group
             files, or folders of task files
         method: plain, or a method in Inspect as NAME or NAME:ARGUMENT=VALUE,… (default: plain)
-        limit: only the first N items of each task
+        limit: only N items of each task: a random sample, which is the same in every run and part of any larger one
         output: where each model has a folder, beside a report on all; the same command continues there
         harness: the harness (default: lm_eval for hf/…, else inspect)
         base_url: the address of a server that is already running, such as http://localhost:8000/v1
@@ -207,7 +207,7 @@ def _planned(
     """Return the runs of models with methods, each in the folder that has its name.
 
     Raises:
-        UsageError: A model in lm-eval has a method.
+        UsageError: A model in lm-eval has a method, or one whose server gives no probabilities is to compare them.
         DataError: The data of a task cannot be read.
     """
     from halu_tasks.judging.stores import budget_variables
@@ -220,6 +220,11 @@ def _planned(
             if method and model.harness != "inspect":
                 raise UsageError(
                     f"--method: model {model.name} runs in lm-eval, which has no methods; --harness inspect"
+                )
+            if options.probability and model.harness == "lm_eval" and model.model.endswith("chat-completions"):
+                raise UsageError(
+                    f"--probability: lm-eval gets no probabilities from the chat server of {model.name}; "
+                    "use --harness inspect"
                 )
             yield ModelRun(
                 folder=folder / (f"{model.name}-{method}" if method else model.name),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -188,7 +188,7 @@ def items(task: str, *, options: ItemOptions, limit: Count | None = None, json: 
         task: a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a folder of task
             files
         options: which items, and how they are asked
-        limit: only the first N items of each task
+        limit: only N items of each task, those that a run with this limit asks
         json: print JSON Lines instead of text
     """
     from halu_tasks.tasks.registry import several_at, tasks_at
@@ -206,7 +206,7 @@ def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str
     examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     rows = (
         {**of, "id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in islice(evaluation.stream(), limit)
+        for item in evaluation.asked[:limit]
     )
     for row in rows:
         # prompts are shown as they are sent, whatever looks like a credential in them

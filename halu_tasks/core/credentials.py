@@ -26,7 +26,9 @@ _IN_TEXT = (
     (re.compile(r"(\bBearer\s+)[\w.~+/=-]{8,}"), rf"\1{_HIDDEN}"),
     (re.compile(rf"(?<![^\W_])((?:{_IN_WORDS})(?:=|['\"]\s*:\s*)['\"]?)(?!none\b)[^&#\s'\",;)}}\]]+", re.I),
      rf"\1{_HIDDEN}"),
-    (re.compile(r"\b(?:sk-|hf_|gsk_|xai-|ghp_)(?=[\w-]*\d)[\w-]{20,}"), _HIDDEN),
+    # keys by their form: only OpenAI's contain - and _, so hf_OWNER_NAME, a folder of a run, is none
+    (re.compile(r"\bsk-(?=[\w-]*\d)[\w-]{20,}"), _HIDDEN),
+    (re.compile(r"\b(?:hf_|gsk_|xai-|ghp_)[A-Za-z0-9]{30,}(?![\w-])"), _HIDDEN),
 )  # fmt: skip
 # minimum length of an environment variable's value to redact; shorter ones, such as `none`, are not secrets
 _SHORTEST = 8

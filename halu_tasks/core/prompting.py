@@ -193,9 +193,22 @@ def texts(prompt: Prompt, fields: Mapping[str, str], *, cot: bool = False) -> tu
         cot: Whether to ask for a chain of thought.
 
     Returns:
-        The system text, which may be empty, and the user text.
+        The system text, which may be empty, and the user text. Before a chain of thought, it has no cue for the answer.
     """
-    return fill(prompt["cot"] if cot else prompt.get("system", ""), fields), fill(prompt["user"], fields)
+    if not cot:
+        return fill(prompt.get("system", ""), fields), fill(prompt["user"], fields)
+    return fill(prompt["cot"], fields), fill(without_cue(prompt["user"]), fields)
+
+
+def cue_of(template: str) -> str:
+    """Return the last line of a user text if it only asks for the answer, such as `Final Verdict:`; else nothing."""
+    last = template.rpartition("\n")[2].strip()
+    return last if last.endswith((":", "：")) and not placeholders(type(template)(last)) else ""
+
+
+def without_cue(template: str) -> str:
+    """Return a user text without the cue for its answer."""
+    return type(template)(template.rpartition("\n")[0].rstrip()) if cue_of(template) else template
 
 
 def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict[str, str]]:

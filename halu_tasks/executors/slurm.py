@@ -107,8 +107,9 @@ class SlurmExecutor:
             "open-mode": "append",
             "requeue": "true",
         }
-        # who can write to the folder cannot have a task do something else
-        command = [sys.executable, "-m", "halu_tasks.executors.slurm", str(folder / _JOB), stable_hash(content)]
+        # with -P, a checkout in the current folder does not hide the installation; who can write to the folder cannot
+        # have a task do something else
+        command = [sys.executable, "-P", "-m", "halu_tasks.executors.slurm", str(folder / _JOB), stable_hash(content)]
         script = "\n".join(["#!/bin/sh", *self.setup, f'exec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"', ""])
         given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
         result = _run("sbatch", "--parsable", *given, stdin=script)

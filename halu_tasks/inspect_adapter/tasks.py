@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
@@ -105,6 +106,23 @@ def register_task(name: str, create: Callable[..., Task], about: str) -> None:
     named(door)
 
 
+def register_file(file: str, function: Callable[..., Task]) -> None:
+    """Register a task under the file that defines it, so that its path in a checkout also runs elsewhere.
+
+    Args:
+        file: The name of the file.
+        function: The task that runs if the file is named.
+    """
+    name = f"halu_tasks/{function.__name__}"
+
+    def create(**options: Any) -> Task:
+        if not Path("halu_tasks", file).exists():
+            logger.warning("halu_tasks/%s is not in this folder; running %s, which is its name everywhere", file, name)
+        return function(**options)
+
+    register_task(file, create, function.__doc__ or "")
+
+
 def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evaluation:
     """Build a task.
 
@@ -195,7 +213,7 @@ def samples_of(evaluation: Evaluation, group: str | None = None, items: Sequence
     reference, models = TaskReference.of(evaluation.task), active_models()
     # which models will answer is not known outside of an eval
     embedded = not models or any(str(model).startswith("halu/") for model in models)
-    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.items)]
+    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.asked)]
 
 
 def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group: str | None, embedded: bool) -> Sample:

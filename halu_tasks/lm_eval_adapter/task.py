@@ -122,8 +122,8 @@ class HaluTask(ConfigurableTask):
     # --- before generation -------------------------------------------------------------------------
 
     def download(self, *args: Any, **kwargs: Any) -> None:
-        """Set the dataset to the items, which are already there."""
-        self.dataset = {"test": Documents(map(_document, self._evaluation.items))}
+        """Set the dataset to the items, which are already there, in the order in which they are asked."""
+        self.dataset = {"test": Documents(map(_document, self._evaluation.asked))}
 
     def fewshot_docs(self) -> list[dict[str, str]]:
         """Return the worked examples as documents."""

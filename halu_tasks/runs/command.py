@@ -1,8 +1,8 @@
 """The command of a harness that runs a model on tasks, and the process that it runs in.
 
-`python -m halu_tasks.runs.command PIPE inspect_ai eval …` is the process. It ends when the other end of the pipe is
-closed, which only the one that started it has. Interrupted, it ends without a traceback, since that one says what was
-kept.
+`python -P -m halu_tasks.runs.command PIPE FILE inspect_ai eval …` is the process. It ends when the other end of the
+pipe is closed, which only the one that started it has. The traceback of an error goes into the file, and one line to
+standard error.
 """
 
 import json
@@ -12,13 +12,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from halu_tasks.core.credentials import printable
-from halu_tasks.core.errors import DataError, RunInterrupted
+from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted
 from halu_tasks.core.processes import end_when, interrupt_on_signals, received
 
 _NOTICE, _PATIENCE = 2, 60
@@ -67,7 +68,7 @@ def as_yaml(value: Any) -> str:
     return json.dumps(value)
 
 
-def run_harness(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None, held: int) -> int:
+def run_harness(command: Sequence[str], environment: Mapping[str, str], output: Path, held: int, *, shown: bool) -> int:
     """Run the command of a harness in the installation of this package; return its exit status.
 
     It ends with this process. If this process is interrupted, it has time to write its logs.
@@ -75,15 +76,17 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
     Args:
         command: The words of the command, the first of which is `inspect` or `lm_eval`.
         environment: The variables that are set for it.
-        output: Where it writes; None for the terminal.
+        output: The file to which its output is added; if it is shown, only the traceback of an error.
         held: The descriptor of a lock, which it holds, too.
+        shown: Whether it writes to the terminal.
     """
     pipe, ours = os.pipe()
-    with os.fdopen(pipe), os.fdopen(ours, "w"):
+    with os.fdopen(pipe), os.fdopen(ours, "w"), output.open("ab") as file:
+        # with -P, a checkout in the current folder does not hide the installation, whose tasks the harness looks for
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(pipe), _MODULES[command[0]], *command[1:]],
-            stdout=output,
-            stderr=subprocess.STDOUT if output else None,
+            [sys.executable, "-P", "-m", __name__, str(pipe), str(output), _MODULES[command[0]], *command[1:]],
+            stdout=None if shown else file,
+            stderr=None if shown else subprocess.STDOUT,
             env={**os.environ, **environment},
             pass_fds=(pipe, held),
         )
@@ -135,10 +138,17 @@ def _as_reply(kept: bytes) -> Any:
         raise DataError("a reply in the cache of lm-eval (--use_cache) is not JSON; remove the file") from None
 
 
+def _error_line(error: Exception) -> str:
+    """Return an error of a harness in one line."""
+    from halu_tasks.judging.reaching import describe_error  # takes seconds to import
+
+    return f"halu-tasks: {error}" if isinstance(error, HaluTasksError) else printable(describe_error(error))
+
+
 def main() -> None:
-    """Run the module that the second argument names, with the other arguments."""
-    pipe = int(sys.argv[1])
-    del sys.argv[:2]
+    """Run the module that the third argument names, with the other arguments."""
+    pipe, output = int(sys.argv[1]), Path(sys.argv[2])
+    del sys.argv[:3]
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # started in the background, where Ctrl-C is not meant for it; but a harness that ignores it, as event loops do
         # then, would not write what is finished when it is interrupted
@@ -152,6 +162,10 @@ def main() -> None:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except KeyboardInterrupt:
         sys.exit(RunInterrupted.exit_status)
+    except Exception as error:
+        with output.open("a", encoding="utf-8") as file:
+            traceback.print_exc(file=file)
+        sys.exit(_error_line(error))
 
 
 if __name__ == "__main__":

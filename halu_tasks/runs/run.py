@@ -1,10 +1,10 @@
 """Running models on tasks with methods, and what of it is done.
 
 Each model with a method has a folder, which contains what its harness writes, how it is run and on which data
-(`settings.json`), its last commands (`command.txt`), and, if there are several, all that they printed (`output.txt`).
-The same command continues there. A model that is run in another way or on data that have changed, so that its replies
-may differ, has a folder of its own: NAME-2, NAME-3 … What judges may cost is no part of that: it can change between
-calls, and the harnesses read it from the environment.
+(`settings.json`), its last commands (`command.txt`), and what they printed (`output.txt`; of a single model, which
+prints to the terminal, only the tracebacks of errors). The same command continues there. A model that is run in another
+way or on data that have changed, so that its replies may differ, has a folder of its own: NAME-2, NAME-3 … What judges
+may cost is no part of that: it can change between calls, and the harnesses read it from the environment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.credentials import public, redacted
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.files import atomic_write, atomic_write_text, create_folder
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 LOGS, RESULTS, CACHE = "logs", "results", "replies"
 """In a folder: Inspect's logs, lm-eval's results, and lm-eval's cache of replies."""
+# what stands before a command in the output
+_PROMPT = "$ "
 _SETTINGS, _COMMAND, _OUTPUT = "settings.json", "command.txt", "output.txt"
 # how often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up
 _RETRIES = 7
@@ -164,14 +166,11 @@ class ModelRun:
             report(line)
             with (self.folder / _COMMAND).open("a", encoding="utf-8") as commands:
                 commands.write(line + "\n")
-            if self.shown:
-                run_harness(command, self.variables, None, held)
-                continue
+            with self.output.open("a", encoding="utf-8") as output:
+                output.write(f"{_PROMPT}{line}\n")
             try:
-                with self.output.open("ab") as output:
-                    output.write(f"$ {line}\n".encode())
-                    output.flush()
-                    run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output, held)
+                unbuffered = {} if self.shown else {"PYTHONUNBUFFERED": "1"}
+                run_harness(command, {**self.variables, **unbuffered}, self.output, held, shown=self.shown)
             finally:
                 atomic_write_text(self.output, redacted(self.output.read_text("utf-8", "replace")), "output")
 
@@ -345,11 +344,12 @@ def _cause(error: EvalError) -> str:
 
 
 def _last_line(path: Path) -> str:
-    """Return the last line of a file that is not blank; empty if there is none."""
+    """Return the last line that is not blank of what a harness printed; empty if it printed nothing."""
     if not path.exists():
         return ""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return "" if last.startswith(_PROMPT) else last
 
 
 # --- the demo -------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
         The figures that each harness reports.
 
     Raises:
-        RuntimeError: A harness failed.
+        HaluTasksError: A harness failed.
     """
     # the models and the data are in the package, so nothing may use the network
     offline: Any = {"environment": {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}, "options": {"data": "sample"}}
@@ -388,7 +388,7 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
     figures: dict[Harness, Figures] = {harness: {} for harness in HARNESSES}
     for run in runs:
         if missing := run.missing():
-            raise RuntimeError(f"{', '.join(missing)}: {run.why_missing()}; see {run.output}")
+            raise HaluTasksError(f"{', '.join(missing)}: {run.why_missing() or 'no result'}; see {run.output}")
         figures[run.model.harness] |= {(task, run.name): reported for task, reported in _reported(run)}
     return figures
 

@@ -20,7 +20,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import Prompt, given_prompts, messages, placeholders, render
+from halu_tasks.core.prompting import Prompt, cue_of, given_prompts, messages, placeholders, render
 from halu_tasks.data.locate import Located, locate, named_data
 from halu_tasks.data.rows import Row
 from halu_tasks.tasks.registry import prompt_names, registry
@@ -209,8 +209,7 @@ def _example(task: Task, item: Item, prompt: Prompt, options: Options) -> Exampl
     item = render(item, prompt, cot=options.cot)
     reply = task.prompts.oracle(item)
     if options.cot:
-        cue = item.prompt.rsplit("\n", 1)[-1]
-        reply = f"{item.explanation}\n{cue} {reply}"
+        reply = f"{item.explanation}\n" + f"{cue_of(prompt['user'])} {reply}".lstrip()
     return Example(item.prompt, reply_in_form(task, options, reply))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -100,8 +100,13 @@ class Evaluation:
 
     @cached_property
     def items(self) -> list[Item]:
-        """All items."""
+        """All items, in the order of the data."""
         return list(self.stream())
+
+    @property
+    def asked(self) -> list[Item]:
+        """All items, in the order in which they are asked: the first N, as by `--limit N`, are a random sample."""
+        return drawn(self.items)
 
     @property
     def decoding(self) -> Decoding:
@@ -282,6 +287,18 @@ TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
 
 One is there to tune the threshold on, the other to test.
 """
+
+
+def drawn(items: Sequence[Item]) -> list[Item]:
+    """Order items by hashes of their ids, so that the first N are a random sample, which only depends on the ids.
+
+    Published data are sorted, so that their first rows have one source or one label. Items that come in pairs (whose
+    ids have one of two endings after a slash) stay together, and so do the wordings of one item.
+    """
+    ids = [item.id.partition("/")[2] if WORDING in item.tags else item.id for item in items]
+    paired = len({id.rpartition("/")[2] for id in ids}) == 2
+    keys = [stable_hash(id.rpartition("/")[0] if paired else id) for id in ids]
+    return [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
 
 
 def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:

@@ -32,7 +32,7 @@ def summary(task: Task) -> Summary:
     source = task.data.source
     options = Options(data=None if isinstance(source, OwnSource) else "sample")
     has_rows = options.data is None or task.data.in_sample(options)
-    item = next(build(task, options).stream()) if has_rows else None
+    item = build(task, options).asked[0] if has_rows else None
     return {
         "task": task.name,
         "version": task.version,

@@ -166,7 +166,8 @@ def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     # a task with worked examples of its own prints them too
     assert all(len(row.pop("examples", [])) == TASKS[task].prompts.shots for row in printed)
     assert printed == [
-        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in items(task)
+        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt}
+        for item in build(task, Options(data="sample", fewshot=TASKS[task].prompts.shots)).asked
     ]
 
 
@@ -183,7 +184,7 @@ def test_items_under_options(run: Run, tmp_path: Path) -> None:
     prompts.write_text(f"{COMPARATIVE}: {{user: 'mine {{answer_a}}'}}")
     assert "\nmine " in run("items", COMPARATIVE, "--data", "sample", "--prompts", prompts, "--limit", "1")
     shown = run("items", COMPARATIVE, "--data", "sample", "--cot", "--limit", "1")
-    first = items(COMPARATIVE)[0]
+    first = build(COMPARATIVE, Options(data="sample")).asked[0]
     assert "step by step" in shown and [shown.count(f"--- id: {own}") for own in (first.id, "")] == [1, 1]
     assert first.target in shown and first.prompt in shown
 
@@ -430,3 +431,31 @@ def test_a_target_turns_the_gold_round(score: Run, tmp_path: Path) -> None:
     assert [row["target"] for row in read_rows(out)] == [turned[item.target] for item in items(COMPARATIVE)]
     plain = {id: str(row["output"]) for id, row in rows.items()}
     assert score(COMPARATIVE, plain)["metrics"]["acc"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("words", "structured"),
+    [
+        ("--structured", True),
+        ("--structured true", True),
+        ("--structured=True", True),
+        ("--structured false", False),
+        ("", False),
+    ],
+)
+def test_a_switch_may_be_written_as_in_the_harnesses(words: str, structured: bool, here: Cli) -> None:
+    told = here("items", "cfaith_tf", *words.split(), "--data", "sample", "--limit", "1").stdout
+    assert ("JSON" in told) == structured
+
+
+@pytest.mark.parametrize("limit", [10, 20])
+def test_a_limit_draws_items_of_all_sources_and_keeps_pairs(limit: int, here: Cli) -> None:
+    def asked(task: str) -> list[str]:
+        rows = here("items", task, "--data", "sample", "--limit", str(limit), "--json").stdout.splitlines()
+        return [json.loads(row)["id"] for row in rows]
+
+    # the file has three summaries of one source after the other
+    sources = {item.id: item.cluster for item in items("faithbench_judgment")}
+    assert len({sources[id] for id in asked("faithbench_judgment")}) > limit / 3 + 1
+    ids = [id.rpartition("/")[0] for id in asked("halueval_summarization")]
+    assert ids[::2] == ids[1::2] and len(set(ids)) == limit / 2

@@ -1,10 +1,12 @@
 """Models as `halu-tasks run` takes them, the commands that they stand for, and their folders."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -283,15 +285,22 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(tmp_path: Path
     assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
 
 
+def harness_of(folder: Path, source: str, ending: int = signal.SIGINT) -> subprocess.Popen[str]:
+    """A process that runs a harness of this source, and writes tracebacks into output.txt."""
+    (folder / "harness_module.py").write_text(source)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "halu_tasks.runs.command", "0", "output.txt", "harness_module"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+        # what runs in the background of a shell ignores Ctrl-C, and the tests may ignore another signal
+        preexec_fn=lambda: signal.signal(ending, signal.SIG_DFL),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, None])
 def test_a_harness_that_is_interrupted_or_left_alone_prints_no_traceback(tmp_path: Path, ending: int | None) -> None:
-    (tmp_path / "harness_module.py").write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "halu_tasks.runs.command", "0", "harness_module"],
-        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # what runs in the background of a shell ignores Ctrl-C, and the tests may ignore another signal
-        preexec_fn=lambda: signal.signal(ending or signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+    source = "import time\nprint('ready', flush=True)\ntime.sleep(60)\n"
+    process = harness_of(tmp_path, source, ending or signal.SIGINT)
     assert process.stdin and process.stdout and process.stderr
     process.stdout.readline()
     if ending:
@@ -299,6 +308,25 @@ def test_a_harness_that_is_interrupted_or_left_alone_prints_no_traceback(tmp_pat
     else:
         process.stdin.close()
     assert process.stderr.read() == "" and process.wait(30) == 130
+
+
+def test_an_error_of_a_harness_is_one_line_and_its_traceback_is_in_the_output(tmp_path: Path) -> None:
+    process = harness_of(tmp_path, "raise LookupError('no such\\nmodel')\n")
+    assert process.stderr and process.stderr.read() == "LookupError: no such model\n" and process.wait(30) == 1
+    assert "Traceback" in (tmp_path / "output.txt").read_text()
+
+
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_the_source_in_a_checkout_does_not_hide_the_installation(harness: str, tmp_path: Path) -> None:
+    (tmp_path / "halu_tasks").mkdir()
+    (tmp_path / "halu_tasks" / "__init__.py").write_text("raise ImportError('not installed')")
+    command = ["run", "halu/oracle", "--tasks", "cfaith_choice", "--data", "sample", "--harness", harness, "--json"]
+    ended = subprocess.run(
+        [f"{sysconfig.get_path('scripts')}/halu-tasks", *command], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["models"]["halu_oracle"]["done"] == ["cfaith_choice"]
 
 
 def test_tasks_are_selected_by_name_group_and_tag() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import subprocess
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -217,3 +218,12 @@ def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(run_inspect: Ru
     outcomes = {score.metadata["halu_tasks"]["score"]["outcome"]: score.answer for score in scores}
     assert outcomes == {"answered": "[]", "abstained": None, "unparsed": None}
     assert figures(log)["abstained"] == figures(log)["unparsed"] == pytest.approx(1 / 3)
+
+
+def test_the_file_of_a_task_in_a_checkout_is_its_name_elsewhere(tmp_path: Path) -> None:
+    command = ["inspect", "eval", "halu_tasks/halluverse.py", "--model", "halu/oracle", "-T", "data=sample"]
+    ended = subprocess.run(
+        [*command, "--limit", "3", "--display", "plain"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "halu_tasks/halluverse.py" in ended.stdout + ended.stderr and "halluverse25_en" in ended.stdout

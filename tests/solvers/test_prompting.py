@@ -104,11 +104,18 @@ def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, s
 
 
 @pytest.mark.parametrize("name", WITH_COT)
-def test_chain_of_thought_changes_the_system_text_alone(name: str, sample: dict[str, Evaluation]) -> None:
-    reasoned = build(name, Options(data="sample", cot=True))
+def test_a_chain_of_thought_has_its_own_system_text_and_no_cue_for_the_answer(
+    name: str, sample: dict[str, Evaluation]
+) -> None:
+    reasoned = build(name, Options(data="sample", cot=True, fewshot=1))
+    cue = {"Final Verdict:", "Wrong Sentence:", "Wrong Entities:", "Replacements:"}
     for plain, item in zip(sample[name].items, reasoned.items, strict=True):
-        assert item == replace(plain, system=item.system) and item.system != plain.system
+        question, _, last = plain.prompt.rpartition("\n")
+        assert last in cue and item == replace(plain, system=item.system, prompt=question)
         assert "step by step" in item.system
+    (example,) = reasoned.examples
+    assert not any(example.prompt.endswith(last) for last in cue)
+    assert any(f"\n{last} " in example.reply for last in cue)
 
 
 def test_chain_of_thought_where_there_is_none_is_an_error() -> None:
