@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from docs_commands import (
     ENDINGS,
+    INSTEAD,
     NOT_RUN,
     PAGES,
     ROOT,
     Command,
     as_run,
     commands_of,
+    in_one_line,
     parsed,
     reason_not_to_run,
     shown_files,
@@ -53,14 +55,17 @@ def test_programs_know_the_options_of_every_command(page: str, monkeypatch: pyte
 
 
 def test_each_command_that_is_not_run_and_each_stated_ending_is_on_its_page() -> None:
-    for own in (*NOT_RUN, *ENDINGS):
-        texts = [
-            " ".join(command.text.replace("\\\n", " ").split())
-            for page in COMMANDS
-            for command in COMMANDS[page]
-            if own.page in (None, page)
-        ]
-        assert any(re.match(own.pattern, text) for text in texts), own
+    texts = {page: [in_one_line(command) for command in commands] for page, commands in COMMANDS.items()}
+    pages_of = [(own, own.page) for own in (*NOT_RUN, *ENDINGS)] + [(own, "README.md") for own in INSTEAD]
+    for own, page in pages_of:
+        candidates = texts[page] if page else [text for of_page in texts.values() for text in of_page]
+        assert any(re.match(own.pattern, text) for text in candidates), own
+
+
+def test_programs_know_the_options_of_what_is_run_in_the_place_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for own in INSTEAD:
+        if own.command:
+            assert not _fault(words_of(own.command), "README.md", monkeypatch), own
 
 
 def _simple_commands(command: Command) -> list[list[str]]:
