@@ -34,7 +34,8 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 PARSED = ("halu-tasks", "lm_eval", "inspect")
 """Programs with a parser that is asked."""
 OTHERS = {
-    *(".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3"),
+    *(".", "cat", "cd", "export", "git", "inspect-evals-lint", "lint-imports", "mypy", "pip", "pre-commit", "pytest"),
+    *("python", "python3", "ruff", "uv"),
     # its commands are run
     "scout",
 }
@@ -66,6 +67,11 @@ def test_programs_know_the_options_of_what_is_run_in_the_place_of_a_command(monk
     for own in INSTEAD:
         if own.command:
             assert not _fault(words_of(own.command), "README.md", monkeypatch), own
+
+
+def test_the_tests_that_contributors_are_told_of_are_there() -> None:
+    names = re.findall(r"`(tests/[^`\s]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert names and not [name for name in names if not any(ROOT.glob(name))]
 
 
 def _simple_commands(command: Command) -> list[list[str]]:
