@@ -104,3 +104,10 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert PROJECT["dynamic"] == ["version"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert (citation["version"], citation["license"]) == (__version__, PROJECT["license"])
+
+
+def test_the_lock_file_names_one_index_only() -> None:
+    packages = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
+    assert {package["source"].get("registry") for package in packages} == {None, "https://pypi.org/simple"}
+    files = [file["url"] for package in packages for file in [package.get("sdist"), *package.get("wheels", [])] if file]
+    assert files and all(url.startswith("https://files.pythonhosted.org/") for url in files)

@@ -10,6 +10,9 @@ A page's commands run in order in one new folder. What a reader would have is re
 - Files that a page presupposes are those that it shows, or are made as `docs_files` says.
 
 `docs_rules.yaml` lists the commands that cannot run here, with the reason; they are parsed.
+
+`python tests/harness/docs_commands.py` prints the commands of README.md as a shell script with a command in each line,
+for a new clone. There they are run as they are printed; what needs a model is a comment, with a command in its place.
 """
 
 from __future__ import annotations
@@ -85,8 +88,17 @@ class NotRun(NamedTuple):
     reason: str
 
 
+class Instead(NamedTuple):
+    """Commands of README.md that begin with a pattern, why they are not run as printed, and what is in their place."""
+
+    pattern: str
+    reason: str
+    command: str | None
+
+
 _READ = yaml.safe_load(Path(__file__).with_name("docs_rules.yaml").read_text(encoding="utf-8"))
 NOT_RUN = [NotRun(*row) for row in _READ["not_run"]]
+INSTEAD = [Instead(*row) for row in _READ["instead"]]
 
 
 def parsed(command: click.Command, words: Sequence[str]) -> click.Context:
@@ -101,11 +113,28 @@ def parsed(command: click.Command, words: Sequence[str]) -> click.Context:
 
 def reason_not_to_run(command: Command) -> str | None:
     """Why a command is not run, or None."""
-    text = " ".join(command.text.replace("\\\n", " ").split())
+    text = in_one_line(command)
     for own in NOT_RUN:
         if own.page in (None, command.page) and re.match(own.pattern, text):
             return own.reason
     return None
+
+
+def in_one_line(command: Command) -> str:
+    """The text of a command without line breaks."""
+    return " ".join(command.text.replace("\\\n", " ").split())
+
+
+def as_printed() -> Iterator[str]:
+    """The lines of a script of README.md's commands."""
+    for command in commands_of("README.md"):
+        text = in_one_line(command)
+        own = next((own for own in INSTEAD if re.match(own.pattern, text)), None)
+        if own is None:
+            yield command.text.replace("\\\n", " ")
+        else:
+            yield f"# {text}  (not run: {own.reason})"
+            yield from [own.command] if own.command else []
 
 
 class Ending(NamedTuple):
@@ -148,3 +177,7 @@ def shown_files(page: str) -> dict[str, str]:
         for name, content in re.findall(r"^\$ cat (\S+)\n(.*?)(?=^\$ |\Z)", body, re.DOTALL | re.MULTILINE):
             files[name] = content
     return files
+
+
+if __name__ == "__main__":
+    print("\n".join(as_printed()))

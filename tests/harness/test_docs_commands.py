@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from docs_commands import (
     ENDINGS,
+    INSTEAD,
     NOT_RUN,
     PAGES,
     ROOT,
     Command,
     as_run,
     commands_of,
+    in_one_line,
     parsed,
     reason_not_to_run,
     shown_files,
@@ -32,7 +34,8 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 PARSED = ("halu-tasks", "lm_eval", "inspect")
 """Programs with a parser that is asked."""
 OTHERS = {
-    *(".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3"),
+    *(".", "cat", "cd", "export", "git", "inspect-evals-lint", "lint-imports", "mypy", "pip", "pre-commit", "pytest"),
+    *("python", "python3", "ruff", "uv"),
     # its commands are run
     "scout",
 }
@@ -53,14 +56,22 @@ def test_programs_know_the_options_of_every_command(page: str, monkeypatch: pyte
 
 
 def test_each_command_that_is_not_run_and_each_stated_ending_is_on_its_page() -> None:
-    for own in (*NOT_RUN, *ENDINGS):
-        texts = [
-            " ".join(command.text.replace("\\\n", " ").split())
-            for page in COMMANDS
-            for command in COMMANDS[page]
-            if own.page in (None, page)
-        ]
-        assert any(re.match(own.pattern, text) for text in texts), own
+    texts = {page: [in_one_line(command) for command in commands] for page, commands in COMMANDS.items()}
+    pages_of = [(own, own.page) for own in (*NOT_RUN, *ENDINGS)] + [(own, "README.md") for own in INSTEAD]
+    for own, page in pages_of:
+        candidates = texts[page] if page else [text for of_page in texts.values() for text in of_page]
+        assert any(re.match(own.pattern, text) for text in candidates), own
+
+
+def test_programs_know_the_options_of_what_is_run_in_the_place_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for own in INSTEAD:
+        if own.command:
+            assert not _fault(words_of(own.command), "README.md", monkeypatch), own
+
+
+def test_the_tests_that_contributors_are_told_of_are_there() -> None:
+    names = re.findall(r"`(tests/[^`\s]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert names and not [name for name in names if not any(ROOT.glob(name))]
 
 
 def _simple_commands(command: Command) -> list[list[str]]:
