@@ -210,7 +210,9 @@ def in_released(path: Path, mode: str) -> Path:
 
 
 def label_runs() -> Iterator[tuple[str, Run]]:
-    for path in sorted(SHARED.glob("answer_labels*/*.jsonl")):
+    # how well later sets are read is measured, and not frozen
+    sets = ("answer_labels", "answer_labels_2", "answer_labels_3")
+    for path in (path for name in sets for path in sorted((SHARED / name).glob("*.jsonl"))):
         for task in sorted({row.get("task", path.stem) for row in rows_of(path)}):
             for mode in MODES:
                 yield f"labels {path.parent.name}/{path.stem} {task} {mode}", partial(read_labels, path, task, mode)
