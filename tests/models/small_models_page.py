@@ -135,8 +135,8 @@ def _harnesses(counts: Counter[str]) -> str:
     same = counts["the same prompt"]
     return (
         f"{same:,} items were asked in both harnesses with the same prompt. {counts['the same reply']:,} replies were "
-        "the same to the last character (a server that answers two requests at a time rounds differently in each batch), "
-        f"and {counts['the same reply and score']:,} of these have the same answer and score.\n"
+        f"the same to the last character, and {counts['the same reply and score']:,} of these have the same answer and "
+        "score. A server that answers two requests at a time rounds differently in each batch, so some replies differ.\n"
     )
 
 
