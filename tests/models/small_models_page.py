@@ -136,7 +136,7 @@ def _harnesses(counts: Counter[str]) -> str:
     return (
         f"{same:,} items were asked in both harnesses with the same prompt. {counts['the same reply']:,} replies were "
         f"the same to the last character, and {counts['the same reply and score']:,} of these have the same answer and "
-        "score. A server that answers two requests at a time rounds differently in each batch, so some replies differ.\n"
+        "score. A server that answers two requests at a time rounds differently in each batch, so some differ.\n"
     )
 
 
