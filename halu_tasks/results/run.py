@@ -27,6 +27,9 @@ from halu_tasks.tasks.prompts import Decoding
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
+RUN_FILES = SETTINGS, COMMAND = "settings.json", "command.txt"
+"""The files in a folder that `halu-tasks run` made: how the model is run, and its last commands."""
+
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
 
@@ -79,8 +82,11 @@ class UnfinishedError(DataError):
     def __init__(self, log: str, header: EvalLog, why: str) -> None:
         path = Path(log)
         advice = f"finish it with: {shlex.join(['inspect', 'eval-retry', log, '--log-dir', str(path.parent)])}"
+        if all((path.parent.parent / name).is_file() for name in RUN_FILES):
+            # eval-retry would ask without the checks and limits of that command
+            advice = "the same halu-tasks run command continues it"
         if header.error and header.error.message.startswith(("UsageError(", "ArgumentError(")):
-            advice = "inspect eval-retry would fail alike; correct the command, or remove this log"
+            advice = "the run would fail alike; correct the command, or remove this log"
         super().__init__(f"{log}: {why}; {advice}")
         # `inspect log recover` writes what was kept of a log that was broken off to another file
         self.ended = header.status == "success"

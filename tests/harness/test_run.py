@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -63,7 +64,7 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
     done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "openai-api_local_NAME: no complete result of refact_judgment_independent: " in done.stderr
-    assert "see the output above; the same command continues" in done.stderr
+    assert re.search(r"see the output above; \d of 8 replies are kept; the same command continues", done.stderr)
     (finished,) = finished_tasks(tmp_path / "out" / "openai-api_local_NAME")
     assert finished == "cfaith_choice" and entries(tmp_path / "out") == {"openai-api/local/NAME"}
 
@@ -94,6 +95,7 @@ def test_an_interrupted_run_is_continued_by_the_same_command(serve: Any, tmp_pat
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in errors
     assert "halu-tasks: interrupted; halu-runs keeps what is finished (openai-api_local_NAME: 0 of 1" in errors
+    assert (kept := re.search(r"0 of 1 tasks, (\d+) of 64 replies\)", errors)) and 0 < int(kept[1]) < 64
     server.delay = 0
     asked = len(server.asked)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, env=environment)
