@@ -121,8 +121,7 @@ def _floor(report: Report, place: Place) -> float | None:
 def _partial(report: Report) -> Iterator[str]:
     """Name the tasks whose figures rest on only part of the items."""
     columns = [column for column in report.columns if column.main]
-    sizes = [(column.title, *report.items_answered(column)) for column in columns]
-    parts = [f"{title} ({n:,} of {of:,})" for title, n, of in sizes if n < of]
+    parts = [f"{column.title} ({part})" for column in columns if (part := report.part_answered(column))]
     if parts:
         which = joined(parts) if len(parts) <= _LISTED else f"{len(parts)} of {len(columns)} tasks"
         yield f"Figures rest on only part of the items (a limit, or replies to some items only) on {which}."

@@ -221,20 +221,28 @@ class Run:
         return {name: value for name, value in asked.items() if value != getattr(defaults, name)}
 
     @cached_property
+    def items(self) -> Counter[tuple[str, str]]:
+        """How many times each item was answered, by its id and cluster."""
+        return Counter((score.id, score.cluster) for score in self.scores)
+
+    @cached_property
     def items_hash(self) -> str:
         """A hash of which items were answered, in which clusters, and how many times each."""
-        ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
-        return stable_hash("\n".join(ids))
+        return stable_hash("\n".join(sorted(f"{id}\0{cluster}" for id, cluster in self.items.elements())))
+
+    @cached_property
+    def targets_hash(self) -> int:
+        """A hash of the correct answers, of which models that are asked in another order have others."""
+        labelled = bool(self.benchmark_task.rules.own_targets)
+        return hash(() if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores)))
 
     @cached_property
     def condition(self) -> tuple[Any, ...]:
-        """What comparable runs of a task have in common, as a key; first, how the model was asked."""
-        labelled = bool(self.benchmark_task.rules.own_targets)
-        targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
+        """What comparable runs of a task have in common beside items, as a key; first, how the model was asked."""
         asked = {name: str(value) for name, value in self.asked.items()}
         how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured")))
         what = (self.task, self.task_version, self.scoring, self.provenance.data_sha256)
-        return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs, self.items_hash, hash(targets)
+        return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs
 
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:
