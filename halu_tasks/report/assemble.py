@@ -134,6 +134,7 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             n=len(run.scores),
             counts=counts,
             metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
+            constant=run.constant,
             rank=ranks.get(entry),
             cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
         )

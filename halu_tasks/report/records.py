@@ -267,6 +267,7 @@ class Result:
         counts: The number of replies of each outcome without an answer, and as `judge_failed` that of questions without
             a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
+        constant: The answer that all replies with one give although the correct ones differ; None if there is no such.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
         cost: Calls, tokens and seconds, and the tokens of the judge; None if they were not recorded.
     """
@@ -284,6 +285,7 @@ class Result:
     n: int
     counts: Mapping[str, int | None] = field(metadata=PART)
     metrics: Mapping[str, Estimate]
+    constant: str | None
     rank: tuple[int, int] | None
     cost: Mapping[str, float] | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,8 +15,9 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
+from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import failure_warnings, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import HowAsked, SameAnswer, Stops, failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
@@ -111,6 +112,7 @@ class Run:
         completed: When the run ended, in ISO 8601; may be empty.
         method: The method as it is written for `halu-tasks run --method`; `plain prompt` if the model was asked once.
         chat_template: Whether the model was asked in its chat template; None if that is not known.
+        stops: Why the replies ended, by their outcome; empty if that is not known.
         cost: The total cost of those answers for which a model was called, and the judge's tokens as far as they are
             recorded; None if nothing is.
     """
@@ -128,6 +130,7 @@ class Run:
     completed: str = ""
     method: str = PLAIN
     chat_template: bool | None = None
+    stops: Stops = field(default_factory=dict)
     cost: Mapping[str, float] | None = None
 
     @property
@@ -167,9 +170,26 @@ class Run:
 
     @property
     def reply_warnings(self) -> list[tuple[str, str]]:
-        """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
-        task = self.benchmark_task
-        return reply_warnings(self.outcomes, self.chat_template, task) + failure_warnings(task, self.scores)
+        """Warnings of many unparsed or empty replies, of one answer to all, and of failures of the judge."""
+        task, how = self.benchmark_task, None
+        if self.provenance.prompt_hash and self.chat_template is not None:
+            harness: Literal["inspect", "lm_eval"] = "inspect" if self.program == "Inspect" else "lm_eval"
+            how = HowAsked(harness, self.chat_template, bool(self.asked["structured"]), self.provenance.fewshot)
+        warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
+        warnings += self._same.warnings(len(self.answers)) if self.constant else []
+        return warnings + failure_warnings(task, self.scores)
+
+    @cached_property
+    def _same(self) -> SameAnswer:
+        return SameAnswer(self.scores)
+
+    @property
+    def constant(self) -> str | None:
+        """The answer that all replies with one give although the correct ones differ; None if they are not constant.
+
+        That `halu-baseline` is constant is no news.
+        """
+        return self._same.answer if reads_prompts(self.model) else None
 
     @property
     def expected_replies(self) -> int:

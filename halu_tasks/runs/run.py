@@ -28,6 +28,7 @@ from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report, run_here
+from halu_tasks.replies.scoring import REPORT_FOLLOWS
 from halu_tasks.results.run import COMMAND, SETTINGS, TRANSPORT
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model
@@ -167,13 +168,13 @@ class ModelRun:
             with (self.folder / COMMAND).open("a", encoding="utf-8") as commands:
                 commands.write(line + "\n")
             if self.shown:
-                run_harness(command, self.variables, None, held)
+                run_harness(command, {**self.variables, REPORT_FOLLOWS: "1"}, None, held)
                 continue
             try:
                 with self.output.open("ab") as output:
                     output.write(f"$ {line}\n".encode())
                     output.flush()
-                    run_harness(command, {**self.variables, "PYTHONUNBUFFERED": "1"}, output, held)
+                    run_harness(command, {**self.variables, REPORT_FOLLOWS: "1", "PYTHONUNBUFFERED": "1"}, output, held)
             finally:
                 atomic_write_text(self.output, redacted(self.output.read_text("utf-8", "replace")), "output")
 

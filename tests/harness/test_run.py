@@ -57,6 +57,17 @@ def test_runs_of_both_harnesses_end_in_one_report(serve: Any, tmp_path: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_each_warning_about_replies_is_printed_once_and_on_one_line(serve: Any, tmp_path: Path, harness: str) -> None:
+    served = ("openai-api/local/NAME", "--base-url", serve(lambda request: "Perhaps.").url, "--harness", harness)
+    done = run(tmp_path, "run", *served, *TASKS)
+    printed = done.stdout + done.stderr
+    (line,) = (line for line in printed.splitlines() if "readable" in line)
+    assert line.startswith("halu-tasks: NAME: cfaith_choice: 4 of 4 replies") and line.count("4 of 4 replies") == 2
+    assert (printed.count("--structured") == 1 and "raise the token limit" in line) or harness == "inspect"
+
+
+@pytest.mark.slow
 def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -> None:
     """Inspect itself ends with status 0."""
     server = serve(lambda request: 400 if "Final Verdict" in json.dumps(request) else "A")
