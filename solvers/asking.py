@@ -278,6 +278,8 @@ class SampleMetadata(BaseModel):
         overrides: For a derived task, the keys of its file that differ.
         weighed: Whether a probability is asked for.
         group: The group that the sample is run in.
+        structured: Whether JSON is asked for.
+        fewshot: The number of worked examples.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -291,6 +293,8 @@ class SampleMetadata(BaseModel):
     overrides: dict[str, Any] | None = None
     weighed: bool = False
     group: str | None = None
+    structured: bool = False
+    fewshot: int = 0
 
     @classmethod
     def of(cls, state: TaskState) -> SampleMetadata | None:

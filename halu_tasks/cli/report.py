@@ -70,7 +70,7 @@ def report(
 def summary(folder: Path, report: Report) -> str:
     """Return the page of a report that was written, and what it contains."""
     tasks = sum(column.main for column in report.columns)
-    skipped = sum(one.run != "continued" for one in report.skipped)
+    skipped = len(report.not_read)
     parts = [pluralize(len(report.entries), "entry", "entries"), pluralize(tasks, "task", "tasks")]
     apart = len(report.columns) - tasks
     parts += [pluralize(apart, "column", "columns") + " apart"] if apart else []

@@ -279,7 +279,8 @@ def _finish(
         done[run.name] = {"done": finished, "missing": missing, "message": why}
         if missing:
             see = "" if error else f"see {'the output above' if run.shown else run.output}"
-            reason = "; ".join(filter(None, [why, see]))
+            kept = "" if error else run.replies_kept()
+            reason = "; ".join(filter(None, [why, see, kept and f"{kept} are kept"]))
             warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; the same command continues")
     written = None
     if any(row["done"] for row in done.values()):

@@ -183,8 +183,12 @@ def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> 
                 f"--model-id: no result is of a model {name!r}{did_you_mean(name, known)}; models: "
                 f"{', '.join(sorted(known))}"
             )
-    latest = {(run.condition, Entry.of(run)): run for run in results.runs}
-    if replaced := [run for run in results.runs if run is not latest[run.condition, Entry.of(run)]]:
+
+    def key(run: Run) -> tuple[object, ...]:
+        return run.condition, run.items_hash, run.targets_hash, Entry.of(run)
+
+    latest = {key(run): run for run in results.runs}
+    if replaced := [run for run in results.runs if run is not latest[key(run)]]:
         number = "1 run" if len(replaced) == 1 else f"{len(replaced):,} runs"
         why = "replaced by later ones of the same model and conditions"
         warn(f"not exported: {number} {why}: {_sources(replaced)}")

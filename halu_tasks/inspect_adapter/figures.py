@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from inspect_ai.log import transcript
 from inspect_ai.scorer import Metric, SampleScore, metric
 
-from halu_tasks.replies.scoring import logger, revision_warnings, run_warnings
+from halu_tasks.core.credentials import printable
+from halu_tasks.replies.scoring import HowAsked, logger, revision_warnings, run_warnings
 from halu_tasks.scorers.answer import ABSTAINED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
@@ -46,7 +49,7 @@ _OF_LABELLED_TEXTS = (
 )
 
 # the fields of a score's record that are logged as they are
-_PLAIN = ("cost", "scoring", "outcome", "method", "counts", "opinions")
+_PLAIN = ("cost", "scoring", "outcome", "method", "counts", "opinions", "stop")
 # what a score has from its sample, where it is logged
 _OF_SAMPLE = ("id", "cluster", "tags")
 
@@ -67,6 +70,8 @@ class ScoreRecord:
         draft: The score of the method's first version of the reply, if it has one.
         opinions: The labels that the method weighed, by role.
         group: The group that the sample was run in.
+        stop: Why the reply ended, as Inspect says it; None in older logs.
+        how: How the reply was asked for; None for a text of a user's own.
     """
 
     score: Score
@@ -80,6 +85,8 @@ class ScoreRecord:
     draft: Score | None = None
     opinions: Opinions | None = None
     group: str | None = None
+    stop: str | None = None
+    how: HowAsked | None = None
 
     @classmethod
     def from_log(
@@ -104,6 +111,7 @@ class ScoreRecord:
             task=own.reference if own else None,
             draft=Score.from_json(item | record["draft"]) if "draft" in record else None,
             group=own.group if own else None,
+            how=HowAsked("inspect", True, own.structured, own.fewshot) if own else None,
             **{name: record[name] for name in _PLAIN if name in record},
         )
 
@@ -159,7 +167,7 @@ def figures() -> Metric:
             return _headline(records)
         for task, own in _by_task(records).items():
             for warning in _warnings(task, own):
-                logger.warning(warning)
+                _warn(warning)
         values = _group_figures(records[0].group, records) if records[0].group else _task_figures(records)
         return values | (_method_figures(records) if any(record.method for record in records) else {})
 
@@ -184,10 +192,22 @@ def _by_task(records: Sequence[ScoreRecord]) -> dict[Task, list[ScoreRecord]]:
     return by_task
 
 
+def stops_of(records: Iterable[ScoreRecord]) -> Counter[tuple[Outcome, str]]:
+    """Return why replies ended, by their outcome."""
+    return Counter((record.outcome or record.score.outcome, record.stop) for record in records if record.stop)
+
+
+def _warn(warning: str) -> None:
+    # the handler of Inspect would show it in a column, which is 35 characters wide where there is no terminal
+    if logger.isEnabledFor(logging.WARNING):
+        print(f"halu-tasks: {printable(warning)}", file=sys.stderr, flush=True)
+
+
 def _warnings(task: Task, records: Sequence[ScoreRecord]) -> list[str]:
     """Return the warnings of replies, of revisions and of judges of one task in a run."""
     scores, outcomes = [record.score for record in records], Counter(r.outcome or r.score.outcome for r in records)
-    warnings = run_warnings(task, outcomes, scores, labels_of_tasks.get(task.name), chat_template=True)
+    labels, how, stops = labels_of_tasks.get(task.name), records[0].how, stops_of(records)
+    warnings = run_warnings(task, outcomes, scores, labels, how, stops=stops)
     drafts = [(record.draft, record.score) for record in records if record.draft]
     mode = records[0].scoring
     return warnings + (revision_warnings(task, mode, *map(list, zip(*drafts, strict=True))) if drafts else [])

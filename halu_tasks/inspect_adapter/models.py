@@ -52,6 +52,9 @@ class EmbeddedAPI(ModelAPI):
         metadata = input[-1].metadata or {}
         reply = self._model.reply(metadata.get(TASK), metadata.get(ID))
         output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
+        if self.model_name == "replay":
+            # how a reply ended that was made elsewhere is not known
+            output.choices[0].stop_reason = "unknown"
         # with usage given, Inspect does not count tokens and thus does not download a tokenizer
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)
         target = {} if reply.target is None else {TARGET: reply.target}

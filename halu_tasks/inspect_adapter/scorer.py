@@ -119,6 +119,7 @@ async def _score_sample(
         draft=draft,
         opinions=method.opinions,
         group=sample.group,
+        stop=output.stop_reason,
     )
     notes = _notes(score, "judge" if judged else "reader")
     return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)

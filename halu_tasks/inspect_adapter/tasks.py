@@ -229,6 +229,8 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         fields=dict(item.fields),
         weighed=evaluation.asks_for_probability,
         group=group,
+        structured=evaluation.options.structured,
+        fewshot=evaluation.options.fewshot,
     )
     return Sample(
         id=f"{task.name}/{item.id}" if group else item.id,

@@ -30,6 +30,7 @@ from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import (
+    HowAsked,
     keep_replies,
     logger,
     outcome_of,
@@ -214,7 +215,9 @@ class HaluTask(ConfigurableTask):
             outcome_of(reply.text, score, evaluation.options.scoring)
             for (_, reply), score in zip(replies, scores, strict=True)
         )
-        for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, self._chat_template):
+        options = evaluation.options
+        how = HowAsked("lm_eval", bool(self._chat_template), options.structured, options.fewshot)
+        for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, how):
             logger.warning(warning)
         if evaluation.asks_for_probability:
             scores = [

@@ -46,7 +46,7 @@ from halu_tasks.replies.parts import (
 )
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
-from halu_tasks.replies.scoring import asks_models, prepare_judge, run_warnings
+from halu_tasks.replies.scoring import SameAnswer, asks_models, prepare_judge, run_warnings
 from halu_tasks.scorers.annotators import ANNOTATORS
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
@@ -239,9 +239,15 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
+    same = SameAnswer()
     for records in _by_cluster(job, files, number):
         is_scored[[record.item for record in records]] = True
         outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
+        for record in records:
+            if same.differ:
+                break
+            score = json.loads(record.score)
+            same.add(record.id, score["answer"], score["target"])
         columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
         if task.judged or keep:
             kept += (_score(record) for record in records)
@@ -264,7 +270,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in evaluation.scoring.reference_replies
         },
-        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference, missing=missing),
+        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference, missing=missing, same=same),
         people=_people(evaluation, items, map(int, scored)),
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),

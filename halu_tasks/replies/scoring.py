@@ -8,10 +8,11 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.files import atomic_write
@@ -164,58 +165,177 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
 
 
+CUT, ENDED = "max_tokens", "stop"
+"""Why a reply ended, as Inspect says it: by the token limit, or by itself."""
+Stops = Mapping[tuple[Outcome, str], int]
+"""The number of replies by outcome and why they ended; empty if that is not known."""
+
+
+class HowAsked(NamedTuple):
+    """How a harness asked for replies, as far as it decides what helps if they cannot be read.
+
+    Attributes:
+        harness: The harness.
+        chat_template: Whether the model was asked in its chat template.
+        structured: Whether JSON was asked for.
+        fewshot: The number of worked examples; None if it is not known.
+    """
+
+    harness: Literal["inspect", "lm_eval"]
+    chat_template: bool
+    structured: bool
+    fewshot: int | None
+
+    @property
+    def more_tokens(self) -> str:
+        """The flag that raises the token limit."""
+        flag = {"inspect": "--max-tokens N", "lm_eval": "--gen_kwargs max_gen_toks=N"}[self.harness]
+        return f" ({flag}; in halu-tasks run after --)"
+
+    def forms(self, task: Task | None) -> list[str]:
+        """Return the options that are not on and make replies easier to read, with their flags."""
+        is_inspect, forms = self.harness == "inspect", []
+        if not self.structured:
+            flag = "-T structured=true" if is_inspect else "--metadata '{\"halu_structured\": true}'"
+            forms.append(f"ask for JSON ({flag}; halu-tasks run --structured)")
+        if self.fewshot == 0 and task and _has_examples(task):
+            flag = "-T fewshot=2" if is_inspect else "--num_fewshot 2"
+            forms.append(f"show two worked examples ({flag}; halu-tasks run --fewshot 2)")
+        return forms
+
+
+def _has_examples(task: Task) -> bool:
+    data = task.data
+    return bool(data.training or data.examples) or data.fewshot_path(Options()).is_file()
+
+
 def reply_warnings(
-    outcomes: Mapping[Outcome, int], chat_template: bool | None = None, task: Task | None = None, missing: int = 0
+    outcomes: Mapping[Outcome, int],
+    how: HowAsked | None = None,
+    task: Task | None = None,
+    missing: int = 0,
+    stops: Stops | None = None,
 ) -> list[tuple[str, str]]:
     """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-        chat_template: Whether the model was asked in its chat template, which is then not advised; None if no harness
-            made the replies, whose flags are then not advised either.
+        how: How the replies were asked for; None if no harness made them, whose flags are then not advised.
         task: The task; of one's own, the prompt may be at fault.
         missing: The number of items without any reply, which are part of the whole in the shares that are shown.
+        stops: Why the replies ended, as far as it is known.
 
     Returns:
         For each warning, how many replies there are, and what they are and what to do.
     """
-    limit, template = "", "a chat model needs its chat template, "
-    if chat_template is not None:
-        limit = " (lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N; in halu-tasks run after --)"
-        template = "" if chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    total, stops = sum(outcomes.values()), stops or {}
+    warnings = []
+    most: Mapping[Outcome, float] = {EMPTY: MOST_EMPTY, UNPARSED: MOST_UNPARSED, INFERRED: MOST_INFERRED}
+    for outcome, threshold in most.items():
+        count = outcomes.get(outcome, 0)
+        if count <= threshold * total:
+            continue
+        cut, ended = (stops.get((outcome, stop), 0) for stop in (CUT, ENDED))
+        known = [f"{cut:,} cut by the token limit"] if cut else []
+        known += [f"{ended:,} ended by {'itself' if ended == 1 else 'themselves'}"] if ended else []
+        if outcome == INFERRED:
+            meaning, known = "declare no answer; theirs is inferred from what they say, which is less certain: ", []
+            meaning += "look at some of them (docs/reading.md)"
+        elif outcome == EMPTY:
+            meaning = f"are empty and count as wrong; {_advice_on_empty(how, cut, count)}"
+        else:
+            meaning = f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies"
+            meaning = "; ".join([meaning, *_advice_on_unparsed(how, task, cut, count, ended)])
+        warnings.append((_share(count, total + missing, "replies", known), meaning))
+    return warnings
+
+
+def _advice_on_empty(how: HowAsked | None, cut: int, count: int) -> str:
+    limit = how.more_tokens if how else ""
+    if cut == count:
+        return f"reasoning used up the token limit: raise it{limit}"
+    reasoning = "reasoning" if cut else "a server may have failed, or reasoning"
+    return f"{reasoning} used up the token limit: raise it{limit}, check the server's log or run again"
+
+
+def _advice_on_unparsed(how: HowAsked | None, task: Task | None, cut: int, count: int, ended: int) -> Iterator[str]:
+    is_known = bool(cut or ended)
+    if cut or not is_known:
+        which = "for those that were cut" if is_known else "if they were cut"
+        yield f"{which}, raise the token limit{how.more_tokens if how else ''}"
+    if cut == count:
+        return
     form = getattr(task and task.rules.read, "form", "docs/reading.md")
-    is_own = task and isinstance(task.data.source, OwnSource)
-    prompt = f"the prompt must ask for what is read ({form}), " if is_own else ""
-    meanings: tuple[tuple[Outcome, float, str], ...] = (
-        (
-            EMPTY,
-            MOST_EMPTY,
-            "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
-            f"server's log, raise the token limit{limit} or run again",
-        ),
-        (
-            UNPARSED,
-            MOST_UNPARSED,
-            f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies: {prompt}{template}a "
-            f"reasoning model needs a higher token limit{limit}",
-        ),
-        (
-            INFERRED,
-            MOST_INFERRED,
-            "declare no answer; theirs is inferred from what they say, which is less certain: look at some of them "
-            "(docs/reading.md)",
-        ),
-    )
-    total = sum(outcomes.values())
-    return [
-        (_share(count, total + missing, "replies"), meaning)
-        for outcome, threshold, meaning in meanings
-        if (count := outcomes.get(outcome, 0)) > threshold * total
-    ]
+    helps = how.forms(task) if how else ["ask for JSON", "show worked examples"]
+    if task and isinstance(task.data.source, OwnSource):
+        helps.insert(0, f"ask for what is read ({form})")
+    if how is None or not how.chat_template:
+        helps.insert(0, f"use the chat template of a chat model{' (lm-eval: --apply_chat_template)' if how else ''}")
+    if helps:
+        which = "for those that ended by themselves" if cut else "" if ended else "if they ended by themselves"
+        yield f"{which}{', ' if which else ''}{' or '.join(filter(None, (', '.join(helps[:-1]), helps[-1])))}"
 
 
-def _share(count: int, total: int, what: str) -> str:
-    return f"{count:,} of {total:,} {what} ({count / total:.1%})"
+def _share(count: int, total: int, what: str, parts: Sequence[str] = ()) -> str:
+    return f"{count:,} of {total:,} {what} ({', '.join([f'{count / total:.1%}', *parts])})"
+
+
+class SameAnswer:
+    """Whether all readable replies give one answer although the correct ones differ.
+
+    By its figures, such a model is only not better than the floor. Few items, or items of one correct answer, show
+    nothing.
+    """
+
+    MOST_ITEMS_BY_CHANCE, MOST_WRONG_BY_CHANCE = 9, 4
+    """The numbers of answered items, and of those with another correct answer, up to which nothing is said."""
+
+    def __init__(self, scores: Iterable[Score] = ()) -> None:
+        self._answer: str | None = None
+        self._replies, self._items = 0, dict[str, bool]()
+        self.differ = False
+        for score in scores:
+            if self.differ:
+                break
+            self.add(score.id, score.answer, score.target)
+
+    def add(self, id: str, answer: Any, target: Any) -> None:
+        """Add a reply; one without a readable answer does not count."""
+        if answer is None:
+            return
+        text = _in_words(answer)
+        self._answer = text if self._answer is None else self._answer
+        self.differ = self.differ or text != self._answer
+        self._replies += 1
+        self._items[id] = text != _in_words(target)
+
+    @property
+    def answer(self) -> str | None:
+        """The answer that all give; None if they differ, or too few items were answered."""
+        is_shown = len(self._items) > self.MOST_ITEMS_BY_CHANCE
+        is_shown = is_shown and sum(self._items.values()) > self.MOST_WRONG_BY_CHANCE
+        return None if self.differ or not is_shown else self._answer
+
+    def warnings(self, total: int) -> list[tuple[str, str]]:
+        """Return what `reply_warnings` returns, of so many replies."""
+        if self.answer is None:
+            return []
+        shown = self.answer if len(self.answer) <= _SHOWN else f"{self.answer[:_SHOWN]}…"
+        meaning = f'give the same answer, "{shown}", and none gives another, although the correct answers differ; '
+        meaning += "the figures are those of a constant answer: look at the replies"
+        return [(_share(self._replies, total, "replies"), meaning)]
+
+
+# the length at which an answer is cut in a warning
+_SHOWN = 60
+
+
+def _in_words(answer: Any) -> str:
+    return "; ".join(answer) or "nothing" if isinstance(answer, list | tuple) else str(answer)
+
+
+REPORT_FOLLOWS = "HALU_TASKS_REPORT_FOLLOWS"
+"""The environment variable of harnesses that `halu-tasks run` starts: its report says what is to be said of replies."""
 
 
 def run_warnings(
@@ -223,8 +343,10 @@ def run_warnings(
     outcomes: Mapping[Outcome, int],
     scores: Sequence[Score],
     reference: ReferenceLabels | None = None,
-    chat_template: bool | None = None,
+    how: HowAsked | None = None,
     missing: int = 0,
+    stops: Stops | None = None,
+    same: SameAnswer | None = None,
 ) -> list[str]:
     """Return what keeps the figures of a run from saying much about the model, each in a line that names the task.
 
@@ -233,10 +355,16 @@ def run_warnings(
         outcomes: As in `reply_warnings`.
         scores: The scores, with the judge's verdicts.
         reference: Better labels of the replies, if there are any.
-        chat_template: As in `reply_warnings`.
+        how: As in `reply_warnings`.
         missing: As in `reply_warnings`.
+        stops: As in `reply_warnings`.
+        same: Whether the replies give one answer; by default, it is found in the scores.
     """
-    warnings = reply_warnings(outcomes, chat_template, task, missing) + failure_warnings(task, scores)
+    warnings: list[tuple[str, str]] = []
+    if not os.environ.get(REPORT_FOLLOWS):
+        warnings = reply_warnings(outcomes, how, task, missing, stops)
+        warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing)
+        warnings += failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 

@@ -123,6 +123,10 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             source=run.source,
             harness=run.harness,
             created=run.created,
+            equal=[
+                {"source": own.source, "harness": own.harness, "created": own.created}
+                for own in column.equal.get(entry, ())
+            ],
             version=run.version,
             settings={name: str(value) for name, value in run.settings.items()},
             method=run.method,
@@ -130,6 +134,7 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             n=len(run.scores),
             counts=counts,
             metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
+            constant=run.constant,
             rank=ranks.get(entry),
             cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
         )
@@ -237,9 +242,12 @@ def _warnings(board: Board) -> Iterator[Mapping[str, str]]:
 def _superseded(board: Board) -> Iterator[Json]:
     for earlier, entry, column in board.superseded:
         later = column.runs[entry]
-        why = f"{column.task.name}: replaced by the later run of {later.created} ({later.source}), in which "
+        is_longer = len(later.scores) > len(earlier.scores)
+        which = f"run on {len(later.items):,} items" if is_longer else "later run"
+        why = f"{column.task.name}: replaced by the {which} of {later.created} ({later.source}), in which "
         why += f"{items_that_differ(earlier, later):,} items have other answers or scores"
-        where = {"entry": entry.id, "column": column.id, "rerun": earlier.program == later.program}
+        is_rerun = earlier.program == later.program and not is_longer
+        where = {"entry": entry.id, "column": column.id, "rerun": is_rerun}
         yield {**where, "source": earlier.source, "created": earlier.created, "why": why}
 
 
@@ -305,16 +313,22 @@ def _pairs(place: Column | Mean, margin: float | None) -> Iterator[tuple[Metric,
     for metric in place.compared_by:
         # items of two tasks may have the same ids
         metrics = [metric] if isinstance(place, Column) else [column.headline for column in columns]
-        pairs = zip(metrics, columns, strict=True)
-        # the items of all entries are the same
-        items = sum(items_of(of_column, column.scores(entries[0])) for of_column, column in pairs)
+        of_columns = list(zip(metrics, columns, strict=True))
         all_sums = {entry: without_clusters(metric, place.scores(entry)) for entry in entries}
         sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
         if len(sums) < 2:
             continue
         is_claimed = not place.by_judge_alone(metric)
+        items = {entry: sum(items_of(own, column.scores(entry)) for own, column in of_columns) for entry in sums}
         for first, second in combinations(sums, 2):
-            if difference := difference_of(metric, sums[first], sums[second], items, margin):
+            one, other, shared = sums[first], sums[second], items[first]
+            if place.differ_in_items(first, second):
+                shared = sum(items_of(own, column.scores(first, second)) for own, column in of_columns)
+                if not shared:
+                    continue
+                one = without_clusters(metric, place.scores(first, second))
+                other = without_clusters(metric, place.scores(second, first))
+            if difference := difference_of(metric, one, other, shared, margin):
                 yield metric, first, second, difference, is_claimed
 
 

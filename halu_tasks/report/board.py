@@ -10,6 +10,7 @@ from typing import Any
 
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.reference import comparison_note, decisive_metric
+from halu_tasks.report.summary import joined
 from halu_tasks.results.comparability import (
     Entry,
     asked_otherwise,
@@ -18,6 +19,8 @@ from halu_tasks.results.comparability import (
     labelled,
     not_paired,
     other_targets,
+    repeats,
+    shared_items,
 )
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
@@ -27,6 +30,8 @@ from halu_tasks.tasks.registry import Group
 
 # kinds of data, beginning with those that best represent the benchmark
 _DATA = ("pinned", "own", "extract", "local", "sample")
+# maximum number of entries that are named together
+_NAMED = 3
 
 
 @dataclass(eq=False)
@@ -36,12 +41,14 @@ class Column:
     Attributes:
         runs: The runs by entry.
         why: How it differs from the task's main column; empty for a main column.
+        equal: Earlier runs of entries with the same answers and scores, such as in the other harness.
         names: The metrics that entries are compared by; if empty, the headline, or what labels make of it.
         id: The column's id.
         title: The task's name, with a suffix if the column is not the main one.
     """
 
     runs: dict[Entry, Run] = field(default_factory=dict)
+    equal: dict[Entry, list[Run]] = field(default_factory=dict)
     why: str = ""
     names: Sequence[str] = ()
     id: str = ""
@@ -54,17 +61,25 @@ class Column:
 
     @property
     def first(self) -> Run:
-        """The run of the first entry that depends on its prompts, which stands for the condition of all."""
-        return min(self.runs.values(), key=lambda run: not reads_prompts(run.model))
+        """The run on most items of an entry that depends on its prompts, which stands for the condition of all."""
+        return min(self.runs.values(), key=lambda run: (not reads_prompts(run.model), -len(run.scores)))
 
     @property
     def entries(self) -> list[Entry]:
         """The entries."""
         return list(self.runs)
 
-    def scores(self, entry: Entry) -> Sequence[Score]:
-        """Return the scores of an entry."""
-        return self.runs[entry].scores
+    def scores(self, entry: Entry, other: Entry | None = None) -> Sequence[Score]:
+        """Return the scores of an entry, only of the items that another entry has if that is named."""
+        scores = self.runs[entry].scores
+        if other is None or not self.differ_in_items(entry, other):
+            return scores
+        shared = shared_items(self.runs[entry], self.runs[other])
+        return [score for score in scores if score.id in shared]
+
+    def differ_in_items(self, one: Entry, other: Entry) -> bool:
+        """Return whether two entries answered different items, as with different limits."""
+        return self.runs[one].items_hash != self.runs[other].items_hash
 
     @cached_property
     def task(self) -> Task:
@@ -101,6 +116,15 @@ class Column:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
         judged = comparison_note(self.task, self.compared_by[0], [run.scores for run in self.runs.values()])
         notes = [judged] if judged else []
+        sizes: dict[int, list[str]] = {}
+        for entry, run in self.runs.items():
+            sizes.setdefault(len(run.items), []).append(entry.label)
+        if len({run.items_hash for run in self.runs.values()}) > 1:
+            parts = [
+                f"{size:,} items for {joined(labels) if len(labels) <= _NAMED else f'{len(labels)} entries'}"
+                for size, labels in sorted(sizes.items(), reverse=True)
+            ]
+            notes.append(f"figures are of {joined(parts)}; two entries are compared on the items that both answered")
         ids = {entry.model: other_targets(self.first, run) for entry, run in self.runs.items()}
         if counts := {model: len(own) for model, own in ids.items() if own}:
             low, high = min(counts.values()), max(counts.values())
@@ -161,9 +185,13 @@ class Mean:
         parts = zip(self.columns, metric.members, strict=True)
         return any(column.by_judge_alone(member) for column, member in parts)
 
-    def scores(self, entry: Entry) -> list[Score]:
-        """Join an entry's scores in all columns."""
-        return self.group.scores({column.task.name: column.scores(entry) for column in self.columns})
+    def scores(self, entry: Entry, other: Entry | None = None) -> list[Score]:
+        """Join an entry's scores in all columns, only of the items that another entry has if that is named."""
+        return self.group.scores({column.task.name: column.scores(entry, other) for column in self.columns})
+
+    def differ_in_items(self, one: Entry, other: Entry) -> bool:
+        """Return whether two entries answered different items of a task."""
+        return any(column.differ_in_items(one, other) for column in self.columns)
 
 
 @dataclass
@@ -174,7 +202,8 @@ class Board:
         entries: The entries, in the order of the report's rows.
         columns: The columns.
         means: The means of groups; those of one entry alone, which compare nothing, come last.
-        superseded: Runs that were replaced by a later run of the same entry, each with its entry and column.
+        superseded: Runs that were replaced by a later run of the same entry, or by one on more items, with other
+            answers or scores; each with its entry and column.
     """
 
     entries: Sequence[Entry]
@@ -187,7 +216,8 @@ def board(runs: Sequence[Run], groups: Sequence[Group] = ()) -> Board:
     """Arrange runs by the conditions under which they were made.
 
     Args:
-        runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
+        runs: The runs in chronological order. Of runs that differ only in time, the latest counts, and of those with
+            different limits the one on most items.
         groups: Groups that have means, beside the packaged ones.
     """
     rows = sorted(zip(entries_of(runs), runs, strict=True), key=lambda row: not reads_prompts(row[1].model))
@@ -195,7 +225,10 @@ def board(runs: Sequence[Run], groups: Sequence[Group] = ()) -> Board:
 
     def alike(one: Run, other: Run) -> bool:
         anyhow = reads_prompts(one.model) and not reads_prompts(other.model)
-        return one.condition[anyhow:] == other.condition[anyhow:]
+        if one.condition[anyhow:] != other.condition[anyhow:]:
+            return False
+        same = (one.items_hash, one.targets_hash) == (other.items_hash, other.targets_hash)
+        return same or not not_paired(one, other)
 
     arranged = _arranged(rows, entries, alike)
     means = _means(arranged, [*registry()[1].values(), *groups])
@@ -230,7 +263,7 @@ def paired_board(rows: Sequence[tuple[Entry, Run]], *, across: bool, metrics: Se
 
 def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike: Callable[[Run, Run], bool]) -> Board:
     columns: list[Column] = []
-    superseded: list[tuple[Run, Entry, Column]] = []
+    replaced: list[tuple[Run, Entry, Column]] = []
     named = {entry: entry for entry in entries}
     for entry, run in ((named[entry], run) for entry, run in rows):
         fitting = [column for column in columns if alike(column.first, run)]
@@ -239,9 +272,18 @@ def _arranged(rows: Sequence[tuple[Entry, Run]], entries: Sequence[Entry], alike
         )
         if column is None:
             columns.append(column := Column())
-        elif entry in column.runs:
-            superseded.append((column.runs[entry], entry, column))
+        elif before := column.runs.get(entry):
+            # a short trial does not take the place of a whole run, nor an equal run that of one with probabilities
+            is_later = len(run.scores) >= len(before.scores) and not repeats(before, run)
+            run, gone = (run, before) if is_later or repeats(run, before) else (before, run)
+            replaced.append((gone, entry, column))
         column.runs[entry] = run
+    superseded = []
+    for gone, entry, column in replaced:
+        if repeats(column.runs[entry], gone):
+            column.equal.setdefault(entry, []).append(gone)
+        else:
+            superseded.append((gone, entry, column))
     order = list(registry()[0])
 
     def place(task: Task) -> tuple[int, str]:

@@ -55,8 +55,9 @@ class Report:
         skipped: Files that were not read.
         warnings: Results (`entry`, `column`) of which some (`share`) of the replies or of the questions to the judge
             have no answer; `meaning` says what they are and what to do, and `text` everything.
-        superseded: Runs that were replaced by later ones: `entry`, `column`, `source`, `created`, `why`, and whether
-            they are a `rerun`, in the same harness as the one that is shown.
+        superseded: Runs that were replaced by later ones, or by those on more items, with other answers or scores:
+            `entry`, `column`, `source`, `created`, `why`, and whether they are a `rerun`, in the same harness and on as
+            many items as the one that is shown.
         entries: The models as they were asked: the rows of the leaderboard.
         columns: Comparable results: the columns of the leaderboard, main ones first.
         groups: Means over the tasks of a group.
@@ -105,10 +106,20 @@ class Report:
         """The means by the ids of entry and group."""
         return {(mean.entry, mean.group): mean for mean in self.group_results}
 
+    @property
+    def not_read(self) -> list[Skipped]:
+        """The files that were not read, each run once: without logs that were continued in another."""
+        return [one for one in self.skipped if one.run != "continued"]
+
     @cached_property
     def reruns(self) -> Counter[tuple[str, str]]:
         """The numbers of earlier runs in the same harness by the ids of entry and column."""
         return Counter((one["entry"], one["column"]) for one in self.superseded if one["rerun"])
+
+    def harnesses(self, column: str | None = None) -> list[str]:
+        """List the programs that made the results, or those of one column, with their versions."""
+        results = [result for result in self.results if column in (None, result.column)]
+        return list(dict.fromkeys(harness for result in results for harness in result.harnesses))
 
     def columns_of(self, place: Place) -> list[ReportColumn]:
         """List the columns of a mean, or the column itself."""
@@ -126,11 +137,21 @@ class Report:
         groups = [group for group in self.groups if group.main == main]
         return [group for group in groups if not any(set(group.columns) < set(other.columns) for other in groups)]
 
-    def items_answered(self, place: Place) -> tuple[int, int]:
-        """Count the items of a column or of all columns of a mean that were answered, and those of the data."""
-        conditions = [column.condition for column in self.columns_of(place)]
-        answered, items = (sum(one[name] // one["epochs"] for one in conditions) for name in ("n", "of"))
-        return answered, items
+    def items_of(self, place: Place) -> int:
+        """Count the items of the data of a column, or of all columns of a mean."""
+        return sum(column.condition["of"] // column.condition["epochs"] for column in self.columns_of(place))
+
+    def part_answered(self, place: Place) -> str:
+        """Say how many of the items were answered, such as `10 to 40 of 64`; empty if all were."""
+        sizes = []
+        for column in self.columns_of(place):
+            replies = [result.n for result in self.results if result.column == column.id]
+            epochs = column.condition["epochs"]
+            sizes.append((min(replies, default=0) // epochs, max(replies, default=0) // epochs))
+        fewest, most = map(sum, zip(*sizes, strict=True))
+        of = self.items_of(place)
+        answered = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        return f"{answered} of {of:,}" if fewest < of else ""
 
     def cell(self, entry: str, place: Place) -> Cell | None:
         """Return the cell of an entry in a column or mean; None if it has no result there."""
@@ -236,6 +257,8 @@ class Result:
         source: The file that it comes from.
         harness: The program that made it, with its version.
         created: When the run began, in ISO 8601.
+        equal: Other runs of the entry with the same answers and scores, such as in the other harness: `source`,
+            `harness` and `created`.
         version: The version of the task with its marks.
         settings: The model's settings.
         method: The method.
@@ -244,6 +267,7 @@ class Result:
         counts: The number of replies of each outcome without an answer, and as `judge_failed` that of questions without
             a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
+        constant: The answer that all replies with one give although the correct ones differ; None if there is no such.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
         cost: Calls, tokens and seconds, and the tokens of the judge; None if they were not recorded.
     """
@@ -253,6 +277,7 @@ class Result:
     source: str
     harness: str
     created: str
+    equal: Sequence[Mapping[str, str]]
     version: str
     settings: Mapping[str, str]
     method: str
@@ -260,8 +285,14 @@ class Result:
     n: int
     counts: Mapping[str, int | None] = field(metadata=PART)
     metrics: Mapping[str, Estimate]
+    constant: str | None
     rank: tuple[int, int] | None
     cost: Mapping[str, float] | None
+
+    @property
+    def harnesses(self) -> list[str]:
+        """The programs that made this result and equal ones, with their versions."""
+        return list(dict.fromkeys([self.harness, *(one["harness"] for one in self.equal)]))
 
 
 class GroupResult(NamedTuple):

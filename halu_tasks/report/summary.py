@@ -13,6 +13,8 @@ from halu_tasks.scorers.metrics import Estimate
 _NAMED = 3
 # maximum number of results that are listed in a sentence about floors or unparsed replies
 _LISTED = 5
+# maximum length in characters of an answer
+_NAME = 60
 # share of unparsed and empty replies above which a figure says little about what a model knows
 _MOST = 0.5
 
@@ -27,7 +29,7 @@ def summary(report: Report) -> list[str]:
     tasks = [column for column in report.columns if column.main]
     places: list[Place] = [*report.top_groups(main=True), *tasks]
     sentences = [*_leads(report, places), *_by_judge_alone(report, places), *_partial(report), *_open(report, places)]
-    sentences += [*_below_floors(report, tasks), *_mostly_unread(report, tasks)]
+    sentences += [*_below_floors(report, tasks), *_mostly_unread(report, tasks), *_constant(report, tasks)]
     if report.reruns:
         sentences.append(
             f"{len(report.reruns)} of {len(report.results)} results are the latest of several runs. Choosing the best "
@@ -121,8 +123,7 @@ def _floor(report: Report, place: Place) -> float | None:
 def _partial(report: Report) -> Iterator[str]:
     """Name the tasks whose figures rest on only part of the items."""
     columns = [column for column in report.columns if column.main]
-    sizes = [(column.title, *report.items_answered(column)) for column in columns]
-    parts = [f"{title} ({n:,} of {of:,})" for title, n, of in sizes if n < of]
+    parts = [f"{column.title} ({part})" for column in columns if (part := report.part_answered(column))]
     if parts:
         which = joined(parts) if len(parts) <= _LISTED else f"{len(parts)} of {len(columns)} tasks"
         yield f"Figures rest on only part of the items (a limit, or replies to some items only) on {which}."
@@ -179,6 +180,19 @@ def _mostly_unread(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[st
             f"Most replies contain no readable answer ({UNPARSED} or {EMPTY}): {where}. These figures say little about "
             "what a model knows."
         )
+
+
+def _constant(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[str]:
+    """Name the results in which every readable answer is the same."""
+    titles = {task.id: task.title for task in tasks}
+    parts = [
+        f"{report.labels[result.entry]} on {titles[result.column]} ({result.constant[:_NAME]})"
+        for result in report.results
+        if result.constant is not None and result.column in titles
+    ]
+    if parts:
+        where = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
+        yield f"Every readable answer is the same, although the correct ones differ: {where}."
 
 
 def _listed(report: Report, some: Sequence[Place], places: Sequence[Place], most: int | None = None) -> str:

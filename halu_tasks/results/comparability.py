@@ -42,7 +42,7 @@ Differences = dict[str, str]
 
 
 def not_paired(first: Run, other: Run) -> Differences:
-    """Explain why the items of two runs cannot be paired: different data, scoring or items.
+    """Explain why the items of two runs cannot be paired: different data or scoring, or no item that both have.
 
     The method, the prompt and the model may differ.
 
@@ -64,14 +64,19 @@ def not_paired(first: Run, other: Run) -> Differences:
     elif other.epochs != first.epochs:
         times = f"answers each item {other.epochs} times, not {first.epochs}"
         differences[times] = "run both with the same --epochs"
-    elif other.items_hash != first.items_hash:
+    elif not shared_items(first, other):
         mismatch = same_items(first.scores, other.scores)
-        same_number = len(other.scores) == len(first.scores)
-        items = "has other items" if same_number else f"has {len(other.scores):,} items, not {len(first.scores):,}"
-        differences[items] = f"{mismatch}; run both with the same --limit and options"
+        differences["has none of the same items"] = f"{mismatch}; run both with the same options"
     elif not differences and (ids := other_targets(first, other)) and not first.benchmark_task.rules.own_targets:
         differences[f"has a different correct answer for {len(ids)} items, such as {ids[0]}"] = ""
     return differences
+
+
+def shared_items(first: Run, other: Run) -> set[str]:
+    """Return the ids of the items that both runs answer, in the same cluster and equally often."""
+    if first.items_hash == other.items_hash:
+        return {id for id, _ in first.items}
+    return {item[0] for item, times in first.items.items() if other.items.get(item) == times}
 
 
 def why_not_paired(first: Run, other: Run) -> str:
@@ -96,10 +101,16 @@ def asked_otherwise(first: Run, other: Run) -> list[str]:
 
 
 def items_that_differ(first: Run, other: Run) -> int:
-    """Count the items of two comparable runs with another answer, outcome or value of what both measured."""
+    """Count the items of a run that lack the same answer, outcome and value of what both measured in another run."""
     both = {name for score in first.scores for name in score.measurements}
     both &= {name for score in other.scores for name in score.measurements}
     return len({id for id, _ in Counter(_read(first, both)) - Counter(_read(other, both))})
+
+
+def repeats(run: Run, earlier: Run) -> bool:
+    """Return whether a run has all of an earlier one's answers and scores."""
+    measured, before = ({name for score in own.scores for name in score.measurements} for own in (run, earlier))
+    return before <= measured and not items_that_differ(earlier, run)
 
 
 def _read(run: Run, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -109,12 +120,12 @@ def _read(run: Run, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def other_targets(first: Run, other: Run) -> list[str]:
-    """List the items of two runs on the same items with a different correct answer in each.
+    """List the items that two runs share with a different correct answer in each.
 
     In comparable runs, these are items whose answers were shown in different orders.
     """
     targets = {score.id: score.target for score in first.scores}
-    return [score.id for score in other.scores if score.target != targets[score.id]]
+    return [score.id for score in other.scores if score.id in targets and score.target != targets[score.id]]
 
 
 def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metric]:

@@ -21,7 +21,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.limits import check_archive, read_member
-from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord
+from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.scorers.methods import Cost, total
@@ -108,6 +108,7 @@ def _run(
         answers=[answered for answered, _ in answers],
         cost=_cost(log, header, [record.cost for _, record in answers if record.cost], judge if only_judged else None),
         method=_method(header, provenance),
+        stops=stops_of(record for _, record in answers),
         chat_template=True,
         created=spec.created,
         completed=header.stats.completed_at,
@@ -207,7 +208,9 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreReco
         scores = (sample.get("scores") or {}).values()
         logged = (ScoreRecord.from_log(score.get("metadata"), sample["id"], sample["metadata"]) for score in scores)
         # if a log was scored several times in a mode, the last one counts
-        records = {record.scoring: record for record in logged if record}
+        stop = next((choice.get("stop_reason") for choice in sample["output"].get("choices") or ()), None)
+        # a log that was made before records had it
+        records = {record.scoring: replace(record, stop=record.stop or stop) for record in logged if record}
         if not records:
             raise DataError(
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "

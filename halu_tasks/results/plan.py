@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.results.comparability import chosen_metrics, why_not_paired
+from halu_tasks.results.comparability import chosen_metrics, shared_items, why_not_paired
 from halu_tasks.results.read import read_and_warn
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.statistics import planning
@@ -40,15 +40,16 @@ def read_pilot(
     if others and (why := why_not_paired(first, others[0])):
         raise DataError(why)
     (chosen,) = chosen_metrics(first.benchmark_task, first.scoring, [metric] if metric else [])
-    scores = [run.scores for run in runs]
+    shared = shared_items(first, others[0] if others else first)
+    scores = [[score for score in run.scores if score.id in shared] for run in runs]
     try:
         variances = planning.variances_of(chosen, *scores)
     except ValueError as error:
         raise UsageError(f"{error}; choose another metric with --metric") from None
-    figure = difference(chosen, scores[0], scores[1]) if others else estimate(chosen, by_cluster(first.scores))
+    figure = difference(chosen, scores[0], scores[1]) if others else estimate(chosen, by_cluster(scores[0]))
     if variances is None or figure is None or figure.stderr is None:
         raise DataError(f"{first.source}: {chosen.name} has no standard error, and so no variance to plan with")
-    items, within = items_of(chosen, first.scores), variances.within
+    items, within = items_of(chosen, scores[0]), variances.within
     replies = None if within is None else within / first.epochs / items
     record = {
         "sources": [run.source for run in runs],

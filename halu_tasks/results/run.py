@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,8 +15,9 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
+from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import failure_warnings, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import HowAsked, SameAnswer, Stops, failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
@@ -26,6 +27,9 @@ from halu_tasks.tasks.prompts import Decoding
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
+
+RUN_FILES = SETTINGS, COMMAND = "settings.json", "command.txt"
+"""The files in a folder that `halu-tasks run` made: how the model is run, and its last commands."""
 
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
@@ -79,8 +83,11 @@ class UnfinishedError(DataError):
     def __init__(self, log: str, header: EvalLog, why: str) -> None:
         path = Path(log)
         advice = f"finish it with: {shlex.join(['inspect', 'eval-retry', log, '--log-dir', str(path.parent)])}"
+        if all((path.parent.parent / name).is_file() for name in RUN_FILES):
+            # eval-retry would ask without the checks and limits of that command
+            advice = "the same halu-tasks run command continues it"
         if header.error and header.error.message.startswith(("UsageError(", "ArgumentError(")):
-            advice = "inspect eval-retry would fail alike; correct the command, or remove this log"
+            advice = "the run would fail alike; correct the command, or remove this log"
         super().__init__(f"{log}: {why}; {advice}")
         # `inspect log recover` writes what was kept of a log that was broken off to another file
         self.ended = header.status == "success"
@@ -105,6 +112,7 @@ class Run:
         completed: When the run ended, in ISO 8601; may be empty.
         method: The method as it is written for `halu-tasks run --method`; `plain prompt` if the model was asked once.
         chat_template: Whether the model was asked in its chat template; None if that is not known.
+        stops: Why the replies ended, by their outcome; empty if that is not known.
         cost: The total cost of those answers for which a model was called, and the judge's tokens as far as they are
             recorded; None if nothing is.
     """
@@ -122,6 +130,7 @@ class Run:
     completed: str = ""
     method: str = PLAIN
     chat_template: bool | None = None
+    stops: Stops = field(default_factory=dict)
     cost: Mapping[str, float] | None = None
 
     @property
@@ -161,9 +170,26 @@ class Run:
 
     @property
     def reply_warnings(self) -> list[tuple[str, str]]:
-        """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
-        task = self.benchmark_task
-        return reply_warnings(self.outcomes, self.chat_template, task) + failure_warnings(task, self.scores)
+        """Warnings of many unparsed or empty replies, of one answer to all, and of failures of the judge."""
+        task, how = self.benchmark_task, None
+        if self.provenance.prompt_hash and self.chat_template is not None:
+            harness: Literal["inspect", "lm_eval"] = "inspect" if self.program == "Inspect" else "lm_eval"
+            how = HowAsked(harness, self.chat_template, bool(self.asked["structured"]), self.provenance.fewshot)
+        warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
+        warnings += self._same.warnings(len(self.answers)) if self.constant else []
+        return warnings + failure_warnings(task, self.scores)
+
+    @cached_property
+    def _same(self) -> SameAnswer:
+        return SameAnswer(self.scores)
+
+    @property
+    def constant(self) -> str | None:
+        """The answer that all replies with one give although the correct ones differ; None if they are not constant.
+
+        That `halu-baseline` is constant is no news.
+        """
+        return self._same.answer if reads_prompts(self.model) else None
 
     @property
     def expected_replies(self) -> int:
@@ -215,20 +241,28 @@ class Run:
         return {name: value for name, value in asked.items() if value != getattr(defaults, name)}
 
     @cached_property
+    def items(self) -> Counter[tuple[str, str]]:
+        """How many times each item was answered, by its id and cluster."""
+        return Counter((score.id, score.cluster) for score in self.scores)
+
+    @cached_property
     def items_hash(self) -> str:
         """A hash of which items were answered, in which clusters, and how many times each."""
-        ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
-        return stable_hash("\n".join(ids))
+        return stable_hash("\n".join(sorted(f"{id}\0{cluster}" for id, cluster in self.items.elements())))
+
+    @cached_property
+    def targets_hash(self) -> int:
+        """A hash of the correct answers, of which models that are asked in another order have others."""
+        labelled = bool(self.benchmark_task.rules.own_targets)
+        return hash(() if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores)))
 
     @cached_property
     def condition(self) -> tuple[Any, ...]:
-        """What comparable runs of a task have in common, as a key; first, how the model was asked."""
-        labelled = bool(self.benchmark_task.rules.own_targets)
-        targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
+        """What comparable runs of a task have in common beside items, as a key; first, how the model was asked."""
         asked = {name: str(value) for name, value in self.asked.items()}
         how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured")))
         what = (self.task, self.task_version, self.scoring, self.provenance.data_sha256)
-        return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs, self.items_hash, hash(targets)
+        return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs
 
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:

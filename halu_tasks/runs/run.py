@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -26,7 +28,8 @@ from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report, run_here
-from halu_tasks.results.run import TRANSPORT
+from halu_tasks.replies.scoring import REPORT_FOLLOWS
+from halu_tasks.results.run import COMMAND, SETTINGS, TRANSPORT
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model
 
@@ -37,9 +40,8 @@ if TYPE_CHECKING:
 
 LOGS, RESULTS, CACHE = "logs", "results", "replies"
 """In a folder: Inspect's logs, lm-eval's results, and lm-eval's cache of replies."""
-# what stands before a command in the output
-_PROMPT = "$ "
-_SETTINGS, _COMMAND, _OUTPUT = "settings.json", "command.txt", "output.txt"
+# the file with what the harness printed, in which this stands before its commands
+_OUTPUT, _PROMPT = "output.txt", "$ "
 # how often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up
 _RETRIES = 7
 # what a traceback has between two errors, the second of which says that calls were retried
@@ -141,7 +143,7 @@ class ModelRun:
         with guard(self.folder, wait=math.inf) as held:
             if missing := self.missing():
                 self.prepare()
-                (self.folder / _COMMAND).unlink(missing_ok=True)
+                (self.folder / COMMAND).unlink(missing_ok=True)
                 self._run_all(missing, report, held)
 
     def _run_all(self, tasks: Sequence[str], report: Report, held: int) -> None:
@@ -164,13 +166,13 @@ class ModelRun:
         for command in self.commands(tasks):
             line = shown(command, self.variables)
             report(line)
-            with (self.folder / _COMMAND).open("a", encoding="utf-8") as commands:
+            with (self.folder / COMMAND).open("a", encoding="utf-8") as commands:
                 commands.write(line + "\n")
             with self.output.open("a", encoding="utf-8") as output:
                 output.write(f"{_PROMPT}{line}\n")
             try:
-                unbuffered = {} if self.shown else {"PYTHONUNBUFFERED": "1"}
-                run_harness(command, {**self.variables, **unbuffered}, self.output, held, shown=self.shown)
+                own = {REPORT_FOLLOWS: "1", **({} if self.shown else {"PYTHONUNBUFFERED": "1"})}
+                run_harness(command, {**self.variables, **own}, self.output, held, shown=self.shown)
             finally:
                 atomic_write_text(self.output, redacted(self.output.read_text("utf-8", "replace")), "output")
 
@@ -185,6 +187,21 @@ class ModelRun:
         finished = finished_tasks(self.folder)
         return [task for task in self.tasks if task not in finished]
 
+    def replies_kept(self) -> str:
+        """Say how many replies are kept, such as `95 of 200 replies`; empty if nothing was begun.
+
+        Of how many is only known of Inspect, if it has begun all tasks.
+        """
+        # each attempt begins with the replies of the one before
+        newest = {log.eval.task_id: log for log in logs_of(self.folder)}
+        kept, asked = sum(map(_samples_kept, newest.values())), sum(map(_samples, newest.values()))
+        caches = [*self.folder.glob(f"{CACHE}*.db")]
+        for cache in caches:
+            with closing(sqlite3.connect(cache)) as db, suppress(sqlite3.Error):
+                kept += next(db.execute("SELECT count(*) FROM unnamed"))[0]
+        of = f" of {asked:,}" if len(newest) == len(self.tasks) else ""
+        return f"{kept:,}{of} replies" if newest or caches else ""
+
     def why_missing(self) -> str:
         """Return the error of a task, or the last line that the harness printed; empty if it is not known."""
         errors = [_cause(log.error) for log in logs_of(self.folder) if log.error]
@@ -197,12 +214,12 @@ class ModelRun:
             DataError: It cannot be created, or another command has created it since it was chosen.
         """
         create_folder(self.folder)
-        if (self.folder / _SETTINGS).exists() and not self.has_replies_in(self.folder):
+        if (self.folder / SETTINGS).exists() and not self.has_replies_in(self.folder):
             raise DataError(
                 f"{self.folder}: another command has just started a run with other settings here; run the command again"
             )
         record = {**self._settings(), "data": {**_record(self.folder).get("data", {}), **self.data}}
-        with atomic_write(self.folder / _SETTINGS, "settings") as file:
+        with atomic_write(self.folder / SETTINGS, "settings") as file:
             json.dump(record, file, indent=2, ensure_ascii=False)
 
     def _settings(self) -> dict[str, Any]:
@@ -233,7 +250,7 @@ def _of_replies(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record(folder: Path) -> dict[str, Any]:
-    path = folder / _SETTINGS
+    path = folder / SETTINGS
     return dict(read_json_object(path)) if path.exists() else {}
 
 
@@ -311,7 +328,10 @@ class Runs:
 
     def kept(self) -> str:
         """Say what is kept after an interruption."""
-        parts = (f"{run.name}: {len(run.tasks) - len(run.missing())} of {len(run.tasks)} tasks" for run in self.runs)
+        parts = []
+        for run in self.runs:
+            tasks = f"{run.name}: {len(run.tasks) - len(run.missing())} of {len(run.tasks)} tasks"
+            parts.append(", ".join(filter(None, (tasks, run.replies_kept()))))
         return f"{self.folder} keeps what is finished ({'; '.join(parts)}), and the same command continues from there"
 
 
@@ -334,6 +354,23 @@ def logs_of(folder: Path) -> list[EvalLog]:
 
     infos = sorted(list_eval_logs(str(folder / LOGS)), key=lambda info: info.name)
     return [read_eval_log(info, header_only=True) for info in infos]
+
+
+def _samples(log: EvalLog) -> int:
+    return len(log.eval.dataset.sample_ids or ()) * (log.eval.config.epochs or 1)
+
+
+def _samples_kept(log: EvalLog) -> int:
+    """Return how many samples of a log have a reply; the log of a process that was killed may not say it."""
+    from inspect_ai.log import read_eval_log_sample_summaries
+
+    if log.status == "success":
+        return _samples(log)
+    try:
+        summaries = read_eval_log_sample_summaries(log.location)
+    except Exception:
+        return 0
+    return sum(summary.completed and not summary.error for summary in summaries)
 
 
 def _cause(error: EvalError) -> str:

@@ -41,8 +41,8 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
         "other",
     ]
     # another harness or version of it is no other entry, and so stands in the place of the first
-    assert len(board([*runs, run_of(harness="Inspect 0.4")]).superseded) == 1
-    assert len(board([*runs, run_of(harness="lm-eval 0.4.13")]).superseded) == 1
+    assert len(board([*runs, run_of(harness="Inspect 0.4", wrong=1)]).superseded) == 1
+    assert len(board([*runs, run_of(harness="lm-eval 0.4.13", wrong=1)]).superseded) == 1
 
 
 def test_runs_are_told_apart_by_what_differs() -> None:
@@ -72,8 +72,13 @@ def test_one_model_in_two_harnesses_is_one_entry(tmp_path: Path) -> None:
     assert "from results of Inspect 0.3, lm-eval 0.4.13\n" in text and "2026-01-01T00:00:00+00:00" in text
     # only reruns in one harness are a choice of results
     assert not report.reruns and len(report.superseded) == 1
+    # what is equal is not left out: it is the same result in both
     alike = [run_of(model=hosted), *runs[1:]]
-    assert report_on(alike, tmp_path).superseded[0]["why"].endswith(", in which 0 items have other answers or scores")
+    report = report_on(alike, tmp_path)
+    assert not report.superseded and "left out" not in render(report) and "replaced" not in markdown(report).lower()
+    assert [one["harness"] for result in report.results for one in result.equal] == ["Inspect 0.3"]
+    assert "from results of Inspect 0.3, lm-eval 0.4.13\n" in markdown(report)
+    assert "the same answers and scores in Inspect 0.3: a.eval" in re.sub("<[^>]*>", "", render(report))
     # in one harness, or if another name fits as well, they may be two models
     for other in (run_of(model="m"), run_of(model="together/m"), run_of(model="m", **lm_eval | {"settings": {}})):
         assert len(report_on([*alike, other], tmp_path).entries) == 4
@@ -81,8 +86,8 @@ def test_one_model_in_two_harnesses_is_one_entry(tmp_path: Path) -> None:
     assert list(compared.labels.values()) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
 
 
-def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> None:
-    runs = [run_of(source=f"{day}.eval", id=str(day), created=f"2026-01-0{day}") for day in (1, 2, 3, 4)]
+def test_of_many_runs_that_were_asked_alike_the_last_stands(tmp_path: Path) -> None:
+    runs = [run_of(wrong=4 - day, source=f"{day}.eval", id=str(day), created=f"2026-01-0{day}") for day in (1, 2, 3, 4)]
     told = assembled(runs, tmp_path)
     ((cell,), gone) = told["results"], told["superseded"]
     assert cell["source"] == "4.eval" and [own["source"] for own in gone] == ["1.eval", "2.eval", "3.eval"]
@@ -92,6 +97,16 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
     assert "latest of 4 runs" in render(report) and "<br>latest of 4 runs" in markdown(report)
     (told,) = (sentence for sentence in summary(report) if "several runs" in sentence)
     assert told.startswith("1 of 1 results are the latest of several runs. Choosing the best of several runs makes")
+
+
+def test_runs_with_the_same_answers_are_one_result_and_no_choice(tmp_path: Path) -> None:
+    runs = [run_of(source=f"{day}.eval", id=str(day), created=f"2026-01-0{day}") for day in (1, 2)]
+    # a trial on a few items, of which the answers are the same in the whole run
+    report = report_on([run_of(limit=4, id="trial", source="trial.eval"), *runs], tmp_path)
+    (result,) = report.results
+    assert result.source == "2.eval" and [one["source"] for one in result.equal] == ["trial.eval", "1.eval"]
+    assert not report.superseded and "latest of" not in markdown(report)
+    assert not any("several runs" in sentence for sentence in summary(report))
 
 
 # --- columns ----------------------------------------------------------------------------------------
@@ -105,6 +120,50 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
     assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
     assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
     assert [column.why for column in found.columns if column.main] == [""]
+
+
+def test_runs_with_different_limits_are_compared_on_the_items_that_they_share(tmp_path: Path) -> None:
+    first, second = run_of(limit=10, model="few"), run_of(limit=14, wrong=10, model="many")
+    report = report_on([first, second, run_of(model="all", wrong=3)], tmp_path)
+    (column,) = report.columns
+    assert {report.labels[own.entry]: own.n for own in report.results} == {"few": 10, "many": 14, "all": 16}
+    # what is compared is as if both had been asked only these items
+    pairs = {(report.labels[own.first], report.labels[own.second]): own.difference for own in report.pairs}
+    assert {names: own.items for names, own in pairs.items()} == {
+        ("all", "few"): 10,
+        ("all", "many"): 14,
+        ("few", "many"): 10,
+    }
+    (alone,) = report_on([first, run_of(limit=10, wrong=10, model="many")], tmp_path).pairs
+    assert pairs["few", "many"] == alone.difference and alone.better == "e1"
+    ranks = {report.labels[own.entry]: own.rank for own in report.results}
+    assert ranks == {"few": (1, 2), "all": (1, 2), "many": (3, 3)}
+    told = "figures are of 16 items for all, 14 items for many and 10 items for few; two entries are compared on the"
+    text, page = markdown(report), re.sub("<[^>]*>", "", render(report))
+    assert told in text and told in page and column.notes == [f"{told} items that both answered"]
+    assert "n 10 of 16" in text and "10 of these items" in page
+    assert any(f"{CORRECTION} (10 to 16 of 16)" in sentence for sentence in summary(report))
+    (pair,) = compare({"a": [first], "b": [second]}).pairs
+    assert pair.difference.items == 10
+
+
+def test_a_mean_is_compared_on_the_items_that_are_shared_in_each_task(tmp_path: Path) -> None:
+    members = GROUPS["refact"].members
+    few = [run_of(task, limit=8, model="few") for task in members]
+    runs = [*few, *(run_of(task, wrong=2, model="all") for task in members)]
+    (pair,) = (own for own in report_on(runs, tmp_path).pairs if own.group == "g1")
+    again = [*few, *(run_of(task, limit=8, wrong=2, model="all") for task in members)]
+    (alone,) = (own for own in report_on(again, tmp_path).pairs if own.group == "g1")
+    assert pair.difference == alone.difference and pair.difference.items == 5 * 8
+
+
+def test_a_short_run_of_a_model_does_not_take_the_place_of_a_whole_one(tmp_path: Path) -> None:
+    runs = [run_of(source="whole.eval"), run_of(limit=4, wrong=1, source="trial.eval", created="2026-02-01")]
+    report = report_on(runs, tmp_path)
+    assert [own.source for own in report.results] == ["whole.eval"]
+    (gone,) = report.superseded
+    assert gone["source"] == "trial.eval" and not gone["rerun"]
+    assert "replaced by the run on 16 items of 2026-01-01" in gone["why"] and "in which 1 items" in gone["why"]
 
 
 def test_other_prompts_stand_apart_without_a_rank_and_say_why(tmp_path: Path) -> None:

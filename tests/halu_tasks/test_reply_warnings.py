@@ -1,16 +1,25 @@
 """What is said of many replies without content, or that contain no readable answer."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import CASES
 from common import Run, write_rows
+from made_runs import report_on, run_of
 
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scoring import reply_warnings
+from halu_tasks.replies.scoring import HowAsked, reply_warnings
+from halu_tasks.report.page import markdown, render
+from halu_tasks.report.summary import summary
+from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
+from halu_tasks.tasks.registry import task_named
 
 TASK = "refact_judgment_independent"
 
@@ -22,16 +31,53 @@ def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, in
     assert all(line.startswith(start) and "\n" not in line for line, start in zip(found, told, strict=True))
 
 
-TEMPLATE, TOKENS, MAX = "--apply_chat_template", "--gen_kwargs", "--max-tokens"
+FLAGS = ("--apply_chat_template", "--gen_kwargs", "--max-tokens", "--metadata", "-T structured", "--num_fewshot")
+FLAGS += ("-T fewshot", "--structured", "--fewshot")
 
 
-@pytest.mark.parametrize(
-    ("chat_template", "advised"),
-    [(None, set()), (False, {TEMPLATE, TOKENS, MAX}), (True, {TOKENS, MAX})],
-)
-def test_what_was_done_or_is_not_possible_is_not_advised(chat_template: bool | None, advised: set[str]) -> None:
-    ((_, meaning),) = reply_warnings({"unparsed": 1}, chat_template)
-    assert {flag for flag in (TEMPLATE, TOKENS, MAX) if flag in meaning} == advised
+@pytest.mark.parametrize(("how", "stops", "advised"), CASES["what_helps_and_is_not_done_yet_is_advised"])
+def test_what_helps_and_is_not_done_yet_is_advised(
+    how: list[Any] | None, stops: dict[str, int], advised: list[str]
+) -> None:
+    """`stops` has how many of ten unparsed replies ended why."""
+    ends: dict[tuple[Outcome, str], int] = {("unparsed", stop): number for stop, number in stops.items()}
+    asked = how and HowAsked(*how)
+    ((share, meaning),) = reply_warnings({"unparsed": 10}, asked or None, task_named(TASK), stops=ends)
+    assert {flag for flag in FLAGS if re.search(rf"(?<!\S)\(?{flag}\b", meaning)} == set(advised)
+    assert (f"{stops.get('max_tokens')} cut by the token limit" in share) == ("max_tokens" in stops)
+    assert (f"{stops.get('stop')} ended by themselves" in share) == ("stop" in stops)
+
+
+def test_one_answer_to_all_is_told_where_it_means_something(here: Run, tmp_path: Path) -> None:
+    items = build(TASK, Options(data="sample")).items
+    told = f'halu-tasks: {TASK}: 20 of 20 replies (100.0%) give the same answer, "True", and none gives another, '
+
+    def score(replies: dict[str, str]) -> str:
+        path = write_rows(tmp_path / "replies.jsonl", ({"id": id, "output": text} for id, text in replies.items()))
+        return str(here("score", TASK, path, "--data", "sample", "--partial").stderr)
+
+    same = {item.id: "Final Verdict: True" for item in items}
+    first = dict([*same.items()][:20])
+    assert told in score(first)
+    # one other answer, few items, or none with another correct answer
+    assert "the same answer" not in score(first | {items[3].id: "Final Verdict: False"})
+    assert "the same answer" not in score(dict([*same.items()][:9]))
+    assert "the same answer" not in score({item.id: same[item.id] for item in items if item.target == "True"})
+
+
+def test_one_answer_to_all_is_in_the_summary_of_a_report(tmp_path: Path) -> None:
+    run = run_of(TASK, model="constant")
+    answers = [
+        ScoredReply(item, "Final Verdict: True", run.benchmark_task.score("strict", item, Reply("Final Verdict: True")))
+        for item in (own.item for own in run.answers)
+    ]
+    report = report_on([replace(run, answers=answers), run_of(TASK, model="other")], tmp_path)
+    told = f"Every readable answer is the same, although the correct ones differ: constant on {TASK} (True)."
+    assert told in summary(report) and told in re.sub("<[^>]*>", "", render(report))
+    (warning,) = report.warnings
+    assert warning["share"] == "64 of 64 replies (100.0%)" and "those of a constant answer" in markdown(report)
+    # the baseline is constant by design
+    assert report_on([replace(run, answers=answers, model="halu-baseline")], tmp_path).warnings == []
 
 
 @pytest.mark.parametrize("scoring", ["strict", "paper"])

@@ -147,8 +147,8 @@ def test_a_note_says_which_compared_entries_have_different_generation_settings(t
     assert f"{told}toy." in re.sub("<[^>]*>", "", render(report)) and escaped(f"{told}toy") in markdown(report)
     (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).notes
     assert note == f"{told}4 entries"
-    # they are not compared, as their items differ
-    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).notes == []
+    # they are not compared, as they were scored in other ways
+    assert report_on([run_of(model="toy", scoring="paper"), runs[1]], tmp_path).notes == []
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,17 @@ def asked_lm_eval(
 
 def asked(folder: Path, task: str, model: Any = "halu/baseline", **others: Any) -> Path:
     """The log of a run in Inspect; what is no argument of the run is an option of the task."""
-    names = ("epochs", "fail_on_error", "limit", "log_format", "model_args", "score", "solver", "temperature")
+    names = (
+        "epochs",
+        "fail_on_error",
+        "limit",
+        "log_format",
+        "model_args",
+        "sample_id",
+        "score",
+        "solver",
+        "temperature",
+    )
     own = {name: others.pop(name) for name in names if name in others}
     where = {"log_dir": str(folder), "display": "log", "log_realtime": False}
     (log,) = inspect_eval(f"halu_tasks/{task}", model=model, task_args={"data": "sample"} | others, **where, **own)

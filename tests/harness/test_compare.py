@@ -16,7 +16,7 @@ from mock_models import saying
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.report.write import compare
+from halu_tasks.report.write import compare, write_report
 from halu_tasks.results.inspect_logs import read_runs
 from halu_tasks.results.published import published
 from halu_tasks.results.read import read_results
@@ -139,9 +139,24 @@ def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline
     paper = asked(tmp_path / "paper", scoring="paper")
     told = why(paper)
     assert "it uses paper scoring, not strict; score it again: inspect score" in told
-    limited = asked(tmp_path / "limit", limit=10)
-    assert "10 items, not 52; the runs differ in their items: 42 only in the first run" in why(limited)
-    assert "run both with the same --limit and options" in why(limited)
+    first, last = (
+        asked(tmp_path / at, sample_id=[ITEMS[n].id for n in own]) for at, own in (("a", (0, 1)), ("b", (2, 3)))
+    )
+    told = refused(first, last)
+    assert "it has none of the same items; the runs differ in their items: 2 only in the first run" in told
+
+
+def test_runs_with_different_limits_compare_on_the_items_that_both_have(
+    tmp_path: Path, baseline: str, run: Run
+) -> None:
+    limited = asked(tmp_path, model="halu/oracle", limit=10)
+    told = json.loads(run(baseline, limited, "--json"))
+    (pair,), (column,) = told["pairs"], told["columns"]
+    assert (pair["items"], pair["value"], column["n"]) == (10, -0.5, 52)
+    assert column["notes"] == [
+        "figures are of 52 items for halu-baseline and 10 items for halu-oracle; two entries are compared on the items "
+        "that both answered"
+    ]
 
 
 def test_a_question_asked_in_another_order_is_told(tmp_path: Path, run: Run) -> None:
@@ -175,7 +190,7 @@ def test_an_unfinished_log_is_refused_and_says_how_to_finish(
     assert f"{log}: 6 of 10 samples ended in an error; finish it with: inspect eval-retry {log} --log-dir " in told
 
 
-def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, baseline: str) -> None:
+def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, baseline: str, oracle: str) -> None:
     """`inspect eval-retry` keeps the task's id, and `inspect log recover` writes to another file."""
     log = read_eval_log(baseline)
     log.status = "cancelled"
@@ -185,6 +200,21 @@ def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, basel
     assert {Path(one.source).name: one.lost for one in last} == {"a.eval": False, "a-recovered.eval": True}
     (why,) = (one.why for one in last if one.lost)
     assert f"inspect eval-retry {tmp_path}/a-recovered.eval --log-dir {tmp_path}" in why
+    # in a folder of `halu-tasks run`, that command goes on, with its checks and limits
+    logs = tmp_path / "model" / "logs"
+    logs.mkdir(parents=True)
+    for name in ("settings.json", "command.txt"):
+        (logs.parent / name).write_text("{}")
+    for name in ("a.eval", "a-recovered.eval"):
+        shutil.copy(tmp_path / name, logs)
+    lost, *_ = (one for one in read_results([str(logs.parent)]).skipped if one.lost)
+    assert lost.why == "the run is unfinished (cancelled); the same halu-tasks run command continues it"
+    # of the two logs of one run, one is missing from the report
+    write_report([str(logs.parent), oracle], tmp_path / "report", "T", lambda line: None)
+    page, text = ((tmp_path / "report" / name).read_text() for name in ("index.html", "report.md"))
+    assert "1 file not read." in page and "model/logs/a-recovered.eval: the run is unf" in text.replace("\\", "")
+    assert text.count(".eval: ") == 1
+    shutil.rmtree(logs)
     shutil.copy(baseline, tmp_path / "finished.eval")
     results = read_results([str(tmp_path)])
     assert len(results.runs) == 1 and len(results.skipped) == 2

@@ -12,7 +12,6 @@ from judges import figures
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.replies import scoring
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, score_summary, summary_of, summary_questions
 from halu_tasks.tasks import build
 
@@ -151,10 +150,9 @@ def test_the_solver_is_for_fave(run_method: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: Patch) -> None:
-    warnings: list[str] = []
-    # Inspect takes over the handlers of loggers
-    monkeypatch.setattr(scoring.logger, "warning", warnings.append)
+def test_a_revision_that_stops_citing_is_warned_of(judged: Run, capsys: Capture) -> None:
+    def told() -> list[str]:
+        return [line for line in capsys.readouterr().err.splitlines() if line.startswith("halu-tasks: ")]
 
     class Evasive(Lab):
         def __call__(self, request: dict[str, Any]) -> str:
@@ -164,11 +162,11 @@ def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: Pat
 
     found = figures(judged(Evasive(false=2), "factored_revision"))
     assert found["hallucinations_per_summary"] == 0 and found["share_cited_change"] == pytest.approx(-5 / 6)
-    (warning,) = warnings
-    assert warning.startswith("fave: the revision changed share_cited by -0.8333 [")
+    (warning,) = told()
+    assert warning.startswith("halu-tasks: fave: the revision changed share_cited by -0.8333 [")
     # a summary without fault is not revised
     found = figures(judged(lab := Lab(false=0), "factored_revision"))
-    assert warnings == [warning] and not lab.revised_by
+    assert told() == [] and not lab.revised_by
     assert found["revised"] == 0 and found["hallucinations_per_summary_change"] == 0
 
 
@@ -202,15 +200,14 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
     assert main(["report", str(tmp_path / "scores"), "-o", str(tmp_path / "report")]) == 0
     assert warning in capsys.readouterr().err
     assert warning in json.loads((tmp_path / "report" / "report.json").read_text())["warnings"][0]["text"]
-    # both harnesses take over the handlers of loggers
+    # lm-eval takes over the handlers of loggers
     warnings: list[str] = []
     monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
-    monkeypatch.setattr(scoring.logger, "warning", warnings.append)
     judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_max_failures": 0.5}
     run = run_lm_eval(["fave"], ReplayLM(str(file)), {f"halu_{name}": value for name, value in judge.items()})
     assert warnings == [f"fave: {warning}"]
     log = run_inspect("fave", "halu/replay", judge, model_args={"predictions": str(file)})
-    assert warnings == [f"fave: {warning}"] * 2
+    assert capsys.readouterr().err.splitlines().count(f"halu-tasks: fave: {warning}") == 1
     in_inspect = figures(log)
     for name, value in scored.items():
         assert run["results"]["fave"][f"{name},none"] == value == in_inspect[name], name

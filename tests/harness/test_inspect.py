@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from common import Caplog, Patch, Run
+from common import Caplog, Capture, Patch, Run
 from inspect_ai import score as inspect_score
 from inspect_ai._eval.task import run as task_run
 from inspect_ai.log import headline_metric, read_eval_log
 from inspect_ai.model import get_model
 from inspect_ai.scorer import match
 from judges import figures
+from loopback import completion
 from mock_models import saying
 from programs import run
 
@@ -160,6 +161,29 @@ def test_an_option_of_other_tasks_is_warned_of(run_inspect: Run, caplog: Caplog)
     assert "refact_correction has no use for both_orders" in caplog.text
 
 
+def test_unreadable_replies_are_told_by_how_they_ended_in_a_line_of_their_own(
+    serve: Run, openai: Run, run_inspect: Run, capsys: Capture
+) -> None:
+    said = itertools.count()
+
+    def reply(request: dict[str, Any]) -> dict[str, Any]:
+        finish = "length" if next(said) < 4 else "stop"
+        return completion({"content": "Perhaps."}, finish_reason=finish)
+
+    log = run_inspect("factchd", openai(serve(reply)), {"fewshot": 2}, limit=10)
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "readable" in line)
+    told = (
+        "10 of 10 replies (100.0%, 4 cut by the token limit, 6 ended by themselves) contain no readable answer "
+        "(unparsed) and count as wrong; look at the replies; for those that were cut, raise the token limit "
+        "(--max-tokens N; in halu-tasks run after --); for those that ended by themselves, ask for JSON (-T "
+        "structured=true; halu-tasks run --structured)"
+    )
+    assert line == f"halu-tasks: factchd: {told}"
+    # the report says the same of the log, which has why each reply ended
+    ((share, meaning),) = read_runs(log.location)[0].reply_warnings
+    assert f"{share} {meaning}" == told
+
+
 def test_an_unknown_embedded_model_says_which_there_are() -> None:
     with pytest.raises(UsageError, match="known: halu/oracle, halu/baseline, halu/replay"):
         get_model("halu/gold")
@@ -180,7 +204,7 @@ def test_hostile_replies_are_counted_and_survive_the_log(run_inspect: Run) -> No
 
 
 def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_the_view_shows(
-    run_inspect: Run, caplog: Caplog, monkeypatch: Patch
+    run_inspect: Run, caplog: Caplog, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(
         task_run, "update_metrics_display_fn", partial(task_run.update_metrics_display_fn, min_interval=0)
@@ -198,8 +222,8 @@ def test_a_reply_without_an_answer_stays_in_the_denominator_of_the_figure_that_t
     reasons = Counter(sample.scores["halu_score"].reason for sample in log.samples)
     assert reasons == {None: 2, "refusal": 2, "invalid_response_format": 2, "no_response": 2}
     # once, at the end, although figures were shown in between
-    assert caplog.text.count("contain no readable answer") == 1
-    assert "2 of 8 replies (25.0%) contain no readable answer" in caplog.text
+    assert (told := capsys.readouterr().err).count("contain no readable answer") == 1
+    assert "2 of 8 replies (25.0%, 2 ended by themselves) contain no readable answer" in told
     # of a scorer that is added, Inspect's own accuracy is no headline
     again = headline_metric(inspect_score(log, match(), action="append"))
     assert (again.score.scorer, again.name, again.metric.value) == ("halu_score", "acc", shown.metric.value)

@@ -152,10 +152,10 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
 
     text = (made / "report.md").read_text()
     board = [line for line in text.splitlines() if line.startswith("| predictions |")]
-    # one model in two harnesses is one, and what they make of it is said
-    assert len(board) == len(labels) == 1 and len(told["superseded"]) == 5 and told["pairs"] == []
-    same = ", in which 0 items have other answers or scores"
-    assert all(run["why"].endswith(same) for run in told["superseded"]) and same in text and "latest of" not in text
+    # one model with the same answers in two harnesses is one result
+    assert len(board) == len(labels) == 1 and told["superseded"] == told["pairs"] == []
+    assert all(len(own["equal"]) == 1 for own in told["results"]) and "latest of" not in text
+    assert text.count(" (the same answers and scores) |") == 5 and "left out" not in (made / "index.html").read_text()
     acc = found[INDEPENDENT]
     figure = acc["metrics"]["acc"]
     shown = f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
@@ -212,7 +212,7 @@ def test_broken_files_are_named_and_the_rest_is_read(
     assert text.count("\n- ") >= len(told["skipped"]) and "deep.json" in text
     # what was whole is there as if it stood alone; of the later run, three tasks are whole
     assert [own["metrics"] for own in cells(told).values()] == [own["metrics"] for own in cells(both[0]).values()]
-    assert len(told["superseded"]) == 5 + 3
+    assert sum(len(own["equal"]) for own in told["results"]) == 5 + 3
 
 
 def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path: Path) -> None:

@@ -151,5 +151,5 @@ def test_a_task_without_labels_is_told(run_method: Run) -> None:
     assert why in log.error.message
     (unfinished,) = read_results([log.location]).skipped
     assert why in unfinished.why and unfinished.why.endswith(
-        "; inspect eval-retry would fail alike; correct the command, or remove this log"
+        "; the run would fail alike; correct the command, or remove this log"
     )
