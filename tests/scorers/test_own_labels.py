@@ -53,7 +53,7 @@ def test_the_cue_of_the_prompt_is_read_and_named_where_replies_are_not(make: Any
     task = make("description: 'Schließe mit „Befund: …“.'")
     assert task.score("strict", Item("1", "1", "belegt"), Reply("Befund: belegt. Das Jahr stimmt.")).answer == "belegt"
     ((_, meaning),) = reply_warnings({"unparsed": 1}, task=task)
-    assert "the prompt must ask for what is read (a label alone or behind “Befund:”)" in meaning
+    assert "ask for what is read (a label alone or behind “Befund:”)" in meaning
 
 
 def test_a_bias_to_a_position_is_that_of_positions(make: Any) -> None:
