@@ -69,37 +69,26 @@ class Step(NamedTuple):
 
 def steps(limit: int) -> Iterator[Step]:
     """Return the steps, those of the smaller model first."""
-    ten, some = ",".join(TEN), f"--limit {limit}"
+    ten, some = f"--tasks {','.join(TEN)} --limit {limit}", "--data sample"
+    few = f"--tasks {SHORT} {some}"
     for model in INSTRUCT:
-        yield Step("published", model, "published", f"--tasks {ten} {some}", published=True)
-        yield Step("lm_eval", model, "lm_eval", f"--harness lm_eval --tasks {ten} {some}", published=True)
-        yield Step("sample", model, "sample", "--tasks halu_tasks --data sample")
-        yield Step("structured", model, "sample", f"--structured --tasks {SHORT} --data sample")
-        yield Step(
-            "structured in lm_eval", model, "lm_eval", f"--structured --harness lm_eval --tasks {SHORT} --data sample"
-        )
-        yield Step("examples", model, "sample", "--fewshot 2 --tasks refact_correction,cfaith_tf --data sample")
-        yield Step("reasoning", model, "sample", "--cot --tasks refact_judgment_independent --data sample")
-        yield Step("probability", model, "sample", "--probability --tasks halueval_summarization --data sample")
-        yield Step(
-            "method",
-            model,
-            "sample",
-            "--method factored_verification --tasks faithbench_judgment --data sample --limit 8",
-        )
-        yield Step(
-            "judged", model, "sample", "--tasks cfaith_gen --data sample --judge {judge} --judge-base-url {judge_url}"
-        )
-        yield Step("interrupted", model, "interrupted", "--tasks refact_localization_entity --data sample")
+        yield Step("published", model, "published", ten, published=True)
+        yield Step("lm_eval", model, "lm_eval", f"--harness lm_eval {ten}", published=True)
+        yield Step("sample", model, "sample", f"--tasks halu_tasks {some}")
+        yield Step("structured", model, "sample", f"--structured {few}")
+        yield Step("structured in lm_eval", model, "lm_eval", f"--harness lm_eval --structured {few}")
+        yield Step("examples", model, "sample", f"--fewshot 2 --tasks refact_correction,cfaith_tf {some}")
+        yield Step("reasoning", model, "sample", f"--cot --tasks refact_judgment_independent {some}")
+        yield Step("probability", model, "sample", f"--probability --tasks halueval_summarization {some}")
+        method = "--method factored_verification --tasks faithbench_judgment"
+        yield Step("method", model, "sample", f"{method} {some} --limit 8")
+        judge = "--judge {judge} --judge-base-url {judge_url}"
+        yield Step("judged", model, "sample", f"--tasks cfaith_gen {some} {judge}")
+        yield Step("interrupted", model, "interrupted", f"--tasks refact_localization_entity {some}")
     yield Step(
-        "weights",
-        "hf/{weights}",
-        "sample",
-        "-M gguf_file={gguf} --tasks cfaith_tf,halluverse25_en --data sample --limit 16",
+        "weights", "hf", "sample", f"-M gguf_file={SMOL}.gguf --tasks cfaith_tf,halluverse25_en {some} --limit 16"
     )
-    yield Step(
-        "base", GEMMA, "sample", "--harness lm_eval --tasks cfaith_tf,refact_correction,halueval_general --data sample"
-    )
+    yield Step("base", GEMMA, "sample", few)
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -169,7 +158,7 @@ def run_all(folder: Path, limit: int, threads: int, only: Sequence[str]) -> int:
     gguf, failed = folder / "gguf", 0
     chosen = [step for step in steps(limit) if not only or step.name in only or step.model in only]
     for step in chosen:
-        record = folder / "steps" / f"{step.name}-{step.model.partition('/')[0]}.json"
+        record = folder / "steps" / f"{step.name}-{step.model}.json"
         if record.exists():
             continue
         if step.published and not os.environ.get("HALU_TASKS_DATA"):
@@ -200,8 +189,7 @@ def _command(step: Step, folder: Path, gguf: Path, threads: int, servers: ExitSt
         judge_address = address if step.model == QWEN else servers.enter_context(served(QWEN, gguf, threads))
     if step.name == "weights":
         weights(SMOL, gguf)
-    values = {"judge": f"openai-api/local/{QWEN}", "judge_url": judge_address, "weights": gguf, "gguf": f"{SMOL}.gguf"}
-    arguments = step.arguments.format(**values).split()
+    arguments = step.arguments.format(judge=f"openai-api/local/{QWEN}", judge_url=judge_address).split()
     if step.name == "base":
         # a base model is asked for the continuation of a text, which `run` does by a models file
         models = folder / "base.yaml"
@@ -212,7 +200,7 @@ def _command(step: Step, folder: Path, gguf: Path, threads: int, servers: ExitSt
     elif step.model in PACKAGES:
         named = [f"openai-api/local/{step.model}", "--base-url", address]
     else:
-        named = [step.model.format(**values)]
+        named = [f"hf/{gguf}"]
     return ["run", *named, *arguments, "-o", str(folder / step.results)]
 
 
@@ -250,22 +238,20 @@ def _interrupted_and_continued(command: Sequence[str], folder: Path) -> subproce
 
 
 def rows_of(folder: Path, results: str) -> list[dict[str, Any]]:
-    """Return the items of a report, one row a reply, with the model and the settings of its run."""
+    """Return the items of a report, one row a reply, with the model and the `way` in which its task was asked."""
     import pyarrow.parquet
 
     report = folder / results / "report"
     if not report.is_dir():
         return []
     content = json.loads((report / "report.json").read_text())
-    settings = {(one["entry"], one["column"]): one["settings"] for one in content["results"]}
     entries = {entry["label"]: entry for entry in content["entries"]}
-    columns = {column["title"]: column["id"] for column in content["columns"]}
-    rows = pyarrow.parquet.read_table(report / "items.parquet").to_pylist()
+    rows: list[dict[str, Any]] = pyarrow.parquet.read_table(report / "items.parquet").to_pylist()
     for row in rows:
         entry = entries[row["entry"]]
         # lm-eval knows the name on the server alone
         row |= {"model": entry["model"].rpartition("/")[2], "method": entry["method"], "results": results}
-        row["settings"] = {**entry["settings"], **settings[entry["id"], columns[row["column"]]]}
+        row["way"] = row["column"].removeprefix(row["task"]).strip("-")
     return rows
 
 
@@ -274,7 +260,7 @@ def write_replies(folder: Path, path: Path) -> None:
     lines = []
     for results in ("sample", "published", "lm_eval", "interrupted"):
         for row in rows_of(folder, results):
-            kept = {name: row[name] for name in ("model", "method", "settings", "results", "task", "id", "reply")}
+            kept = {name: row[name] for name in ("model", "method", "way", "results", "task", "id", "reply")}
             lines.append(json.dumps(kept, ensure_ascii=False))
     with lzma.open(path, "wt", encoding="utf-8", preset=9) as file:
         file.write("\n".join([json.dumps({"licences": LICENCES}), *lines, ""]))

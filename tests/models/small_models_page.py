@@ -30,7 +30,6 @@ def write_page(folder: Path, path: Path) -> None:
         path: The page.
     """
     sample, published = rows_of(folder, "sample"), rows_of(folder, "published")
-    lm_eval = rows_of(folder, "lm_eval")
     parts = [HEAD, "\n".join(_models())]
     for title, results in (
         ("Published items", "published"),
@@ -40,7 +39,7 @@ def write_page(folder: Path, path: Path) -> None:
         if report.exists():
             parts += [f"## {title}\n", *_leaderboard(json.loads(report.read_text()))]
     parts += ["## Replies that cannot be read\n", *_outcomes([*published, *sample])]
-    parts += ["## What helps\n", *_helps([*sample, *lm_eval])]
+    parts += ["## What helps\n", *_helps(sample)]
     parts += ["## Both harnesses\n", _harnesses(agreement(folder))]
     parts += ["## Time\n", *_times(folder)]
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
@@ -70,25 +69,24 @@ def _leaderboard(report: Mapping[str, Any]) -> list[str]:
     """Return the headline of each run with its interval, beside the floor and people."""
     entries = {entry["id"]: entry for entry in report["entries"]}
     results = {(one["column"], one["entry"]): one for one in report["results"]}
-    plain = [id for id, entry in entries.items() if entry["method"] == "plain prompt" and not entry["settings"]]
-    fixed: dict[str, dict[str, float]] = defaultdict(dict)
-    for floor in report["floors"]:
-        if floor["headline"]:
-            fixed[floor["column"]][floor["name"]] = floor["value"]
-    people = {name for names in fixed.values() for name in names if name != "baseline"}
+    plain = [id for id, entry in entries.items() if entry["method"] == "plain prompt"]
+    floors = {one["column"]: one["value"] for one in report["floors"] if one["headline"] and one["name"] == "baseline"}
     rows = []
     for column in report["columns"]:
         cells = [results.get((column["id"], id)) for id in plain]
-        if not any(cells):
+        if not column["main"] or not any(cells):
             continue
-        metric = column["headline"]
+        metric, people = column["headline"], column["human_ceiling"]
         arrow = {True: " ↑", False: " ↓", None: ""}[column["higher_is_better"]]
         shown = [f"{_figure(cell['metrics'][metric])}, n = {cell['n']}" if cell else "" for cell in cells]
-        known = fixed[column["id"]]
-        others = [f"{known[name]:.2f}" if name in known else "" for name in ("baseline", *sorted(people))]
-        rows.append([f"`{column['title']}`", f"`{metric}`{arrow}", *shown, *others])
-    head = ["task", "metric", *(f"`{entries[id]['label']}`" for id in plain), "floor", *sorted(people)]
-    note = "In square brackets: 95% intervals. The floor is the best that answers without reading the items.\n"
+        floor = f"{floors[column['id']]:.2f}" if column["id"] in floors else ""
+        human = f"{people['estimates'][metric]['value']:.2f}" if people and metric in people["estimates"] else ""
+        rows.append([f"`{column['title']}`", f"`{metric}`{arrow}", *shown, floor, human])
+    head = ["task", "metric", *(f"`{entries[id]['label']}`" for id in plain), "floor", "people"]
+    note = (
+        "In square brackets: 95% intervals. The floor is what one answer to all items reaches; people are the "
+        "annotators, scored against each other.\n"
+    )
     return [note, *_table(head, rows)]
 
 
@@ -96,13 +94,9 @@ def _outcomes(rows: Sequence[Row]) -> list[str]:
     """Return how many replies of each model had which outcome, and the most frequent reasons."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        if row["method"] == "plain prompt" and not row["settings"]:
-            why = (
-                row["outcome"]
-                if row["outcome"] == "answered" or not row["reason"]
-                else f"{row['outcome']}: {row['reason']}"
-            )
-            counts[row["model"]][why] += 1
+        if row["method"] == "plain prompt" and not row["way"]:
+            is_known = row["outcome"] != "answered" and row["reason"]
+            counts[row["model"]][f"{row['outcome']}: {row['reason']}" if is_known else row["outcome"]] += 1
     table = [
         [f"`{model}`", why, f"{n:,}", f"{n / sum(of.values()):.0%}"]
         for model, of in counts.items()
@@ -112,23 +106,19 @@ def _outcomes(rows: Sequence[Row]) -> list[str]:
 
 
 def _helps(rows: Sequence[Row]) -> list[str]:
-    """Return the readable replies to the same items with and without an option."""
+    """Return how many replies to the same items declare an answer, with and without an option."""
     answered: dict[tuple[str, str, str], dict[str, bool]] = defaultdict(dict)
     for row in rows:
-        if row["method"] == "plain prompt" and not row["settings"].get("cot"):
-            settings = {
-                name: value for name, value in row["settings"].items() if name in ("structured", "fewshot") and value
-            }
-            way = ", ".join(f"{name} {value}" if value is not True else name for name, value in settings.items())
-            answered[row["model"], row["task"], way or "plain"][row["id"]] = row["outcome"] == "answered"
+        if row["method"] == "plain prompt":
+            answered[row["model"], row["task"], row["way"]][row["id"]] = row["outcome"] == "answered"
     table = []
     for (model, task, way), of in answered.items():
-        plain = answered.get((model, task, "plain"))
-        if way != "plain" and plain:
+        plain = answered.get((model, task, ""))
+        if plain and way and way != "probability":
             shared = of.keys() & plain.keys()
             before, after = (sum(one[id] for id in shared) for one in (plain, of))
             table.append([f"`{model}`", f"`{task}`", way, f"{before} of {len(shared)}", f"{after} of {len(shared)}"])
-    return _table(["model", "task", "option", "readable without", "readable with"], table)
+    return _table(["model", "task", "option", "declared without", "declared with"], table)
 
 
 def _harnesses(counts: Counter[str]) -> str:
@@ -144,7 +134,7 @@ def _times(folder: Path) -> list[str]:
     """Return how long each step took."""
     records = [json.loads(path.read_text()) for path in sorted((folder / "steps").glob("*.json"))]
     rows = [
-        [f"`{record['step']['model'].partition('{')[0]}`", record["step"]["name"], f"{record['seconds'] / 60:.0f} min"]
+        [f"`{record['step']['model']}`", record["step"]["name"], f"{record['seconds'] / 60:.0f} min"]
         for record in records
     ]
     return _table(["model", "step", "time"], rows)
