@@ -1,9 +1,11 @@
-"""The gallery: reports made when the site is built, of the packaged sample and of models without weights."""
+"""The gallery: reports made when the site is built, of the packaged sample; one is of small real models."""
 
 from __future__ import annotations
 
 import json
+import lzma
 import random
+from collections import defaultdict
 from pathlib import Path
 
 from page import Page, listed, printed, sections
@@ -20,8 +22,10 @@ TASKS = (
     "halueval_general",
     "cfaith_choice",
 )
-SHARES = {"model-a": 0.9, "model-b": 0.8, "model-c": 0.7, "model-d": 0.65, "model-e": 0.5}
-"""The invented models of the leaderboard, and the share of the items that each answers correctly."""
+SHARES = {"model-a": 0.9, "model-b": 0.7}
+"""The invented models of the report on both modes, and the share of the items that each answers correctly."""
+REPLIES = Path(__file__).parents[2] / "tests" / "models" / "replies.jsonl.xz"
+"""The replies of small models; tests/models/small_models.py writes them."""
 
 
 def write_gallery(pages: Path) -> None:
@@ -34,13 +38,13 @@ def write_gallery(pages: Path) -> None:
     reports = [
         _report("evaluate-a-model", "Two models, two harnesses", "One model was run in lm-eval, the other in Inspect."),
         _report("score-replies", "Replies from files", "Two models whose replies were scored without a harness."),
-        _report("leaderboard", "A leaderboard", f"{len(SHARES)} invented models on {len(TASKS)} tasks."),
+        _report("leaderboard", "A leaderboard", f"Two [small models](small-models.md) on {len(TASKS)} tasks."),
         _report("modes", "Both modes", "The same replies, scored in `strict` and in `paper`."),
     ]
     text = sections(
-        "These reports show what a report looks like. They use the [packaged sample](local-data.md) and models without "
-        "weights, so their figures say nothing about real models. For a report on real models, see "
-        "[A report: two models on ReFACT](report-example.md).",
+        "These reports show what a report looks like. They use the [packaged sample](local-data.md), so their figures "
+        "say nothing about the benchmarks, and all but the leaderboard use models without weights. For a report on "
+        "published items, see [A report: two models on ReFACT](report-example.md).",
         listed(reports, ""),
         "[Reports](report.md) explains the parts of a report.",
     )
@@ -53,18 +57,26 @@ def _report(name: str, title: str, about: str) -> Page:
 
 def _leaderboard(work: Path, output: Path) -> None:
     results = work / "leaderboard"
-    for model, share in SHARES.items():
+    replies: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    with lzma.open(REPLIES, "rt", encoding="utf-8") as file:
+        next(file)  # the licences
+        for row in map(json.loads, file):
+            if (row["results"], row["way"], row["method"]) == ("sample", "", "plain prompt"):
+                replies[row["model"], row["task"]].append({"id": row["id"], "output": row["reply"]})
+    models = {model for model, task in replies if task in TASKS}
+    models = {model for model in models if all((model, task) in replies for task in TASKS)}
+    for model in sorted(models):
         for task in TASKS:
-            _score(results, model, task, share)
-    _make_report(results, output, "Gallery: five invented models")
+            _score(results, model, task, replies[model, task])
+    _make_report(results, output, "Gallery: two small models")
 
 
 def _modes(work: Path, output: Path) -> None:
     results = work / "modes"
     for scoring in ("strict", "paper"):
-        for model in ("model-a", "model-c"):
+        for model, share in SHARES.items():
             for task in TASKS[:3]:
-                _score(results, model, task, SHARES[model], scoring)
+                _score(results, model, task, _invented(model, task, share), scoring)
     _make_report(results, output, "Gallery: strict and paper")
 
 
@@ -74,16 +86,20 @@ def _make_report(results: Path, output: Path, title: str) -> None:
     (output / "report.md").unlink()
 
 
-def _score(results: Path, model: str, name: str, share: float, scoring: str = "strict") -> None:
-    """Score replies to a task, of which a share is correct and the others are those of the baseline."""
-    folder = results / model
-    folder.mkdir(parents=True, exist_ok=True)
+def _invented(model: str, name: str, share: float) -> list[dict[str, str]]:
+    """Return replies to a task, of which a share is correct and the others are those of the baseline."""
     task = task_named(name)
     replies = []
     for item in build(task, Options(data="sample")).items:
         right = random.Random(f"{model} {item.id}").random() < share
         replies.append({"id": item.id, "output": (task.prompts.oracle if right else task.prompts.baseline)(item)})
-    predictions = folder / f"{name}-replies.jsonl"
+    return replies
+
+
+def _score(results: Path, model: str, task: str, replies: list[dict[str, str]], scoring: str = "strict") -> None:
+    folder = results / model
+    folder.mkdir(parents=True, exist_ok=True)
+    predictions = folder / f"{task}-replies.jsonl"
     predictions.write_text("\n".join(json.dumps(reply) for reply in replies), encoding="utf-8")
-    arguments = ("score", name, str(predictions), "--data", "sample", "--scoring", scoring, "--model", model, "--json")
-    (folder / f"{name}-{scoring}.json").write_text(printed(*arguments), encoding="utf-8")
+    arguments = ("score", task, str(predictions), "--data", "sample", "--scoring", scoring, "--model", model, "--json")
+    (folder / f"{task}-{scoring}.json").write_text(printed(*arguments), encoding="utf-8")

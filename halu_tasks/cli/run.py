@@ -109,6 +109,9 @@ def run(
     alone = len(runs) == 1 and not json and executor == ExecutorOptions()
     runs = [replace(run, shown=alone) for run in runs]
     pending, chosen = [run for run in runs if run.missing()], [task for task, _ in selected]
+    for run in runs:
+        if done := len(run.tasks) - len(run.missing()):
+            progress(f"{run.folder} has the results of {done} of {pluralize(len(run.tasks), 'task', 'tasks')}")
     plan = list["Planned"]()
     if dry_run:
         from halu_tasks.runs.plan import planned_calls, priced

@@ -316,13 +316,15 @@ class SameAnswer:
         is_shown = is_shown and sum(self._items.values()) > self.MOST_WRONG_BY_CHANCE
         return None if self.differ or not is_shown else self._answer
 
-    def warnings(self, total: int) -> list[tuple[str, str]]:
-        """Return what `reply_warnings` returns, of so many replies."""
+    def warnings(self, total: int, how: HowAsked | None = None, task: Task | None = None) -> list[tuple[str, str]]:
+        """Return what `reply_warnings` returns, of so many replies that were asked for in this way."""
         if self.answer is None:
             return []
         shown = self.answer if len(self.answer) <= _SHOWN else f"{self.answer[:_SHOWN]}…"
         meaning = f'give the same answer, "{shown}", and none gives another, although the correct answers differ; '
         meaning += "the figures are those of a constant answer: look at the replies"
+        helps = how.forms(task) if how else []
+        meaning += f", and {' or '.join(helps)}" if helps else ""
         return [(_share(self._replies, total, "replies"), meaning)]
 
 
@@ -363,7 +365,7 @@ def run_warnings(
     warnings: list[tuple[str, str]] = []
     if not os.environ.get(REPORT_FOLLOWS):
         warnings = reply_warnings(outcomes, how, task, missing, stops)
-        warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing)
+        warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing, how, task)
         warnings += failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 

@@ -176,7 +176,7 @@ class Run:
             harness: Literal["inspect", "lm_eval"] = "inspect" if self.program == "Inspect" else "lm_eval"
             how = HowAsked(harness, self.chat_template, bool(self.asked["structured"]), self.provenance.fewshot)
         warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
-        warnings += self._same.warnings(len(self.answers)) if self.constant else []
+        warnings += self._same.warnings(len(self.answers), how, task) if self.constant else []
         return warnings + failure_warnings(task, self.scores)
 
     @cached_property

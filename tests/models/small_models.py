@@ -187,8 +187,9 @@ def _command(step: Step, folder: Path, gguf: Path, threads: int, servers: ExitSt
         address = servers.enter_context(served(step.model, gguf, threads))
     if "{judge}" in step.arguments:
         judge_address = address if step.model == QWEN else servers.enter_context(served(QWEN, gguf, threads))
+    loaded = folder / f"{SMOL}-weights"
     if step.name == "weights":
-        weights(SMOL, gguf)
+        weights(SMOL, loaded)
     arguments = step.arguments.format(judge=f"openai-api/local/{QWEN}", judge_url=judge_address).split()
     if step.name == "base":
         # a base model is asked for the continuation of a text, which `run` does by a models file
@@ -200,7 +201,7 @@ def _command(step: Step, folder: Path, gguf: Path, threads: int, servers: ExitSt
     elif step.model in PACKAGES:
         named = [f"openai-api/local/{step.model}", "--base-url", address]
     else:
-        named = [f"hf/{gguf}"]
+        named = [f"hf/{loaded}"]
     return ["run", *named, *arguments, "-o", str(folder / step.results)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from small_models import LICENCES, agreement, rows_of
+from small_models import LICENCES, agreement, rows_of, steps
 
 Row = Mapping[str, Any]
 
@@ -137,4 +137,7 @@ def _times(folder: Path) -> list[str]:
         [f"`{record['step']['model']}`", record["step"]["name"], f"{record['seconds'] / 60:.0f} min"]
         for record in records
     ]
-    return _table(["model", "step", "time"], rows)
+    done = {(record["step"]["model"], record["step"]["name"]) for record in records}
+    missing = [f"{step.name} of `{step.model}`" for step in steps(0) if (step.model, step.name) not in done]
+    left = [f"Steps that were not run for this page: {', '.join(missing)}.\n"] if missing else []
+    return [*_table(["model", "step", "time"], rows), *left]
