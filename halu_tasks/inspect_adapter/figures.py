@@ -167,7 +167,7 @@ def figures() -> Metric:
             return _headline(records)
         for task, own in _by_task(records).items():
             for warning in _warnings(task, own):
-                _warn(warning)
+                warn(warning)
         values = _group_figures(records[0].group, records) if records[0].group else _task_figures(records)
         return values | (_method_figures(records) if any(record.method for record in records) else {})
 
@@ -197,8 +197,8 @@ def stops_of(records: Iterable[ScoreRecord]) -> Counter[tuple[Outcome, str]]:
     return Counter((record.outcome or record.score.outcome, record.stop) for record in records if record.stop)
 
 
-def _warn(warning: str) -> None:
-    # the handler of Inspect would show it in a column, which is 35 characters wide where there is no terminal
+def warn(warning: str) -> None:
+    """Print a warning on one line; Inspect's handler would show it in a column of some 35 characters."""
     if logger.isEnabledFor(logging.WARNING):
         print(f"halu-tasks: {printable(warning)}", file=sys.stderr, flush=True)
 

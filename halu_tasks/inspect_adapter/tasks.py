@@ -18,7 +18,7 @@ from halu_tasks.core.errors import UsageError, install_excepthook, unknown
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
-from halu_tasks.inspect_adapter.figures import RECORD
+from halu_tasks.inspect_adapter.figures import RECORD, warn
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
 from halu_tasks.judging.reaching import REJECTED, active_models, describe_error, reach_active, status_of
 from halu_tasks.replies import embedded
@@ -117,7 +117,7 @@ def register_file(file: str, function: Callable[..., Task]) -> None:
 
     def create(**options: Any) -> Task:
         if not Path("halu_tasks", file).exists():
-            logger.warning("halu_tasks/%s is not in this folder; running %s, which is its name everywhere", file, name)
+            warn(f"halu_tasks/{file} is not in this folder; running {name}, which is its name everywhere")
         return function(**options)
 
     register_task(file, create, function.__doc__ or "")

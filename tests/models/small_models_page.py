@@ -110,7 +110,8 @@ def _helps(rows: Sequence[Row]) -> list[str]:
     answered: dict[tuple[str, str, str], dict[str, bool]] = defaultdict(dict)
     for row in rows:
         if row["method"] == "plain prompt":
-            answered[row["model"], row["task"], row["way"]][row["id"]] = row["outcome"] == "answered"
+            is_whole = row["way"] != "structured" or _is_json(row["reply"])
+            answered[row["model"], row["task"], row["way"]][row["id"]] = row["outcome"] == "answered" and is_whole
     table = []
     for (model, task, way), of in answered.items():
         plain = answered.get((model, task, ""))
@@ -121,12 +122,21 @@ def _helps(rows: Sequence[Row]) -> list[str]:
     return _table(["model", "task", "option", "declared without", "declared with"], table)
 
 
+def _is_json(reply: str) -> bool:
+    """Return whether a reply is whole JSON: one that was cut off within is no help, even if something can be read."""
+    try:
+        json.loads(reply)
+    except ValueError:
+        return False
+    return True
+
+
 def _harnesses(counts: Counter[str]) -> str:
     same = counts["the same prompt"]
     return (
         f"{same:,} items were asked in both harnesses with the same prompt. {counts['the same reply']:,} replies were "
         f"the same to the last character, and {counts['the same reply and score']:,} of these have the same answer and "
-        "score. A server that answers two requests at a time rounds differently in each batch, so some differ.\n"
+        "score.\n"
     )
 
 
@@ -140,4 +150,5 @@ def _times(folder: Path) -> list[str]:
     done = {(record["step"]["model"], record["step"]["name"]) for record in records}
     missing = [f"{step.name} of `{step.model}`" for step in steps(0) if (step.model, step.name) not in done]
     left = [f"Steps that were not run for this page: {', '.join(missing)}.\n"] if missing else []
-    return [*_table(["model", "step", "time"], rows), *left]
+    note = "These are orders of magnitude: other work shared the processor.\n"
+    return [note, *_table(["model", "step", "time"], rows), *left]
