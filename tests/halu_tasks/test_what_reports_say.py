@@ -39,7 +39,7 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance=replace(run.provenance, options={"judge": None}))
     (cell,) = report_on([run], tmp_path).results
-    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "judge_failed": 0}
+    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "failed": 0, "judge_failed": 0}
     assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
     verdicts = [Verdict(label) for label in (*2 * [FAILED], *6 * [CONSISTENT])]
