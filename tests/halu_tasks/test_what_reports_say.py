@@ -69,7 +69,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
     report = report_on(runs, tmp_path)
     counts = [tuple(cell.counts[name] for name in NO_ANSWER) for cell in report.results]
-    assert counts == [(1, 1, 1), (0, 0, 0)]
+    assert counts == [(1, 1, 1, 0), (0, 0, 0, 0)]
     text, html = markdown(report), render(report)
     assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
     assert f"n {len(run.scores)}, 0 unparsed |" in text or f"n {len(run.scores)}, 0 unparsed<br>" in text
