@@ -179,11 +179,9 @@ def test_an_unfinished_log_is_refused_and_says_how_to_finish(
 
     log = asked(tmp_path / "broken", model=openai(serve(reply)))
     told = refused(baseline, log)
-    assert (
-        f"{log}: the run is unfinished (error: AuthenticationError('Error code: 401 - scripted failure')); finish"
-        in told
-        and f"inspect eval-retry {log} --log-dir {tmp_path / 'broken'}" in told
-    )
+    why = "error: AuthenticationError('Error code: 401 - scripted failure')"
+    assert f"{log}: the run is unfinished ({why}); finish" in told
+    assert f"inspect eval-retry {log} --log-dir {tmp_path / 'broken'}" in told
 
 
 def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, baseline: str, oracle: str) -> None:
