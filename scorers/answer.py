@@ -7,24 +7,27 @@ from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-Outcome = Literal["answered", "inferred", "abstained", "unparsed", "empty"]
-"""The outcome of reading a reply.
+Outcome = Literal["answered", "inferred", "abstained", "unparsed", "empty", "failed"]
+"""The outcome of asking for a reply and reading it.
 
 - `answered`: it declares an answer;
 - `inferred`: it declares none, and the answer is inferred from what it says;
 - `abstained`: it declines to give one;
 - `unparsed`: no answer can be read from it;
-- `empty`: it has no content, because a server failed or there is no reply.
+- `empty`: it has no content, because a server failed or there is no reply;
+- `failed`: there is none, because the request was refused, filtered or ended in an error.
 """
 ANSWERED: Final = "answered"
 INFERRED: Final = "inferred"
 ABSTAINED: Final = "abstained"
 UNPARSED: Final = "unparsed"
 EMPTY: Final = "empty"
+REQUEST_FAILED: Final = "failed"
 NO_ANSWER: Mapping[Outcome, str] = {
     UNPARSED: "contains no readable answer",
     ABSTAINED: "declines to answer",
     EMPTY: "has no content, as when a server fails",
+    REQUEST_FAILED: "is none, because the request was refused, filtered or ended in an error",
 }
 """The outcomes without an answer, and what such a reply does; figures count it as wrong."""
 

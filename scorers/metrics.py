@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, UNPARSED, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
@@ -346,6 +346,7 @@ _SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
     UNPARSED: ("share of replies from which no answer can be read", False),
     ABSTAINED: ("share of replies that decline to answer", None),
     EMPTY: ("share of replies without content", False),
+    REQUEST_FAILED: ("share of requests that failed, so that there is no reply to them", False),
     INFERRED: ("share of replies that declare no answer, so that it is inferred from what they say", None),
 }
 
@@ -362,8 +363,9 @@ def share_unparsed() -> Metric:
 
 
 def outcome_shares(*, of_labels: bool) -> list[Metric]:
-    """Create the shares of replies that decline and are empty, and for labels of those that declare none."""
-    return [share_of(ABSTAINED), share_of(EMPTY), *([share_of(INFERRED)] if of_labels else [])]
+    """Create the shares of replies that decline, are empty and are missing, and of labels that are inferred."""
+    shares = [share_of(ABSTAINED), share_of(EMPTY), share_of(REQUEST_FAILED)]
+    return [*shares, share_of(INFERRED)] if of_labels else shares
 
 
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:

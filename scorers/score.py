@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import ANSWERED, EMPTY, Answer, Outcome
+from halu_tasks.scorers.answer import ANSWERED, EMPTY, REQUEST_FAILED, Answer, Outcome
 from halu_tasks.scorers.judge import Verdict
 
 
@@ -80,3 +80,8 @@ _JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name != "ve
 def mark_empty(score: Score, reply: str) -> Score:
     """Set the outcome to `empty` if the reply has no content, which says nothing about the model."""
     return replace(score, outcome=EMPTY) if score.answer is None and not reply.strip() else score
+
+
+def mark_failed(score: Score, failure: str) -> Score:
+    """Set the outcome of an empty reply to `failed` if its request failed, for this reason."""
+    return replace(score, outcome=REQUEST_FAILED, reason=failure) if failure else score

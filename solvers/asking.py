@@ -24,7 +24,7 @@ from inspect_ai.model import (
     get_model,
     model_roles,
 )
-from inspect_ai.solver import TaskState
+from inspect_ai.solver import Generate, Solver, TaskState
 from inspect_ai.tool import Tool, ToolChoice
 from pydantic import BaseModel, ConfigDict
 
@@ -32,6 +32,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import ArgumentError, UsageError, unknown
 from halu_tasks.core.options import wrong_kind
 from halu_tasks.core.prompting import given_prompts, prompt_for
+from halu_tasks.judging.reaching import failure_of, refusal
 from halu_tasks.scorers.methods import Opinions
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskReference
@@ -58,6 +59,39 @@ _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
+
+
+class RequestFailed(Exception):
+    """A request that was refused or filtered; as an error of a method, it ends the sample's.
+
+    Attributes:
+        output: The output, which says why.
+    """
+
+    def __init__(self, output: ModelOutput) -> None:
+        super().__init__(failure_of(output))
+        self.output = output
+
+
+def method(create: Callable[P, Solver]) -> Callable[P, Solver]:
+    """Make the creator of a method's solver check its arguments, and the solver conclude with a request that fails.
+
+    The output of such a sample is that of the request: without it, the method has no answer.
+    """
+
+    @wraps(create)
+    def created(*args: P.args, **kwargs: P.kwargs) -> Solver:
+        solver = create(*args, **kwargs)
+
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            try:
+                return await solver(state, generate)
+            except RequestFailed as failed:
+                return conclude(state, failed.output, MethodRecord(method=create.__name__))
+
+        return solve
+
+    return checked(created)
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -148,6 +182,9 @@ async def ask(
             is that of `halu/oracle`.
         config: The configuration of generation; that of the role's model takes precedence. By default, the model under
             test is called with the configuration of the run.
+
+    Raises:
+        RequestFailed: The request was refused or filtered.
     """
     if answer := stand_in.get():
         return answer(prompt, role, (draw, cache), bool(tools), supposed, **config)
@@ -157,7 +194,15 @@ async def ask(
     if merged.seed is not None:
         # with the same seed, every draw would be the same reply
         merged.seed += draw
-    return await model.generate(prompt, tools=list(tools), tool_choice=tool_choice, config=merged, cache=policy)
+    try:
+        output = await model.generate(prompt, tools=list(tools), tool_choice=tool_choice, config=merged, cache=policy)
+    except Exception as error:
+        if (refused := refusal(error, str(model))) is None:
+            raise
+        output = refused
+    if failure_of(output):
+        raise RequestFailed(output)
+    return output
 
 
 def model_in(role: str | None) -> Model:

@@ -178,7 +178,7 @@ def _by_tokens(output: ModelOutput) -> float | None:
 
 
 @solver
-@asking.checked
+@asking.method
 def factored_verification(
     how: How = "auto",
     samples: int = 5,
@@ -226,7 +226,7 @@ Criticize = Callable[[Sequence[Paper], str], Awaitable[tuple[str, dict[str, floa
 
 
 @solver
-@asking.checked
+@asking.method
 def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary and revise it by critiques of its unsupported sentences (Algorithm 1 of the paper).
 
@@ -266,7 +266,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
 
 
 @solver
-@asking.checked
+@asking.method
 def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, ask for feedback on all of it at once, and revise it by that feedback (section 4.1).
 

@@ -190,7 +190,7 @@ class Seeker:
 
 
 @solver
-@asking.checked
+@asking.method
 def with_knowledge(
     knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
 ) -> Solver:

@@ -45,7 +45,7 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
 
 
 @solver
-@asking.checked
+@asking.method
 def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
     """Draw several replies to the task's messages and answer with the label that most of them state.
 
@@ -82,7 +82,7 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
 
 
 @solver
-@asking.checked
+@asking.method
 def truth_triangulator(
     knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
 ) -> Solver:

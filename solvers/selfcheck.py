@@ -31,7 +31,7 @@ Compare = Callable[[list[str], list[str]], Awaitable[asking.MethodRecord]]
 
 
 @solver
-@asking.checked
+@asking.method
 def selfcheck_prompt(
     samples: int = 20, temperature: float = 1.0, threshold: float = 0.5, prompts: str | None = None, cache: bool = True
 ) -> Solver:
@@ -68,7 +68,7 @@ def selfcheck_prompt(
 
 
 @solver
-@asking.checked
+@asking.method
 def selfcheck_ngram(
     samples: int = 20,
     temperature: float = 1.0,

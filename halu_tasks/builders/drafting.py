@@ -40,7 +40,7 @@ from halu_tasks.judging.reaching import reach, reach_active
 from halu_tasks.results.inspect_logs import path_of, samples_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
-from halu_tasks.solvers.asking import ask, model_in, named_role
+from halu_tasks.solvers.asking import RequestFailed, ask, model_in, named_role
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""
@@ -228,7 +228,12 @@ def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
         record, id = state.metadata[BUILD], str(state.sample_id)
         refused = Fault(*record["refused"]) if record["refused"] else None
         document = Document(id, state.input_text, dict(record["fields"]))
-        drafts = () if refused else tuple(await pipeline.drafts(document, ask_role))
+        drafts: tuple[Draft, ...] = ()
+        if not refused:
+            try:
+                drafts = tuple(await pipeline.drafts(document, ask_role))
+            except RequestFailed as failed:
+                refused = Fault("request", str(failed))
         outcome = DocumentOutcome(id, drafts, refused, record["licence"])
         kept = sum(bool(draft.row) for draft in outcome.drafts)
         summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"

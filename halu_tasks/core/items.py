@@ -52,11 +52,14 @@ class Reply(NamedTuple):
         text: The reply itself.
         target: The gold label, if the question was asked with its answers in another order than the item's.
         probability: The probability of the first of the task's `choices`, from 0 to 1, if it is known.
+        failure: Why there is no reply: the request was refused, filtered or ended in an error. The text is then none of
+            the model's, and is neither read nor judged.
     """
 
     text: str
     target: str | None = None
     probability: float | None = None
+    failure: str = ""
 
 
 class Example(NamedTuple):

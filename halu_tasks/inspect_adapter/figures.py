@@ -15,7 +15,7 @@ from inspect_ai.scorer import Metric, SampleScore, metric
 
 from halu_tasks.core.credentials import printable
 from halu_tasks.replies.scoring import HowAsked, logger, revision_warnings, run_warnings
-from halu_tasks.scorers.answer import ABSTAINED, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, REQUEST_FAILED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import Cost, Opinions, opinion_figures, total
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
@@ -41,6 +41,7 @@ _OF_TEXTS = (
     mean("mean_probability", FACT, higher_is_better=None),
     share_unparsed(),
     share_of(ABSTAINED),
+    share_of(REQUEST_FAILED),
 )
 _OF_LABELLED_TEXTS = (
     mean("acc", "correct"),

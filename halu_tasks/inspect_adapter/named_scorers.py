@@ -25,6 +25,7 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.figures import ScoreRecord, figures, spread_all
 from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
+from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.classification import score_label
@@ -32,7 +33,7 @@ from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import Score, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt
 
@@ -151,7 +152,8 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
         own = SampleMetadata.of(state)
         fields = {**own.fields, **own.gold, **state.metadata} if own else state.metadata
         sample = UserSample(str(state.sample_id), list(target), fields)
-        found = named.score(sample, state.output.completion)
+        failure = failure_of(state.output)
+        found = mark_failed(named.score(sample, "" if failure else state.output.completion), failure)
         value = of_one(found)
         metadata = {"scorer": name, "arguments": dict(arguments), **found.as_json()}
         return inspect_score(found, value if name in ("iou", "expmatch") else graded(value), metadata)
@@ -232,8 +234,9 @@ def text_score() -> Scorer:
     """Score whether a text is called hallucinated: C or I if it has a label, otherwise N."""
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        answer, id = hallucinates(state.output.completion), str(state.sample_id)
-        scored = score_label(Item(id, id, target.text), answer)
+        failure, id = failure_of(state.output), str(state.sample_id)
+        answer = hallucinates("" if failure else state.output.completion)
+        scored = mark_failed(score_label(Item(id, id, target.text), answer), failure)
         measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         scored = replace(scored, measurements={**measurements, **(scored.measurements if target.text else {})})
         method = MethodRecord.from_metadata(state.output.metadata)

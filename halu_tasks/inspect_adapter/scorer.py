@@ -21,9 +21,10 @@ from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures, labels_of_tasks
 from halu_tasks.inspect_adapter.run_models import check_address
 from halu_tasks.judging.judge import Failures, Judge, judge_of_loop
+from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import outcome_of
-from halu_tasks.scorers.answer import ABSTAINED, EMPTY, UNPARSED, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.option_metrics import UNSURE
@@ -35,7 +36,12 @@ from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import read_reference
 
 # the reasons for which Inspect has a name
-_REASONS = {ABSTAINED: "refusal", UNPARSED: "invalid_response_format", EMPTY: "no_response"}
+_REASONS = {
+    ABSTAINED: "refusal",
+    UNPARSED: "invalid_response_format",
+    EMPTY: "no_response",
+    REQUEST_FAILED: "no_response",
+}
 
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
@@ -89,13 +95,13 @@ async def _score_sample(
     item = with_target(item, (output.metadata or {}).get(TARGET))
 
     async def score_reply(reply: Reply) -> Score:
-        if judge is None:
-            return task.score(mode, item, reply)
+        if judge is None or reply.failure:
+            return task.score(mode, item, reply, None if judge is None else ())
         text = task.judged_text(mode, item, reply.text)
         return task.score(mode, item, reply, await judge.of_reply(item, text))
 
     method = MethodRecord.from_metadata(output.metadata)
-    score = await score_reply(Reply(output.completion, probability=method.probability))
+    score = await score_reply(Reply(output.completion, probability=method.probability, failure=failure_of(output)))
     if judged and (options.reference or options.assume):
         if options.reference and task.name not in labels:
             labels[task.name] = labels_of_tasks[task.name] = read_reference(options.reference, task)

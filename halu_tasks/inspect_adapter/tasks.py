@@ -11,8 +11,9 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
-from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
-from inspect_ai.util import JSONSchema
+from inspect_ai.scorer import ScoreReducer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import JSONSchema, registry_info
 
 from halu_tasks.core.errors import UsageError, install_excepthook, unknown
 from halu_tasks.core.items import Item
@@ -20,7 +21,7 @@ from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.figures import RECORD, warn
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
-from halu_tasks.judging.reaching import REJECTED, active_models, describe_error, reach_active, status_of
+from halu_tasks.judging.reaching import REJECTED, active_models, describe_error, reach_active, refusal, status_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
@@ -176,9 +177,9 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         for evaluation in members
         if evaluation.options.structured
     }
-    return Task(
+    return _PackageTask(
         dataset=MemoryDataset(samples, name=name, location=first.task.data.source.homepage),
-        solver=generate_structured(schemas) if schemas else generate(),
+        solver=generate_reply(schemas),
         scorer=halu_score(**{name: value for name, value in changed.items() if name in SCORING_OPTIONS}),
         config=_config(members),
         name=name,
@@ -188,6 +189,25 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
         headline_metric=HeadlineMetric(scorer="halu_score"),
         metadata={RECORD: [evaluation.provenance.as_json() for evaluation in members]},
     )
+
+
+class _PackageTask(Task):
+    """A task whose figures are of all replies, which no reducer may replace by one for each sample."""
+
+    @property
+    def epochs_reducer(self) -> list[ScoreReducer] | None:
+        """The reducers; Inspect sets those of its option `--epochs-reducer`, which replace the task's."""
+        return self._reducers
+
+    @epochs_reducer.setter
+    def epochs_reducer(self, reducers: list[ScoreReducer] | None) -> None:
+        names = [registry_info(reducer).name.rpartition("/")[2] for reducer in reducers or ()]
+        if others := [name for name in names if name != "mean"]:
+            raise UsageError(
+                f"{self.name} has figures of all replies, with intervals that take those of one sample as dependent; "
+                f"leave out --epochs-reducer {','.join(others)} (--epochs N asks N times)"
+            )
+        self._reducers = reducers
 
 
 def _config(members: Sequence[Evaluation]) -> GenerateConfig:
@@ -240,21 +260,19 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
     )
 
 
-# --- answers as JSON ------------------------------------------------------------------------------
-
-
 @solver
-def generate_structured(schemas: dict[str, Any]) -> Solver:
-    """Generate as the solver `generate` does, with a response schema unless the model's server rejects one.
+def generate_reply(schemas: dict[str, Any] | None = None) -> Solver:
+    """Generate as the solver `generate` does, but go on where a server refuses the request of one sample.
 
     Args:
-        schemas: The JSON schema of the replies to each task, by its name.
+        schemas: The JSON schema of the replies to each task, by its name, with which a server is asked unless it
+            rejects one; by default, none.
     """
     formats = {
         name: ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(schema), strict=True)
-        for name, schema in schemas.items()
+        for name, schema in (schemas or {}).items()
     }
-    takes_schema = True
+    takes_schema = bool(formats)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         nonlocal takes_schema
@@ -266,6 +284,12 @@ def generate_structured(schemas: dict[str, Any]) -> Solver:
                     raise
                 takes_schema = False
                 logger.warning("asking %s without a response schema: %s", state.model, describe_error(error))
-        return await generate(state)
+        try:
+            return await generate(state)
+        except Exception as error:
+            if (refused := refusal(error, str(state.model))) is None:
+                raise
+            state.output = refused
+            return state
 
     return solve

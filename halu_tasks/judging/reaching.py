@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from anyio.from_thread import start_blocking_portal
 from inspect_ai.hooks import Hooks, ModelRetry, hooks
-from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
 from inspect_ai.util import display_type
 from tenacity import RetryError
 
@@ -26,6 +26,8 @@ PATIENCE = 60
 """Seconds within which a model must answer the probe."""
 REJECTED = (400, 422)
 """The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
+_REFUSED = (400, 413, 422, 451)
+"""The HTTP statuses by which servers refuse a request that they would refuse again."""
 _TOKENS = 64
 # maximum number of characters of the description of an error
 _LONGEST = 300
@@ -167,6 +169,34 @@ def status_of(error: BaseException) -> int | None:
     error = last_error(error)
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
+
+
+def refusal(error: BaseException, model: str) -> ModelOutput | None:
+    """Return the output of a request that the server refuses and would refuse again; None for any other error.
+
+    Args:
+        error: The error of the call, after which no schema of the reply is left to leave out.
+        model: The model's name.
+    """
+    if status_of(error) not in _REFUSED:
+        return None
+    return ModelOutput.from_content(model, "", stop_reason="unknown", error=describe_error(error))
+
+
+def failure_of(output: ModelOutput) -> str:
+    """Return why an output is no reply of the model; empty if it is one.
+
+    Inspect's providers return what a server says of a request that it filters, or that is too long, as if it were the
+    reply. A reply that was begun before a context was full has used tokens.
+    """
+    if not output.choices:
+        return output.error or ""
+    stop, details = output.stop_reason, output.choices[0].stop_details
+    stops = [stop] if stop == "content_filter" or (stop == "model_length" and output.usage is None) else []
+    if not stops and not output.error:
+        return ""
+    why = output.error or (details and details.explanation) or ("" if output.usage else output.completion)
+    return redacted(": ".join([*stops, *([" ".join(why.split())[:_LONGEST]] if why else [])]))
 
 
 def model_error(

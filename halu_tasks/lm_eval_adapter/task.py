@@ -26,6 +26,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
+from halu_tasks.lm_eval_adapter.refusals import FailedReply
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
@@ -240,7 +241,9 @@ class HaluTask(ConfigurableTask):
         """Return an item with its reply. Of two log-likelihoods it is the likelier choice; a replay states its own."""
         doc, item = requests[0].doc, self._items[requests[0].doc["id"]]
         if not self._evaluation.asks_for_probability:
-            return with_target(item, doc["target"]), Reply(requests[0].resps[0])
+            reply = requests[0].resps[0]
+            failure = reply.failure if isinstance(reply, FailedReply) else ""
+            return with_target(item, doc["target"]), Reply(reply, failure=failure)
         choices = self._evaluation.task.rules.choices
         assert choices
         first, second = (request.resps[0][0] for request in requests)

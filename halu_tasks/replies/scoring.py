@@ -21,7 +21,7 @@ from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Optio
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.replies.reference import check_reference, label_warnings, with_known_errors
-from halu_tasks.scorers.answer import EMPTY, INFERRED, UNPARSED, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels
@@ -127,8 +127,11 @@ def scores_of(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], cos
     mode, judged = evaluation.options.scoring, evaluation.task.judged
     judgements: Sequence[Sequence[Verdict] | None] = [None] * len(replies)
     if judged and evaluation.options.judge:
-        texts = [(item, evaluation.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-        judgements = _verdicts(evaluation.options, judged, texts, f"judging {evaluation.task.name}", costs)
+        texts = [
+            (item, evaluation.task.judged_text(mode, item, reply.text)) for item, reply in replies if not reply.failure
+        ]
+        verdicts = iter(_verdicts(evaluation.options, judged, texts, f"judging {evaluation.task.name}", costs))
+        judgements = [() if reply.failure else next(verdicts) for _, reply in replies]
     scores = [
         with_known_errors(evaluation, evaluation.task.score(mode, item, reply, verdicts))
         for (item, reply), verdicts in zip(replies, judgements, strict=True)
@@ -156,13 +159,14 @@ def _verdicts(
         return with_judge(options, spec, lambda judge: judge.of_replies(texts, bar.update), costs)
 
 
-MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
-"""The shares of empty and unparsed replies, and of inferred answers, above which `reply_warnings` warns."""
+MOST_EMPTY, MOST_CUT, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.01, 0.20, 0.05
+"""The shares of empty, cut and unparsed replies, and of inferred answers, above which `reply_warnings` warns."""
 
 
 def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     """Return the outcome of a reply: its score's, or `empty` in `paper`, whose scores do not have that outcome."""
-    return EMPTY if scoring == "paper" and not reply.strip() else score.outcome
+    is_empty = scoring == "paper" and not reply.strip() and score.outcome != REQUEST_FAILED
+    return EMPTY if is_empty else score.outcome
 
 
 CUT, ENDED = "max_tokens", "stop"
@@ -216,7 +220,7 @@ def reply_warnings(
     missing: int = 0,
     stops: Stops | None = None,
 ) -> list[tuple[str, str]]:
-    """Warn of many empty or unparsed replies, and of many whose answer is inferred.
+    """Warn of many empty or unparsed replies, and of many whose answer is inferred or read of what the limit left.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
@@ -247,6 +251,10 @@ def reply_warnings(
             meaning = f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies"
             meaning = "; ".join([meaning, *_advice_on_unparsed(how, task, cut, count, ended)])
         warnings.append((_share(count, total + missing, "replies", known), meaning))
+    cut = sum(stops.get((outcome, CUT), 0) for outcome in (ANSWERED, INFERRED, ABSTAINED))
+    if cut > MOST_CUT * total:
+        meaning = "were cut by the token limit and are scored by what can be read of them; raise it"
+        warnings.append((_share(cut, total + missing, "replies"), meaning + (how.more_tokens if how else "")))
     return warnings
 
 
@@ -365,6 +373,7 @@ def run_warnings(
     warnings: list[tuple[str, str]] = []
     if not os.environ.get(REPORT_FOLLOWS):
         warnings = reply_warnings(outcomes, how, task, missing, stops)
+        warnings += request_warnings(scores, sum(outcomes.values()) + missing)
         warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing, how, task)
         warnings += failure_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
@@ -395,6 +404,31 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
         f"{task.name}: the revision changed {name} by {change.value:.4f}{interval}, so the judge checked less of the "
         f"revised replies; what it does not check cannot count as wrong, so compare {task.headline} with care"
     ]
+
+
+_NAMED = 5
+"""The number of items that a warning names."""
+
+
+def request_warnings(scores: Sequence[Score], total: int) -> list[tuple[str, str]]:
+    """Warn of requests that failed, naming their items.
+
+    Args:
+        scores: The scores of a run.
+        total: The number of replies of which these are a part.
+
+    Returns:
+        As `reply_warnings`.
+    """
+    failed = {score.id: score.reason for score in scores if score.outcome == REQUEST_FAILED}
+    if not failed:
+        return []
+    ids, reasons = list(failed), list(dict.fromkeys(failed.values()))
+    more = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
+    others = f", and {len(reasons) - 1:,} other reasons" if len(reasons) > 1 else ""
+    meaning = f"failed ({reasons[0]}{others}) and count as wrong: {', '.join(ids[:_NAMED] + more)}"
+    count = sum(score.outcome == REQUEST_FAILED for score in scores)
+    return [(_share(count, total, "requests"), meaning)]
 
 
 def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:

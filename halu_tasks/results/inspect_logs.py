@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +17,14 @@ from inspect_ai.log import (  # this also teaches zipfile the compression of log
     read_eval_log_sample_summaries,
 )
 
-from halu_tasks.core.credentials import public
+from halu_tasks.core.credentials import public, redacted
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.items import Item
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, UnfinishedError, own_settings
+from halu_tasks.scorers.answer import REQUEST_FAILED
 from halu_tasks.scorers.methods import Cost, total
 from halu_tasks.solvers.asking import SampleMetadata
 from halu_tasks.tasks import Provenance
@@ -31,6 +32,9 @@ from halu_tasks.tasks import Provenance
 PACKAGE = "halu_tasks/"
 
 _SCORER = "halu_score"
+
+# the solvers that ask the model once, the first two in older logs
+_GENERATE = ("generate", "generate_structured", "generate_reply")
 
 # settings of a task that asks for probabilities, which its options already record
 _TASK_SETTINGS = {"logprobs", "top_logprobs"}
@@ -60,7 +64,7 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
     if header.invalidated:
         raise UnfinishedError(log, header, "samples of the run were marked as invalid")
     answers: dict[tuple[str, str], list[tuple[ScoredReply, ScoreRecord]]] = {}
-    for answered, record in _answers(log, header):
+    for answered, record in _answers(log, header, provenances):
         if record.task:
             answers.setdefault((record.task.task, record.scoring), []).append((answered, record))
     runs = []
@@ -131,7 +135,7 @@ def _method(header: EvalLog, provenance: Provenance) -> str:
     names = [step.solver.removeprefix(PACKAGE) for step in header.plan.steps]
     if provenance.prompt_hash is None:
         return METHOD_UNKNOWN
-    if all(name in ("generate", "generate_structured") for name in names):
+    if all(name in _GENERATE for name in names):
         return PLAIN
     written = []
     for name, step in zip(names, header.plan.steps, strict=True):
@@ -191,19 +195,19 @@ def _unreadable(log: str, error: Exception) -> DataError:
     return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreRecord]]:
-    """Read each answered sample, with the scorer's record of it.
+def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> Iterator[tuple[ScoredReply, ScoreRecord]]:
+    """Read each sample, with the scorer's record of it; one that ended in an error is a request that failed.
 
     Inspect's own reader validates all events of a sample and takes ten times as long.
     """
     ids = header.eval.dataset.sample_ids or []
     place = {id: number for number, id in enumerate(ids)}
-    count = failed = 0
+    count, failed = 0, list[Mapping[str, Any]]()
     answers: list[tuple[Any, ScoredReply, ScoreRecord]] = []
     for sample in samples_of(log):
         count += 1
         if sample.get("error"):
-            failed += 1
+            failed.append(sample)
             continue
         scores = (sample.get("scores") or {}).values()
         logged = (ScoreRecord.from_log(score.get("metadata"), sample["id"], sample["metadata"]) for score in scores)
@@ -220,8 +224,11 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreReco
         answers += [(order, _answered(sample, record), record) for record in records.values()]
     if not count:
         raise DataError(f"{log}: holds no samples; run the task again without --no-log-samples")
-    if failed:
-        raise UnfinishedError(log, header, f"{failed} of {count} samples ended in an error")
+    modes = {record.scoring for *_, record in answers} or {provenances[0].scoring}
+    has_judge = "grader" in (header.eval.model_roles or {}) or any(one.judge for one in provenances)
+    for errored in failed:
+        order = errored["epoch"], place.get(errored["id"], len(place))
+        answers += [(order, *_failed(errored, mode, has_judge=has_judge)) for mode in sorted(modes)]
     planned = len(ids or range(count)) * (header.eval.config.epochs or 1)
     if count < planned:
         raise UnfinishedError(log, header, f"holds {count} of {planned} samples")
@@ -248,7 +255,8 @@ def samples_of(log: str) -> Iterator[dict[str, Any]]:
 def _samples_of_archive(log: str) -> Iterator[dict[str, Any]]:
     """Read the samples of a `.eval` file 16 times faster than Inspect does, which validates all events."""
     archive = ZipFile(log)
-    failed = {(s["id"], s["epoch"]) for s in json.loads(read_member(archive, "summaries.json", log)) if s.get("error")}
+    summaries = json.loads(read_member(archive, "summaries.json", log))
+    failed = {(s["id"], s["epoch"]): s["error"] for s in summaries if s.get("error")}
     # a sample that was written again is in the archive twice; reading by name returns the last one
     names = [name for name in dict.fromkeys(archive.namelist()) if name.startswith(_SAMPLES)]
     if names:
@@ -259,7 +267,7 @@ def _samples_of_archive(log: str) -> Iterator[dict[str, Any]]:
             for name in names:
                 try:
                     sample = _sample(read_member(archive, name, log))
-                    yield sample | {"error": (sample["id"], sample["epoch"]) in failed}
+                    yield sample | {"error": failed.get((sample["id"], sample["epoch"]))}
                 except Exception as error:
                     raise _unreadable(log, error) from None
 
@@ -285,11 +293,28 @@ def _sample(content: bytes) -> dict[str, Any]:
     return dict(json.loads(content))
 
 
+def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[ScoredReply, ScoreRecord]:
+    """Score a sample that ended in an error as a request that failed."""
+    item, metadata = _item(sample), SampleMetadata.model_validate(sample["metadata"])
+    error = sample["error"]
+    message = str(error["message"] if isinstance(error, dict) else error)
+    reply = Reply("", failure=redacted(" ".join(message.split())))
+    score = metadata.benchmark_task.score(mode, item, reply, () if has_judge else None)
+    return ScoredReply(item, "", score), ScoreRecord(score=score, task=metadata.reference, scoring=mode)
+
+
 def _answered(sample: Mapping[str, Any], record: ScoreRecord) -> ScoredReply:
+    item, choices = _item(sample), sample["output"].get("choices") or [{"message": {"content": ""}}]
+    # what a server says of a request that it refuses is no reply
+    text = "" if record.score.outcome == REQUEST_FAILED else _text(choices[0]["message"], sample)
+    return ScoredReply(item, text, replace(record.score, tags=item.tags))
+
+
+def _item(sample: Mapping[str, Any]) -> Item:
     metadata = SampleMetadata.model_validate(sample["metadata"])
     turns = sample["input"] if isinstance(sample["input"], list) else [{"role": "user", "content": sample["input"]}]
     target = sample["target"]
-    item = Item(
+    return Item(
         id=metadata.item_id(sample["id"]),
         cluster=metadata.cluster,
         target=target if isinstance(target, str) else "\n".join(target),
@@ -298,8 +323,6 @@ def _answered(sample: Mapping[str, Any], record: ScoreRecord) -> ScoredReply:
         gold=metadata.gold,
         tags=metadata.tags,
     )
-    choices = sample["output"].get("choices") or [{"message": {"content": ""}}]
-    return ScoredReply(item, _text(choices[0]["message"], sample), replace(record.score, tags=metadata.tags))
 
 
 def _text(turn: Mapping[str, Any], sample: Mapping[str, Any]) -> str:

@@ -17,8 +17,16 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import HowAsked, SameAnswer, Stops, failure_warnings, outcome_of, reply_warnings
-from halu_tasks.scorers.answer import Outcome
+from halu_tasks.replies.scoring import (
+    HowAsked,
+    SameAnswer,
+    Stops,
+    failure_warnings,
+    outcome_of,
+    reply_warnings,
+    request_warnings,
+)
+from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT
@@ -55,7 +63,9 @@ class ScoredReply(NamedTuple):
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
         probability = self.score.measurements.get(FACT)
         target = self.score.target if isinstance(self.score.target, str) else None
-        return task.score(mode, with_target(self.item, target), Reply(self.reply, probability=probability))
+        failure = self.score.reason if self.score.outcome == REQUEST_FAILED else ""
+        reply = Reply(self.reply, probability=probability, failure=failure)
+        return task.score(mode, with_target(self.item, target), reply)
 
 
 class Skipped(NamedTuple):
@@ -176,6 +186,7 @@ class Run:
             harness: Literal["inspect", "lm_eval"] = "inspect" if self.program == "Inspect" else "lm_eval"
             how = HowAsked(harness, self.chat_template, bool(self.asked["structured"]), self.provenance.fewshot)
         warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
+        warnings += request_warnings(self.scores, len(self.answers))
         warnings += self._same.warnings(len(self.answers), how, task) if self.constant else []
         return warnings + failure_warnings(task, self.scores)
 

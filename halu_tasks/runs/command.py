@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.credentials import printable
-from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 from halu_tasks.core.processes import end_when, interrupt_on_signals, received
 
 _NOTICE, _PATIENCE = 2, 60
@@ -123,21 +123,6 @@ def _in_foreground() -> bool:
         return False
 
 
-def _keep_replies_as_json() -> None:
-    """Let `lm_eval.api.model.CachingLM` keep replies as JSON: pickles, which it would write and read, run code."""
-    import sqlitedict
-
-    sqlitedict.dumps = lambda reply, protocol: json.dumps(reply).encode()
-    sqlitedict.loads = _as_reply
-
-
-def _as_reply(kept: bytes) -> Any:
-    try:
-        return json.loads(kept)
-    except ValueError:
-        raise DataError("a reply in the cache of lm-eval (--use_cache) is not JSON; remove the file") from None
-
-
 def _error_line(error: Exception) -> str:
     """Return an error of a harness in one line."""
     from halu_tasks.judging.reaching import describe_error  # takes seconds to import
@@ -157,8 +142,12 @@ def main() -> None:
     interrupt_on_signals()
     # the end of the pipe is the only thing that can be read from it
     end_when(partial(os.read, pipe, 1))
-    _keep_replies_as_json()
     try:
+        if sys.argv[0] == _MODULES["lm_eval"]:
+            from halu_tasks.lm_eval_adapter.refusals import keep_going, keep_replies_as_json  # import lm-eval
+
+            keep_replies_as_json()
+            keep_going()
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except KeyboardInterrupt:
         sys.exit(RunInterrupted.exit_status)

@@ -16,7 +16,7 @@ from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.scorers.annotators import in_mode
-from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
@@ -24,7 +24,7 @@ from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
-from halu_tasks.scorers.score import Score, mark_empty
+from halu_tasks.scorers.score import Score, mark_empty, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
@@ -281,7 +281,7 @@ class Scoring(Keys):
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
-        from halu_tasks.scorers.metrics import outcome_shares  # imports numpy, which listings avoid
+        from halu_tasks.scorers.metrics import outcome_shares, share_of  # imports numpy, which listings avoid
 
         metrics = {metric.name: metric for metric in scorer.metrics}
         listed: list[Metric] = []
@@ -301,6 +301,8 @@ class Scoring(Keys):
         shares = [metrics[UNPARSED]]
         if mode == "strict":
             shares += outcome_shares(of_labels=isinstance(self.answer, Label))
+        else:
+            shares += [share_of(REQUEST_FAILED)]
         names = {metric.name for metric in listed}
         return (*listed, *(share for share in shares if share.name not in names), *splits)
 
@@ -329,6 +331,8 @@ class Scoring(Keys):
     ) -> Score:
         """Score a reply; `questions` are those that a reply may continue with."""
         item = in_mode(item, mode)
+        if reply.failure:
+            return mark_failed(self.score(mode, item, Reply(""), verdicts, questions), reply.failure)
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
         else:

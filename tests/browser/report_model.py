@@ -152,7 +152,7 @@ def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random)
             "source": f"results/{i}/{column['task']}/results_2026-11-20T10-12-33.json",
             "version": "1.0-sample" if column["data"] == "sample" else "1.0",
             "n": column["n"],
-            **{outcome: i % size for outcome, size in zip(NO_ANSWER, (4, 3, 2), strict=True)},
+            **{outcome: i % size for outcome, size in zip(NO_ANSWER, (4, 3, 2, 2), strict=True)},
             "judge_failed": i % 3 if judged else None,
             "metrics": metrics,
             "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,

@@ -269,7 +269,7 @@ def test_without_a_judge_one_line_says_what_is_missing(tmp_path: Path) -> None:
     assert shown.returncode == 0
     assert len(shown.stderr.splitlines()) == 1 and "cfaith_gen: no judge was named" in shown.stderr
     metrics = json.loads(shown.stdout)["metrics"]
-    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0, "abstained": 0.0, "empty": 0.0}
+    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0, "abstained": 0.0, "empty": 0.0, "failed": 0.0}
 
 
 # --- output that nobody takes ---------------------------------------------------------------------

@@ -77,6 +77,7 @@ def test_the_figures_by_hand(rows: str) -> None:
         "unparsed": 0.0,
         "abstained": pytest.approx(1 / 7),
         "empty": 0.0,
+        "failed": 0.0,
         "inferred": 0.0,
     }
 

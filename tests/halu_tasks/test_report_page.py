@@ -255,8 +255,8 @@ def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     report = model(2, 3, apart=False)
     (group,) = report.groups
     counts = {
-        "e0": {"unparsed": 0, "abstained": 0, "empty": 0},
-        "e1": {"unparsed": 2002, "abstained": 0, "empty": 0},
+        "e0": {"unparsed": 0, "abstained": 0, "empty": 0, "failed": 0},
+        "e1": {"unparsed": 2002, "abstained": 0, "empty": 0, "failed": 0},
     }
     report = replace(report, results=[altered(result, **counts[result.entry]) for result in report.results])
     assert [report.cell(entry, group).missing for entry in counts] == [{}, {"unparsed": 1.0}]

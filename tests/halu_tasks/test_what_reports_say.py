@@ -39,7 +39,7 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance=replace(run.provenance, options={"judge": None}))
     (cell,) = report_on([run], tmp_path).results
-    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "judge_failed": 0}
+    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "failed": 0, "judge_failed": 0}
     assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
     verdicts = [Verdict(label) for label in (*2 * [FAILED], *6 * [CONSISTENT])]
@@ -69,7 +69,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
     report = report_on(runs, tmp_path)
     counts = [tuple(cell.counts[name] for name in NO_ANSWER) for cell in report.results]
-    assert counts == [(1, 1, 1), (0, 0, 0)]
+    assert counts == [(1, 1, 1, 0), (0, 0, 0, 0)]
     text, html = markdown(report), render(report)
     assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
     assert f"n {len(run.scores)}, 0 unparsed |" in text or f"n {len(run.scores)}, 0 unparsed<br>" in text

@@ -88,7 +88,7 @@ def test_both_harnesses_and_score_say_the_same(
         assert found[f"{name},none"] == scored["metrics"][name] == figures(log)[name], name
     assert log.results.headline.metric == "bad_rate"
     without = {name.partition(",")[0] for name in in_lm_eval(run_lm_eval, task, replies) if "_stderr" not in name}
-    assert without == {"alias", "name", "sample_len", "unparsed", "abstained", "empty"}
+    assert without == {"alias", "name", "sample_len", "unparsed", "abstained", "empty", "failed"}
 
 
 @pytest.mark.parametrize("failing", [1, 2])

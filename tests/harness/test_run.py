@@ -70,7 +70,7 @@ def test_each_warning_about_replies_is_printed_once_and_on_one_line(serve: Any, 
 @pytest.mark.slow
 def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -> None:
     """Inspect itself ends with status 0."""
-    server = serve(lambda request: 400 if "Final Verdict" in json.dumps(request) else "A")
+    server = serve(lambda request: 401 if "Final Verdict" in json.dumps(request) else "A")
     served = ("openai-api/local/NAME", "--base-url", server.url)
     done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
     assert done.returncode == 3, done.stdout + done.stderr

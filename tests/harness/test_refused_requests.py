@@ -1,0 +1,105 @@
+"""Requests that a server refuses or filters: an outcome of its own, in both harnesses, that costs no other reply."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import figures, questions, verdict
+from loopback import completion
+from shared_runs import asked
+
+from halu_tasks.cli import main
+from halu_tasks.core.options import Options
+from halu_tasks.results.read import read_results
+from halu_tasks.tasks import build
+
+TASK = "refact_judgment_independent"
+RIGHT = {item.prompt: item.target for item in build(TASK, Options(data="sample")).items}
+LONG = sorted(RIGHT, key=len)[-2:]
+"""The prompts that the server refuses."""
+
+
+def by_length(request: dict[str, Any]) -> str | int:
+    """Answer rightly, and refuse the two longest prompts."""
+    prompt = request["messages"][-1]["content"]
+    return 400 if prompt in LONG else f"Final Verdict: {RIGHT[prompt]}"
+
+
+def filtered(request: dict[str, Any]) -> dict[str, Any]:
+    return completion({"content": "Final Verdict: True, and"}, finish_reason="content_filter")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_the_other_replies_are_reported_and_nothing_is_asked_twice(
+    serve: Any, here: Any, tmp_path: Path, harness: str
+) -> None:
+    server = serve(by_length)
+    command = ["run", "openai-api/local/NAME", "--base-url", server.url, "--harness", harness, "--tasks", TASK]
+    command += ["--data", "sample", "-o", tmp_path / "out"]
+    done = here(*command)
+    assert done.returncode == 0 and "the same command continues" not in done.stderr, done.stderr
+    ids = sorted(item.id for item in build(TASK, Options(data="sample")).items if item.prompt in LONG)
+    (line,) = (line for line in done.stderr.splitlines() if "failed" in line)
+    assert "2 of 64 requests (3.1%) failed (" in line and "scripted failure" in line and all(id in line for id in ids)
+    (run,) = read_results([str(tmp_path / "out")]).runs
+    assert sorted(answer.item.id for answer in run.answers if answer.score.outcome == "failed") == ids
+    assert run.figures["acc"].value == 62 / 64 and run.figures["failed"].value == 2 / 64
+    assert run.figures["unparsed"].value == run.figures["empty"].value == 0
+    times = len(server.asked)
+    assert here(*command).returncode == 0 and len(server.asked) == times == 64
+    content = json.loads((tmp_path / "out" / "report" / "report.json").read_text())
+    assert content["results"][0]["counts"]["failed"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_what_a_filter_left_of_a_reply_is_not_read(serve: Any, here: Any, tmp_path: Path, harness: str) -> None:
+    served = ("openai-api/local/NAME", "--base-url", serve(filtered).url, "--harness", harness)
+    done = here("run", *served, "--tasks", TASK, "--data", "sample", "--limit", "4", "-o", tmp_path / "out")
+    assert done.returncode == 0 and "4 of 4 requests (100.0%) failed (content_filter)" in done.stderr, done.stderr
+
+
+def test_a_judge_is_not_asked_about_a_refusal(serve: Any, run_inspect: Any, openai: Any) -> None:
+    judge = serve(lambda request: verdict("consistent"))
+    options = {"judge": "openai/gpt-4o", "judge_base_url": judge.url}
+    log = run_inspect("fave", openai(serve(filtered)), options, limit=3)
+    assert log.status == "success" and figures(log)["failed"] == 1 and figures(log)["acc"] == 0
+    assert questions(judge) == 0
+
+
+@pytest.mark.parametrize("answer", [filtered, lambda request: 400])
+def test_a_method_does_not_read_a_refusal(run_method: Any, answer: Any) -> None:
+    log = run_method("halueval_summarization", "self_consistency", answer, limit=2, samples=2)
+    assert log.status == "success" and figures(log)["failed"] == 1 and figures(log)["acc"] == 0
+
+
+def test_another_error_still_ends_the_run(serve: Any, run_inspect: Any, openai: Any) -> None:
+    assert run_inspect(TASK, openai(serve(lambda request: 401)), limit=2).status == "error"
+
+
+def test_samples_that_ended_in_an_error_are_failed_requests(tmp_path: Path, serve: Any, openai: Any) -> None:
+    """Inspect leaves them out of its own figures."""
+    answered: list[int] = []
+
+    def reply(request: dict[str, Any]) -> str | int:
+        answered.append(1)
+        return "No" if len(answered) < 5 else 401
+
+    log = asked(tmp_path, "halueval_summarization", model=openai(serve(reply)), fail_on_error=False, limit=10)
+    (run,) = read_results([str(log)]).runs
+    assert len(run.scores) == 10 and run.figures["failed"].value == 0.6
+    assert all("401" in score.reason for score in run.scores if score.outcome == "failed")
+
+
+def test_a_reducer_of_epochs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from inspect_ai import Epochs, eval
+
+    task = f"halu_tasks/{TASK}"
+    arguments: dict[str, Any] = {"model": "halu/oracle", "task_args": {"data": "sample"}, "display": "log", "limit": 1}
+    (log,) = eval(task, epochs=Epochs(2, "mean"), log_dir=str(tmp_path / "logs"), **arguments)
+    assert log.status == "success" and figures(log)["acc"] == 1
+    with pytest.raises(ValueError, match="leave out --epochs-reducer mode,max"):
+        eval(task, epochs=Epochs(2, ["mode", "max"]), log_dir=str(tmp_path / "logs"), **arguments)
+    assert main(["report", str(tmp_path / "logs"), "-o", str(tmp_path / "report")]) == 0
