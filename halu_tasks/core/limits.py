@@ -20,6 +20,7 @@ LIMITS = {
     "max_cells": (2_000_000, "cells in a workbook, with empty ones in between"),
     "max_values": (100_000, "values in a YAML file, with what its aliases repeat"),
     "max_depth": (100, "levels of nesting in a YAML file"),
+    "max_answer": (1 << 24, "bytes in the answer of a judge's server"),
     "max_prompt": (1 << 24, "characters in a filled template"),
 }
 """The most that is accepted of each kind, and what that is."""

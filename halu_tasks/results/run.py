@@ -17,7 +17,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import HowAsked, SameAnswer, Stops, failure_warnings, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import HowAsked, SameAnswer, Stops, outcome_of, reply_warnings, verdict_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
@@ -177,7 +177,7 @@ class Run:
             how = HowAsked(harness, self.chat_template, bool(self.asked["structured"]), self.provenance.fewshot)
         warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
         warnings += self._same.warnings(len(self.answers), how, task) if self.constant else []
-        return warnings + failure_warnings(task, self.scores)
+        return warnings + verdict_warnings(task, self.scores)
 
     @cached_property
     def _same(self) -> SameAnswer:
