@@ -204,6 +204,7 @@ class Judge:
             config = self._schema if self._takes_schema and number == 0 else self._call
             try:
                 output = await self._answer(text, config, self._retries)
+                self._answers += 1
                 verdict = self._read(output)
             except BudgetError:
                 raise
@@ -274,7 +275,6 @@ class Judge:
         try:
             output = await self._send(text, config)
             cost = self.budget.cost(output.usage, most)
-            self._answers += 1
             return output
         except Exception as error:
             # an attempt may be charged unless it failed with an HTTP status
