@@ -29,8 +29,8 @@ _REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answe
 # the answer that the reasoning is followed by, in a tag of its own
 _ANSWER = re.compile(r"\s*<(answer|response|output|solution|conclusion)>(.*?)(?:</\1>.*)?\Z", re.DOTALL | re.IGNORECASE)
 
-# how far back on its line a quotation may begin, and the marks of one, of which JSON escapes those within
-_LONGEST_QUOTATION = 2_000
+# how far back on its line a quotation may begin, and its marks; JSON escapes those within
+_LONGEST_LINE = 2_000
 _MARK = re.compile(r'(?<!\\)"')
 
 
@@ -82,7 +82,7 @@ def _split(reply: str) -> tuple[str | None, str]:
             thinking = separated = True
         else:
             if part == "closes" and not thinking:
-                if _is_quoted(reply, token.start()):
+                if _is_quoted("".join(piece[-_LONGEST_LINE:] for piece in (*kept[-9:], reply[start : token.start()]))):
                     continue
                 unopened = "".join([*kept, reply[start : token.start()]])
             if part == "answers" or not thinking:
@@ -99,7 +99,7 @@ def _split(reply: str) -> tuple[str | None, str]:
     return text, unopened
 
 
-def _is_quoted(reply: str, place: int) -> bool:
-    """Return whether a place is in quotation marks that its line opens, such as those of a JSON string."""
-    line = reply[max(reply.rfind("\n", 0, place) + 1, place - _LONGEST_QUOTATION) : place]
+def _is_quoted(before: str) -> bool:
+    """Return whether what follows a text is in quotation marks that its last line opens, as a JSON string."""
+    line = before[-_LONGEST_LINE:].rpartition("\n")[2]
     return len(_MARK.findall(line)) % 2 == 1 or line.count("“") > line.count("”") or line.count("`") % 2 == 1

@@ -392,8 +392,12 @@ def test_of_a_long_reply_the_judge_sees_the_beginning_and_the_end_and_it_is_coun
 ) -> None:
     warnings: list[str] = []
     monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
-    server = serve(lambda request: verdict("conflict" if "月" in fenced(asked_text(request))[-1] else "consistent"))
-    server.ready, long = "ready", "开" + "…" * 9_000 + "月"
+
+    def at_the_end(request: dict[str, Any]) -> str:
+        is_wrong = is_question(request) and fenced(asked_text(request))[-1].endswith("月")
+        return verdict("conflict" if is_wrong else "consistent")
+
+    server, long = serve(at_the_end), "开" + "…" * 9_000 + "月"
     replies = write_replies(tmp_path / "r.jsonl", [long, "短"])
     scored = score(capsys, replies, server)
     shown = max((fenced(asked_text(request))[-1] for request in server.asked if is_question(request)), key=len)

@@ -123,7 +123,7 @@ def test_each_request_on_the_wire_is_in_the_ledger(failure: Any, harness: str, s
         async with judge.model, chat_server(judge.model) as server_of_judge:
             # in a run of Inspect, its client asks
             judge.server = server_of_judge if harness == "score" else None
-            with suppress(BudgetError):
+            with suppress(JudgeError):
                 await judge.of_replies([(item, item.target) for item in ITEMS[:3]], lambda: None)
         return judge
 

@@ -11,16 +11,7 @@ from halu_tasks.scorers.reading.claims import read_support
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
-_MARKUP = (
-    "<think>",
-    "</think>",
-    "[THINK]",
-    "[/THINK]",
-    "<answer>",
-    "</answer>",
-    "<|channel|>final<|message|>",
-    "<|end|>",
-)
+_MARKUP = ("<think>", "</think>", "[THINK]", "[/THINK]", "<answer>", "</answer>", "<|channel|>final<|message|>")
 
 
 def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
@@ -42,7 +33,7 @@ def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
 def test_closing_markup_that_a_judge_mentions_does_not_cut_its_verdict_off() -> None:
     for reply in (
         '{"reason": "it says </think> consistent", "verdict": "conflict"}',
-        '<think>…</think>{"reason": "it has \\"</think>\\" and then {\\"verdict\\": \\"consistent\\"}", "verdict": "conflict"}',
+        '<think>…</think>{"reason": "it has \\"</think>consistent\\"", "verdict": "conflict"}',
         'Verdict: conflict\nIt contains "</think>consistent".',
         "Verdict: conflict\nIt ends with `</think>`",
     ):
