@@ -26,7 +26,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.chat import Answered, ChatServer, chat_server
+from halu_tasks.judging.chat import Answered, ChatError, ChatServer, chat_server
 from halu_tasks.judging.reaching import (
     REJECTED,
     Retries,
@@ -284,7 +284,13 @@ class Judge:
             self.budget.settle(most, cost)
 
     async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
-        return await (self.server.ask(text, config) if self.server else self.model.generate(text, config=config))
+        if self.server:
+            return await self.server.ask(text, config)
+        try:
+            return await self.model.generate(text, config=config)
+        except (AssertionError, AttributeError, LookupError, TypeError) as error:
+            # of its code, which takes for granted that there is a message of text
+            raise ChatError(f"Inspect cannot read the server's answer ({type(error).__name__}: {error})") from error
 
     async def opened(self) -> None:
         """Return at once: a judge that exists, and whose cost can be limited, need not answer yet."""

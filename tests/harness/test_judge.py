@@ -398,17 +398,17 @@ def test_of_a_long_reply_the_judge_sees_the_beginning_and_the_end_and_it_is_coun
         return verdict("conflict" if is_wrong else "consistent")
 
     server, long = serve(at_the_end), "开" + "…" * 9_000 + "月"
-    replies = write_replies(tmp_path / "r.jsonl", [long, "短"])
+    replies = write_replies(tmp_path / "r.jsonl", [long, *["短"] * 35])
     scored = score(capsys, replies, server)
     shown = max((fenced(asked_text(request))[-1] for request in server.asked if is_question(request)), key=len)
     assert shown == f"开{'…' * 3_999}\n[1002 characters are left out here]\n{'…' * 3_999}月"
-    assert scored.metrics["hallucination_rate"] == 0.5
-    assert [row["verdicts"][0].get("left_out") for row in scored.details] == [1_002, None]
-    line = "1 of 2 questions (50.0%) are about a text that is too long to be shown in full: up to 1,002 characters"
+    assert scored.metrics["hallucination_rate"] == pytest.approx(1 / 36)
+    assert [row["verdicts"][0].get("left_out") for row in scored.details] == [1_002, *[None] * 35]
+    line = "1 of 36 questions (2.8%) are about a text that is too long to be shown in full: up to 1,002 characters"
     assert line in scored.err and "judge_max_characters=N" in scored.err
     in_full = score(capsys, replies, server, "--judge-max-characters", "10000")
-    assert "too long" not in in_full.err and in_full.metrics["hallucination_rate"] == 0.5
-    run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), judged(server), samples={"cfaith_gen": [0, 1]})
+    assert "too long" not in in_full.err and in_full.metrics == scored.metrics
+    run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), judged(server))
     assert any(line in warning for warning in warnings)
 
 
