@@ -184,11 +184,11 @@ def _text(part: Any) -> str:
 async def chat_server(model: Model) -> AsyncIterator[ChatServer | None]:
     """Open connections to the server of a model.
 
-    Yields None if it has another protocol, is behind a proxy, or is asked in batches.
+    Yields None if it has another protocol, an address with a password, is behind a proxy, or is asked in batches.
     """
     api: Any = model.api
     settings = None if model.config.batch else _settings_of(api)
-    if settings is None or _has_proxy(api):
+    if settings is None or api.client.base_url.userinfo or _has_proxy(api):
         yield None
         return
     headers = {name: value for name, value in api.client.default_headers.items() if isinstance(value, str)}
