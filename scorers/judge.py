@@ -31,11 +31,27 @@ class Verdict(NamedTuple):
         label: One of the reader's labels, or `failed`.
         reason: The judge's reason, or what failed.
         about: The part of the reply that the verdict is about, if there are questions about several parts.
+        left_out: How many characters of the judged text the judge was not shown, because that is too long.
     """
 
     label: str
     reason: str = ""
     about: str = ""
+    left_out: int = 0
+
+
+class Question(NamedTuple):
+    """A question to a judge.
+
+    Attributes:
+        fields: The values of the prompt's placeholders.
+        about: The part of the reply that it is about, if there are questions about several parts.
+        left_out: How many characters of the judged text it leaves out, because that is too long.
+    """
+
+    fields: Mapping[str, str]
+    about: str = ""
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,8 +60,8 @@ class JudgeSpec:
 
     Attributes:
         prompt: The text of a question, with placeholders.
-        questions: Returns the prompt's fields for each question about an item's reply; an empty list if there is
-            nothing to judge. A field `about` names the part of the reply that a question is about.
+        questions: Returns the questions about an item's reply, of which so many characters are shown; none if there is
+            nothing to judge.
         read: Reads the judge's reply as one of a few labels.
         unjudged: The figure to look at if no judge is used.
         coverage: The metric of how much of a reply the questions cover, if a reply can avoid questions; a revision that
@@ -57,7 +73,7 @@ class JudgeSpec:
     """
 
     prompt: str
-    questions: Callable[[Item, str], list[Mapping[str, str]]]
+    questions: Callable[[Item, str, int], list[Question]]
     read: VerdictReader
     unjudged: str
     coverage: str | None = None
@@ -65,9 +81,9 @@ class JudgeSpec:
     measurement: str = ""
     precision: float | None = None
 
-    def text(self, fields: Mapping[str, str]) -> str:
+    def text(self, question: Question) -> str:
         """Return the text of a question."""
-        return fill(self.prompt, fields)
+        return fill(self.prompt, question.fields)
 
     @property
     def positive(self) -> tuple[str, ...]:
@@ -90,24 +106,30 @@ def verdict_schema(reader: VerdictReader) -> dict[str, Any]:
     }
 
 
-LONGEST = 8_000
-"""Longest judged text that is shown to the judge, in characters; a longer one is cut, and a line says so."""
-
 read_verdict = VerdictReader(phrases("conflict"))
 """Reads a judge's reply as `conflict` or `consistent`."""
 
 
-def fence(text: str, longest: int | None = None) -> str:
-    """Return the text between two identical lines that do not occur in it.
-
-    The line depends only on the text, so the same text always gives the same prompt.
+def excerpt(text: str, longest: int) -> tuple[str, int]:
+    """Return the beginning and the end of a text that is too long, and how many characters between them are left out.
 
     Args:
         text: The text.
-        longest: The maximum length in characters; a longer text is cut, and a line says so. None for no maximum.
+        longest: The most characters of it that are shown.
     """
-    if longest is not None and len(text) > longest:
-        text = f"{text[:longest]}\n[cut here: {len(text)} characters in all]"
+    left_out = max(len(text) - longest, 0)
+    if not left_out:
+        return text, 0
+    end = longest // 2
+    line = f"[{left_out} characters are left out here]"
+    return f"{text[: longest - end]}\n{line}\n{text[len(text) - end :]}", left_out
+
+
+def fence(text: str) -> str:
+    """Return the text between two identical lines that do not occur in it.
+
+    The line depends only on the text, so the same text always gives the same prompt.
+    """
     text = text.encode("utf-8", "replace").decode()
     salt = 0
     while (mark := "=====" + short_hash(f"{salt}{text}")) in text:

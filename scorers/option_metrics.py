@@ -12,11 +12,11 @@ from functools import cache
 
 import numpy as np
 
-from halu_tasks.core.items import WORDING
+from halu_tasks.core.items import WORDING, Item
 from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import Array, Columns
-from halu_tasks.scorers.judge import FAILED, LONGEST, JudgeSpec, fence
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
 from halu_tasks.scorers.metrics import Metric, Terms
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import Score
@@ -39,9 +39,14 @@ def reader_spec(about: str, labels: tuple[str, ...]) -> JudgeSpec:
         labels: The labels.
     """
     listed = ", ".join(f'"{label.lower()}"' for label in labels)
+
+    def questions(item: Item, reply: str, longest: int) -> list[Question]:
+        part, left_out = excerpt(reply, longest)
+        return [Question({"task": about, "labels": listed, "reply": fence(part)}, left_out=left_out)]
+
     return JudgeSpec(
         prompt=prompt_for("read_label", "judge")["user"],
-        questions=lambda item, reply: [{"task": about, "labels": listed, "reply": fence(reply, LONGEST)}],
+        questions=questions,
         read=VerdictReader({**{label: label.lower() for label in labels}, NO_LABEL: NO_LABEL}),
         unjudged=INFERRED,
     )

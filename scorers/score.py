@@ -60,9 +60,12 @@ class Score:
         record |= {"facts": dict(self.measurements), "tags": dict(self.tags)}
         return record | ({"verdicts": self.verdicts_json()} if self.verdicts else {})
 
-    def verdicts_json(self) -> list[dict[str, str]]:
+    def verdicts_json(self) -> list[dict[str, Any]]:
         """Convert the verdicts to JSON values."""
-        return [verdict._asdict() for verdict in self.verdicts]
+        return [
+            {name: value for name, value in verdict._asdict().items() if value or name != "left_out"}
+            for verdict in self.verdicts
+        ]
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Score:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
+from pathlib import Path
 from typing import IO
 from zipfile import ZipFile
 
@@ -17,9 +18,12 @@ _STEP = 4096
 LIMITS = {
     "max_line": (1 << 26, "bytes in a line of a text file"),
     "max_text": (1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked"),
+    "max_blank": (1_000_000, "blank lines one after another in a text file"),
+    "max_ratio": (200, "bytes unpacked of each byte of a compressed file, where these are more than `max_text`"),
     "max_cells": (2_000_000, "cells in a workbook, with empty ones in between"),
     "max_values": (100_000, "values in a YAML file, with what its aliases repeat"),
     "max_depth": (100, "levels of nesting in a YAML file"),
+    "max_answer": (1 << 24, "bytes in the answer of a judge's server"),
     "max_prompt": (1 << 24, "characters in a filled template"),
 }
 """The most that is accepted of each kind, and what that is."""
@@ -51,6 +55,28 @@ def exceeded(name: str, place: object) -> LimitError:
     """
     how = f"to allow more, set HALU_TASKS_{name.upper()}=N"
     return LimitError(f"{place}: more than {limit(name):,} {LIMITS[name][1]}; {how}")
+
+
+class Unpacked:
+    """Counts what is unpacked of a compressed file, whose size says little about it.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.left = max(limit("max_text"), limit("max_ratio") * path.stat().st_size)
+
+    def add(self, size: int) -> None:
+        """Count bytes.
+
+        Raises:
+            LimitError: They are too many in all.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise exceeded("max_ratio", self._path)
 
 
 def read_member(archive: ZipFile, name: str, place: object) -> bytes:

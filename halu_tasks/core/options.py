@@ -302,6 +302,31 @@ class ScoringOptions:
     )
     judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
     judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
+    judge_temperature: float | None = option(
+        None,
+        "the temperature of the judge; 0 by default",
+        metavar="NUMBER",
+        expected="a number, 0 or more",
+        valid=lambda value: 0 <= value < math.inf,
+    )
+    judge_max_tokens: int | None = option(
+        None,
+        "the most tokens of a reply of the judge, its reasoning included; 1,024 by default",
+        metavar="N",
+        expected="an integer, 1 or more",
+        valid=lambda value: value >= 1,
+    )
+    judge_max_characters: int = option(
+        8_000,
+        "the most characters of a reply that the judge is shown; of a longer one, it sees the beginning and the end",
+        metavar="N",
+        expected="an integer, 2 or more",
+        valid=lambda value: value >= 2,
+    )
+    judge_without_schema: bool = option(
+        False,
+        "ask the judge without a JSON schema, for servers that do not refuse one but follow it badly",
+    )
     judge_max_failures: float = option(
         0.05,
         "the share of questions that the judge may leave without a verdict before the run stops",
@@ -332,6 +357,8 @@ class ScoringOptions:
 
 DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(ScoringOptions))
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
+JUDGE_SETTINGS = ("judge_temperature", "judge_max_tokens", "judge_max_characters", "judge_without_schema")
+"""The options that say how a judge is asked, which may change its verdicts."""
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
 ASKED_OPTIONS = ("judge", "judge_base_url", "reader", "reader_base_url", *JUDGE_COST_OPTIONS)

@@ -16,7 +16,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError, HaluTasksError, file_errors, require_extra
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.core.limits import check_archive, exceeded, limit
+from halu_tasks.core.limits import Unpacked, check_archive, exceeded, limit
 
 Row = dict[str, Any]
 Refuse = Callable[[DataError], None]
@@ -131,14 +131,20 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         DataError: The file cannot be read or is not UTF-8, or a line is longer than `max_line`; the message names the
             file and, if possible, the line.
     """
-    most = limit("max_line")
+    most, most_blank, blank = limit("max_line"), limit("max_blank"), 0
     try:
         gz = path.suffix.lower() == ".gz"
         with file_errors(path), path.open("rb") as raw, gzip.open(raw) if gz else raw as file:
+            unpacked = Unpacked(path) if gz else None
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
                 if len(line) > most:
                     raise exceeded("max_line", f"{path}:{number}")
+                blank = 0 if line.strip() else blank + 1
+                if blank > most_blank:
+                    raise exceeded("max_blank", f"{path}:{number}")
+                if unpacked:
+                    unpacked.add(len(line))
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
@@ -415,15 +421,55 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
     Raises:
         DataError: It is not a Parquet file, or has text that is not UTF-8.
     """
-    from pyarrow import ArrowException, parquet  # takes half a second to import
+    import pyarrow as pa  # takes half a second
+    from pyarrow import ArrowException, parquet
 
     try:
         with file.open("rb") as opened:
-            table = parquet.ParquetFile(opened, buffer_size=_BUFFER)
-            known = [name for name in columns if name in table.schema_arrow.names]
-            rows = (row for batch in table.iter_batches(_ROWS, columns=known) for row in batch.to_pylist())
-            for number, row in enumerate(rows, 1):
-                yield number, {name: value for name, value in row.items() if value is not None}
+            schema = parquet.read_schema(opened)
+            unpacked, known = Unpacked(file), [name for name in columns if name in schema.names]
+            # a text that is stored once stays so in memory, however many rows have it
+            texts = _text_columns(parquet.read_metadata(opened), unpacked.left, file)
+            table = parquet.ParquetFile(opened, buffer_size=_BUFFER, read_dictionary=texts)
+            stored = pa.schema([schema.field(name) for name in known])
+            number = 0
+            for batch in table.iter_batches(_ROWS, columns=known):
+                unpacked.add(size := sum(map(_size, batch.columns)))
+                step = max(batch.num_rows * _BUFFER // max(size, 1), 1)
+                for begin in range(0, batch.num_rows, step):
+                    # rows are made of plain texts five times as fast
+                    for row in batch.slice(begin, step).select(known).cast(stored).to_pylist():
+                        number += 1
+                        yield number, {name: value for name, value in row.items() if value is not None}
     except (OSError, ArrowException, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or f"not a Parquet file of UTF-8 ({' '.join(str(error).split())})"
         raise DataError(f"{file}: {reason}") from None
+
+
+def _text_columns(metadata: Any, most: int, file: Path) -> list[str]:
+    """Return the paths of the columns of text, also of text in lists.
+
+    Raises:
+        LimitError: A part of a column that is read at once is larger than `most`.
+    """
+    texts = set()
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for chunk in map(group.column, range(group.num_columns)):
+            if chunk.total_uncompressed_size > most:
+                raise exceeded("max_ratio", f"{file}: column {chunk.path_in_schema}")
+            if chunk.physical_type == "BYTE_ARRAY":
+                texts.add(chunk.path_in_schema)
+    return sorted(texts)
+
+
+def _size(column: Any) -> int:
+    """Return the bytes of a column whose equal texts are stored once, as if they were not."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(column.type):
+        return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+    if pa.types.is_list(column.type):
+        return _size(column.flatten())
+    return sum(map(_size, column.flatten())) if pa.types.is_struct(column.type) else column.nbytes

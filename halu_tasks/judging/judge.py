@@ -9,28 +9,36 @@ from __future__ import annotations
 
 import logging
 from asyncio import AbstractEventLoop, get_running_loop
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from inspect_ai.hooks import ModelRetry
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
-from inspect_ai.util import JSONSchema, LimitExceededError
+import anyio
+from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema, get_model
+from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.credentials import key_of
+from halu_tasks.core.credentials import key_of, redacted
 from halu_tasks.core.errors import BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.chat import Answered, ChatServer, FailedAttemptError, chat_server
-from halu_tasks.judging.reaching import REJECTED, before_retry, describe_error, log_retries, run_blocking, status_of
-from halu_tasks.judging.stores import Budget, VerdictStore, dollars, open_budget
-from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict, verdict_schema
+from halu_tasks.judging.chat import Answered, ChatError, ChatServer, chat_server
+from halu_tasks.judging.reaching import (
+    REJECTED,
+    Retries,
+    describe_error,
+    is_transient,
+    last_error,
+    report_retry,
+    run_blocking,
+    status_of,
+)
+from halu_tasks.judging.stores import VerdictStore, dollars, open_budget
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, Verdict, verdict_schema
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -40,13 +48,19 @@ CONNECTIONS = 64
 _TRIES = 2
 # failures needed before their share is checked while replies are being judged
 _MIN_FAILURES = 10
+# maximum number of characters of what a server says in the place of a reply
+_LONGEST_REASON = 300
 _PROBE = "Reply with the single word: ready"
 
 SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
-"""The settings of a judge, unless its model has its own."""
+"""The settings of a judge, unless its model or the options have others."""
+# providers whose clients try again by themselves, which cannot be turned off
+_TRY_AGAIN = ("azureai", "bedrock", "grok", "sagemaker")
 
+# judges that have answered in this process, by name and address
+_reached: set[tuple[str, str]] = set()
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[tuple[object, ...], Judge]] = WeakKeyDictionary()
 
 
@@ -69,30 +83,38 @@ class Judge:
         model = model or _open_model(str(options.judge), options.judge_base_url)
         self.name = str(model)
         self.budget = open_budget(options, self.name, costs)
+        if self.budget and self.name.partition("/")[0] in _TRY_AGAIN:
+            logger.warning("the client of judge %s repeats failed calls, which judge_max_cost does not see", self.name)
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
+        self.model.api = _without_retries(model.api)
         # an attempt lasts as long as its batch, which the more questions share, the better
         in_batches = {"max_connections": None, "attempt_timeout": None} if model.config.batch else {}
-        self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config)
+        stated = GenerateConfig(temperature=options.judge_temperature, max_tokens=options.judge_max_tokens)
+        self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config).merge(stated)
+        self._retries = self.model.config.max_retries or 0
         self.max_failures = options.judge_max_failures
         self.server: ChatServer | None = None
         self._judging = judging
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
-        # those of a run, which Inspect prefers to those of its judge, do not fit what is reserved
-        self._call = GenerateConfig(max_retries=self.model.config.max_retries if self.budget else None)
+        self._longest = options.judge_max_characters
+        self._answers = 0
+        # each attempt is made, and paid for, here
+        self._call = GenerateConfig(max_retries=0)
         schema = JSONSchema.model_validate(verdict_schema(judging.read))
         asked_for = ResponseSchema(
             name="verdict", description="The reason, then the verdict", json_schema=schema, strict=True
         )
         self._schema = self._call.model_copy(update={"response_schema": asked_for})
-        self._takes_schema = self.model.config.response_schema is None
+        self._takes_schema = self.model.config.response_schema is None and not options.judge_without_schema
+        self._used_schema = False
         # what a verdict depends on besides the question: the model, its address and its settings
         operational = {"max_connections", "max_retries", "attempt_timeout", "timeout", "batch"}
         settings = self.model.config.model_dump_json(exclude_none=True, exclude=operational)
-        self._identity = "\0".join([self.name, str(self.model.api.base_url or ""), settings])
-        if self.budget:
-            log_retries()
+        address = str(self.model.api.base_url or "")
+        self._place = self.name, address
+        self._identity = "\0".join([self.name, address, settings])
 
     async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
         """Judge one reply.
@@ -100,7 +122,7 @@ class Judge:
         Returns:
             A verdict for each question about the reply, `failed` if there is none.
         """
-        return await self._verdicts(self._judging.questions(item, reply))
+        return await self._verdicts(self._judging.questions(item, reply, self._longest))
 
     async def of_replies(self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]) -> list[list[Verdict]]:
         """Judge many replies concurrently.
@@ -113,9 +135,11 @@ class Judge:
             For each reply, a verdict for each question about it.
 
         Raises:
-            JudgeError: As in `Failures`.
+            JudgeError: As in `Failures`, or the judge does not answer although something is left to ask.
         """
-        by_reply = [self._judging.questions(item, reply) for item, reply in replies]
+        by_reply = [self._judging.questions(item, reply, self._longest) for item, reply in replies]
+        if self._place not in _reached and self._left(by_reply):
+            await self.reach()
         failures, waiting = Failures(len(replies)), iter(enumerate(by_reply))
         found: dict[int, list[Verdict]] = {}
 
@@ -131,21 +155,25 @@ class Judge:
             return [found[place] for place in range(len(by_reply))]
         except BudgetError as error:
             assert self.budget
-            keys = {self._key(self._judging.text(fields)) for questions in by_reply for fields in questions}
-            left, total = sum(self._cached(key) is None for key in keys), sum(map(len, by_reply))
-            cost = self.budget.spent / max(self.budget.calls, 1) * left
+            left, total = self._left(by_reply), sum(map(len, by_reply))
+            cost = self.budget.spent / max(self._answers, 1) * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
             raise BudgetError(
                 f"{error}; {left:,} of {total:,} questions are left for judge {self.name}{price}; verdicts are cached, "
                 "so the same command with a higher amount asks only these"
             ) from None
 
-    async def _verdicts(self, questions: Sequence[Mapping[str, str]]) -> list[Verdict]:
+    def _left(self, by_reply: Sequence[Sequence[Question]]) -> int:
+        """Return how many different questions have no verdict yet."""
+        keys = {self._key(self._judging.text(question)) for questions in by_reply for question in questions}
+        return sum(self._cached(key) is None for key in keys)
+
+    async def _verdicts(self, questions: Sequence[Question]) -> list[Verdict]:
         return await gather(*map(self._verdict, questions))
 
-    async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
+    async def _verdict(self, question: Question) -> Verdict:
         """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
-        text = self._judging.text(fields)
+        text = self._judging.text(question)
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
@@ -155,62 +183,97 @@ class Judge:
                     self._failures[key] = verdict
                 else:
                     self._store.put(key, verdict)
-        return verdict._replace(about=fields.get("about", ""))
+        return verdict._replace(about=question.about, left_out=question.left_out)
 
     def _key(self, text: str) -> str:
         return stable_hash(self._identity, text)
 
     def _cached(self, key: str) -> Verdict | None:
         verdict = self._store.get(key)
-        # a verdict with an unknown label was not stored by this package
+        # a label that the reader does not have would count as the other one
         return verdict if verdict and verdict.label in self._judging.read.labels else None
 
     async def _ask(self, text: str) -> Verdict:
+        """Ask a question, and once more if there is no verdict; the second time without a response schema.
+
+        Servers say in many ways that they cannot follow a schema: with any status, or with a reply that is empty or
+        prose. One that has given a verdict by the schema can.
+        """
         reason = ""
-        for _ in range(_TRIES):
-            # whatever a provider or the reader raises counts as a failure, and the reply is not dropped
+        for number in range(_TRIES):
+            config = self._schema if self._takes_schema and number == 0 else self._call
             try:
-                output = await self._generate(text)
-                answer = self._judging.read(output.completion)
+                output = await self._answer(text, config, self._retries)
+                self._answers += 1
+                verdict = self._read(output)
             except BudgetError:
                 raise
             except Exception as error:
-                return Verdict(FAILED, describe_error(error))
-            if answer.value:
-                return Verdict(answer.value, answer.reason)
-            reason = f"no verdict in the reply {output.completion[:80]!r} ({answer.reason})"
-        return Verdict(FAILED, reason)
+                verdict = Verdict(FAILED, describe_error(error))
+                if is_transient(error) and not self._may_reject(config, error):
+                    return verdict
+            if verdict.label != FAILED:
+                if config is self._schema:
+                    self._used_schema = True
+                elif number and self._takes_schema and not self._used_schema:
+                    logger.info("asking judge %s without a response schema: %s", self.name, reason)
+                    self._takes_schema = False
+                return verdict
+            reason = verdict.reason
+        return verdict
 
-    async def _generate(self, text: str) -> ModelOutput | Answered:
-        """Call the judge with a response schema if the provider supports one.
+    def _read(self, output: ModelOutput | Answered) -> Verdict:
+        """Return the verdict in an output; servers that refuse a request have their words put in its place."""
+        text = output.completion
+        stop = output.stop_reason if isinstance(output, ModelOutput) else "stop"
+        if stop in ("content_filter", "model_length"):
+            return Verdict(FAILED, redacted(f"no reply ({stop}): {text}")[:_LONGEST_REASON])
+        answer = self._judging.read(text)
+        if answer.value:
+            # judges repeat what they read, and servers the key that they are asked with
+            return Verdict(answer.value, redacted(answer.reason))
+        return Verdict(FAILED, f"no verdict in the reply {redacted(text)[:80]!r} ({answer.reason})")
 
-        Some providers ignore the schema; those that reject it are asked without.
+    def _may_reject(self, config: GenerateConfig, error: BaseException) -> bool:
+        """Return whether an error may be about the response schema of a call."""
+        return config is self._schema and status_of(error) in REJECTED
+
+    async def _answer(
+        self, text: str, config: GenerateConfig, most: int, *, waits: bool = True
+    ) -> ModelOutput | Answered:
+        """Call the judge until it answers, or has failed more than `most` times.
+
+        Args:
+            text: The prompt.
+            config: Settings of the calls.
+            most: The most retries.
+            waits: Whether to wait for a server that has too many calls.
         """
-        if self._takes_schema:
+        retries = Retries(most)
+        while True:
             try:
-                return await self._paid(text, self._schema)
+                return await self._attempt(text, config)
+            except BudgetError:
+                raise
             except Exception as error:
-                if status_of(error) not in REJECTED:
+                limited = status_of(error) == 429 and not waits
+                if limited or self._may_reject(config, error) or (pause := retries.pause(error)) is None:
                     raise
-                # raises if the question, not the schema, is at fault
-                output = await self._paid(text, self._call)
-                logger.info("asking judge %s without a response schema: %s", self.name, describe_error(error))
-                self._takes_schema = False
-                return output
-        return await self._paid(text, self._call)
+                why = f"HTTP {status}" if (status := status_of(error)) else type(last_error(error)).__name__
+            report_retry(self.name, why, pause)
+            await anyio.sleep(pause)
 
-    async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
-        """Call the judge within its budget, if it has one."""
+    async def _attempt(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
+        """Send one request, within the budget if there is one."""
         if self.budget is None:
-            return await self._output(text, config)
+            return await self._send(text, config)
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
         most = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
         await self.budget.reserve(most)
-        retries = before_retry.set(partial(_pay_attempt, self.budget, most))
         cost = most
         try:
-            output = await self._output(text, config, partial(_pay_attempt, self.budget, most))
+            output = await self._send(text, config)
             cost = self.budget.cost(output.usage, most)
             return output
         except Exception as error:
@@ -219,35 +282,36 @@ class Judge:
             raise
         finally:
             self.budget.settle(most, cost)
-            before_retry.reset(retries)
 
-    async def _output(
-        self, text: str, config: GenerateConfig, failed: Callable[[FailedAttemptError], None] = lambda error: None
-    ) -> ModelOutput | Answered:
-        """Ask the server itself, if possible; after a failure Inspect, which tries again as often as is left."""
-        if self.server and not self.server.is_paused:
-            try:
-                return await self.server.ask(text, config)
-            except FailedAttemptError as error:
-                failed(error)
-            retries = self.model.config.merge(config).max_retries
-            config = config.merge(GenerateConfig(max_retries=retries and retries - 1))
-        return await self.model.generate(text, config=config)
+    async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
+        if self.server:
+            return await self.server.ask(text, config)
+        try:
+            return await self.model.generate(text, config=config)
+        except (AssertionError, AttributeError, LookupError, TypeError) as error:
+            # of its code, which takes for granted that there is a message of text
+            raise ChatError(f"Inspect cannot read the server's answer ({type(error).__name__}: {error})") from error
+
+    async def opened(self) -> None:
+        """Return at once: a judge that exists, and whose cost can be limited, need not answer yet."""
 
     async def reach(self) -> None:
         """Ask the judge a trivial question, unless there is no room for it in the budget.
 
-        Verdicts may be cached, and cost nothing; a question that is not cached stops the run.
+        Verdicts may be cached, and cost nothing; a question that is not cached stops the run. A judge whose server has
+        too many calls is there.
 
         Raises:
             JudgeError: It does not answer; the message says why.
         """
         try:
-            await self._paid(_PROBE, self._call.merge(GenerateConfig(max_tokens=64, max_retries=1, batch=False)))
+            await self._answer(_PROBE, self._call.merge(GenerateConfig(batch=False)), 1, waits=False)
         except BudgetError as error:
             logger.info("judge %s was not asked whether it answers: %s", self.name, error)
         except Exception as error:
-            raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
+            if status_of(error) != 429 or not is_transient(error):
+                raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
+        _reached.add(self._place)
 
 
 class Failures:
@@ -290,14 +354,6 @@ class Failures:
             )
 
 
-def _pay_attempt(budget: Budget, most: float, failed: ModelRetry | FailedAttemptError) -> None:
-    if failed.status_code is None:
-        try:
-            budget.spend_and_reserve(most)
-        except BudgetError as error:
-            raise LimitExceededError("cost", value=most, limit=budget.limit, message=str(error)) from None
-
-
 # --- judges by their names --------------------------------------------------------------------------
 
 
@@ -305,9 +361,23 @@ def _open_model(name: str, address: str | None) -> Model:
     # compatible servers have chat completions, but rarely the newer responses API
     settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:
-        return get_model(name, base_url=address, api_key=key_of(name, address)[1], memoize=False, **settings)
+        model = get_model(name, base_url=address, api_key=key_of(name, address)[1], memoize=False, **settings)
     except Exception as error:
         raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
+    connections: Any = getattr(model.api, "http_client", None)
+    if hasattr(connections, "follow_redirects"):
+        # whoever is at another address must not get the prompts and the key
+        connections.follow_redirects = False
+    return model
+
+
+def _without_retries(api: ModelAPI) -> ModelAPI:
+    """Return an API whose client makes one request a call: those of OpenAI, Anthropic and others make up to three."""
+    client: Any = getattr(api, "client", None)
+    if hasattr(client, "max_retries") and hasattr(client, "with_options"):
+        api = copy(api)
+        api.client = client.with_options(max_retries=0)  # type: ignore[attr-defined]
+    return api
 
 
 def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> Judge:

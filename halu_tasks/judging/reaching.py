@@ -1,6 +1,7 @@
 """Calls of models that fail: a short question before work begins, errors in one line, and a line about retries."""
 
 import asyncio
+import random
 import re
 import sys
 import time
@@ -24,13 +25,15 @@ T = TypeVar("T")
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
-REJECTED = (400, 422)
+REJECTED = (400, 404, 415, 422, 500, 501)
 """The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
 _REFUSED = (400, 413, 422, 451)
 """The HTTP statuses by which servers refuse a request that they would refuse again."""
 _TOKENS = 64
 # maximum number of characters of the description of an error
 _LONGEST = 300
+# seconds for which a call waits in all because its server says that there are too many, and the longest other pause
+_RATE_LIMIT_PATIENCE, _LONGEST_PAUSE = 600.0, 30.0
 _MARKUP = re.compile(r"\[/?[a-z]+\]")
 
 # providers whose models run in this process
@@ -158,6 +161,8 @@ def describe_error(error: BaseException, secret: str | None = None) -> str:
         secret: An API key that the message may repeat.
     """
     error = last_error(error)
+    # Inspect puts the whole request before the reason
+    error = (error.__cause__ or error) if hasattr(error, "provider_message") else error
     text = " ".join(_MARKUP.sub("", str(error)).split())
     if secret:
         text = text.replace(secret, "…")
@@ -197,6 +202,52 @@ def failure_of(output: ModelOutput) -> str:
         return ""
     why = output.error or (details and details.explanation) or ("" if output.usage else output.completion)
     return redacted(": ".join([*stops, *([" ".join(why.split())[:_LONGEST]] if why else [])]))
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return whether a call of one attempt failed in a way that may pass, so that it is worth another one.
+
+    Inspect says so by the error that ends its retries. A quota that is used up does not fill again.
+    """
+    passes = isinstance(error, RetryError) or getattr(error, "is_transient", False)
+    return passes and "insufficient_quota" not in str(last_error(error))
+
+
+class Retries:
+    """When a call is made again that failed in a way that may pass.
+
+    A server that has too many calls is waited for, and that is no failure.
+
+    Args:
+        most: The most retries after other failures.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left, self._failures, self._waited = most, 0, 0.0
+
+    def pause(self, error: BaseException) -> float | None:
+        """Return after how many seconds to try again; None to give up.
+
+        Args:
+            error: The error of the last attempt.
+        """
+        if not is_transient(error):
+            return None
+        is_limited, asked = status_of(error) == 429, _retry_after(last_error(error))
+        if not is_limited:
+            self._left -= 1
+        self._failures += 1
+        pause = max(asked, min(2.0 ** (self._failures - 1), _LONGEST_PAUSE) * random.uniform(0.5, 1.0))
+        self._waited += pause
+        return None if self._left < 0 or self._waited > _RATE_LIMIT_PATIENCE else pause
+
+
+def _retry_after(error: BaseException) -> float:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return max(float(getattr(error, "retry_after", None) or headers.get("retry-after") or 0), 0.0)
+    except (TypeError, ValueError):  # a date
+        return 0.0
 
 
 def model_error(
@@ -248,9 +299,6 @@ def _correction(model: str, address: str, error: BaseException) -> str:
 # whether the current call only checks that a model answers; its retries are not reported
 _probing = ContextVar("probing", default=False)
 
-before_retry: ContextVar[Callable[[ModelRetry], None] | None] = ContextVar("before_retry", default=None)
-"""Called before the current call is retried; a LimitExceededError ends the call."""
-
 # seconds between two lines
 _INTERVAL = 30.0
 # Inspect displays that show retries themselves, and that printed lines would break
@@ -268,26 +316,36 @@ def log_retries() -> None:
 
 
 class RetryReport(Hooks):
-    """Reports on standard error that calls are retried, at most every half minute."""
-
-    def __init__(self) -> None:
-        self._reported = -_INTERVAL
-        self._retries = 0
+    """Reports on standard error that calls are retried."""
 
     async def on_model_retry(self, data: ModelRetry) -> None:
         """Report a retry, unless Inspect's display shows it."""
-        if check := before_retry.get():
-            check(data)
-        if _probing.get() or (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES):
-            return
-        self._retries += 1
-        if time.monotonic() - self._reported < _INTERVAL:
-            return
-        self._reported = time.monotonic()
         why = f"HTTP {data.status_code}" if data.status_code else data.exception_type or "no reply"
-        print(
-            f"halu-tasks: calls to {data.model_name} fail ({why}) and are retried; retries so far: {self._retries}, "
-            f"this one in {max(data.wait_time, 1):,.0f} seconds (limit them with --max-retries and --timeout)",
-            file=sys.stderr,
-            flush=True,
-        )
+        report_retry(data.model_name, why, data.wait_time, " (limit them with --max-retries and --timeout)")
+
+
+_retries, _reported = 0, -_INTERVAL
+
+
+def report_retry(model: str, why: str, pause: float, advice: str = "") -> None:
+    """Print that a call is retried, at most every half minute, unless Inspect's display shows it.
+
+    Args:
+        model: The model's name.
+        why: What failed.
+        pause: The seconds until the retry.
+        advice: How the line ends.
+    """
+    global _retries, _reported
+    if _probing.get() or (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES):
+        return
+    _retries += 1
+    if time.monotonic() - _reported < _INTERVAL:
+        return
+    _reported = time.monotonic()
+    print(
+        f"halu-tasks: calls to {model} fail ({why}) and are retried; retries so far: {_retries}, "
+        f"this one in {max(pause, 1):,.0f} seconds{advice}",
+        file=sys.stderr,
+        flush=True,
+    )

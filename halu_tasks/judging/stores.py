@@ -65,7 +65,7 @@ class VerdictStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self._warned = False
+        self._path, self._warned = path, False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file, self._asked = _questions(f"{path.resolve()}.asked")
@@ -77,9 +77,8 @@ class VerdictStore:
                 self._db.execute("PRAGMA synchronous=NORMAL")
                 self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT, reason TEXT)")
         except (OSError, sqlite3.Error) as error:
-            raise JudgeError(
-                f"cannot cache verdicts in {path} ({error}); name a writable folder with HALU_TASKS_CACHE=PATH"
-            ) from None
+            advice = _if_damaged(path, error) or "name a writable folder with HALU_TASKS_CACHE=PATH"
+            raise JudgeError(f"cannot cache verdicts in {path} ({error}); {advice}") from None
 
     def get(self, key: str) -> Verdict | None:
         """Return the verdict stored under a key; None if there is none or the file cannot be read."""
@@ -129,9 +128,18 @@ class VerdictStore:
             return self._db.execute(statement, values).fetchone()
         except sqlite3.Error as error:
             if not self._warned:
-                logger.warning("verdicts are not cached: %s", error)
+                advice = _if_damaged(self._path, error)
+                logger.warning("verdicts are not cached: %s%s", error, f"; {advice}" if advice else "")
             self._warned = True
             return None
+
+
+def _if_damaged(path: Path, error: Exception) -> str:
+    """Return what to do about a damaged database; an empty string if an error is of another kind."""
+    # errors of files and locks, and of a full disk, are OperationalErrors
+    if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.OperationalError):
+        return ""
+    return f"the file is damaged: move {path.name}* out of {path.parent}, and its verdicts are asked again"
 
 
 # --- costs ------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def score_file(
             parts=1 if asks_models(evaluation) else min(len(shards), _MOST_PARTS),
         )
         _check_plan(job, evaluation, partial=partial)
-        prepare_judge(evaluation, job.costs)
+        prepare_judge(evaluation, job.costs, asks=False)
         write_items(evaluation, job.items)
         executor(job, report)
         run = {

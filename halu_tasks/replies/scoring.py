@@ -60,12 +60,14 @@ def asks_models(evaluation: Evaluation) -> bool:
     return bool(evaluation.reader or (evaluation.task.judged and evaluation.options.judge))
 
 
-def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
+def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bool = True) -> None:
     """Check, before anything is generated, that the judge answers; warn if a judged task has none.
 
     Args:
         evaluation: The task.
         costs: The file in which the costs of judges are recorded; None if the environment may name one.
+        asks: Whether the judge is asked if it is there. Otherwise, it is asked before the first question whose verdict
+            is not cached.
 
     Raises:
         JudgeError: The judge does not answer.
@@ -79,10 +81,11 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None) -> None:
         return  # without the import, which takes as long as scoring some thousand replies
     from halu_tasks.judging.judge import Judge, with_judge
 
+    check = Judge.reach if asks else Judge.opened
     if evaluation.reader:
-        with_judge(evaluation.options.for_reader, evaluation.reader, Judge.reach, costs)
+        with_judge(evaluation.options.for_reader, evaluation.reader, check, costs)
     if judged and evaluation.options.judge:
-        with_judge(evaluation.options, judged, Judge.reach, costs)
+        with_judge(evaluation.options, judged, check, costs)
 
 
 def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
@@ -375,7 +378,7 @@ def run_warnings(
         warnings = reply_warnings(outcomes, how, task, missing, stops)
         warnings += request_warnings(scores, sum(outcomes.values()) + missing)
         warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing, how, task)
-        warnings += failure_warnings(task, scores)
+        warnings += verdict_warnings(task, scores)
     return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
 
 
@@ -431,8 +434,10 @@ def request_warnings(scores: Sequence[Score], total: int) -> list[tuple[str, str
     return [(_share(count, total, "requests"), meaning)]
 
 
-def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
-    """Warn of questions on which the judge failed, with the values that the headline could have had.
+def verdict_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
+    """Warn of texts that the judge was not shown in full, and of questions on which it failed.
+
+    The latter have the values that the headline could have had.
 
     Args:
         task: The task.
@@ -443,8 +448,15 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
     """
     failures = [sum(verdict.label == FAILED for verdict in score.verdicts) for score in scores]
     failed, asked = sum(failures), sum(len(score.verdicts) for score in scores)
+    warnings = []
+    if cut := [verdict.left_out for score in scores for verdict in score.verdicts if verdict.left_out]:
+        meaning = (
+            f"are about a text that is too long to be shown in full: up to {max(cut):,} characters between its "
+            "beginning and its end are left out; show more with judge_max_characters=N"
+        )
+        warnings.append((_share(len(cut), asked, "questions"), meaning))
     if not failed or task.judged is None:
-        return []
+        return warnings
     name, meaning = task.judged.measurement, "have no verdict of the judge"
     counted = [number for number, score in zip(failures, scores, strict=True) if name in score.measurements]
     if any(counted):
@@ -457,7 +469,7 @@ def failure_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
         figure = estimates([metric], scores).get(metric.name)
         low = figure.value * known if figure else 0.0
         meaning += f" and are left out of {metric.name}, which is {low:.4f} to {low + 1 - known:.4f} with them"
-    return [(_share(failed, asked, "questions"), meaning)]
+    return [*warnings, (_share(failed, asked, "questions"), meaning)]
 
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:

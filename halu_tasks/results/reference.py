@@ -10,6 +10,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write, row_writer
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.options import Options
 from halu_tasks.replies.reference import number_used, unfit_labels, unused_labels
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
@@ -71,9 +72,11 @@ def _verdicts(run: Run, task: Task, answer: ScoredReply, weight: str) -> Iterato
     """Return a row for each verdict on a reply; its columns are `FIELDS`."""
     assert task.judged
     reply = task.judged_text(run.scoring, answer.item, answer.reply)
-    for verdict, question in zip(answer.score.verdicts, task.judged.questions(answer.item, reply), strict=True):
+    longest = run.provenance.options.get("judge_max_characters", Options().judge_max_characters)
+    questions = task.judged.questions(answer.item, reply, longest)
+    for verdict, question in zip(answer.score.verdicts, questions, strict=True):
         if verdict.label != FAILED:
-            shown = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.items() if name != "about")
+            shown = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.fields.items())
             values = (task.name, answer.item.id, verdict.about, reply, shown, "", "", weight)
             yield dict(zip(FIELDS, values, strict=True))
 

@@ -21,10 +21,10 @@ from halu_tasks.replies.scoring import (
     HowAsked,
     SameAnswer,
     Stops,
-    failure_warnings,
     outcome_of,
     reply_warnings,
     request_warnings,
+    verdict_warnings,
 )
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
@@ -188,7 +188,7 @@ class Run:
         warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
         warnings += request_warnings(self.scores, len(self.answers))
         warnings += self._same.warnings(len(self.answers), how, task) if self.constant else []
-        return warnings + failure_warnings(task, self.scores)
+        return warnings + verdict_warnings(task, self.scores)
 
     @cached_property
     def _same(self) -> SameAnswer:

@@ -221,8 +221,11 @@ class _Counter:
             task, mode = self._evaluation.task, self._evaluation.options.scoring
             judged = [task.judged_text(mode, item, reply) if task.judged else reply for reply in replies]
             self._ways[asked] = "about" if judging.coverage else "at most"
-            for text in {judging.text(fields) for reply in judged for fields in judging.questions(item, reply)}:
-                self._count(asked, text + json.dumps(verdict_schema(judging.read)), SETTINGS.max_tokens or 0)
+            options, longest = self._evaluation.options, self._evaluation.options.judge_max_characters
+            questions = (question for reply in judged for question in judging.questions(item, reply, longest))
+            schema = "" if options.judge_without_schema else json.dumps(verdict_schema(judging.read))
+            for text in {judging.text(question) for question in questions}:
+                self._count(asked, text + schema, options.judge_max_tokens or SETTINGS.max_tokens or 0)
 
     def _count(self, asked: Asked, text: str, longest: int) -> None:
         counts = self._counts.get(asked, (0, 0, 0))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import JUDGE_SETTINGS, Options
 from halu_tasks.core.prompting import Prompt, prompt_hash, render
 from halu_tasks.data.locate import Located
 from halu_tasks.data.sources import OwnSource
@@ -229,6 +229,7 @@ class Evaluation:
         given = [name for name in changed if name in ("data_split", "data_config", "columns")]
         asked = [name for name in ("structured", "reader") if name in changed]
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
+        judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in asked)]
         options = {
             name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
         }

@@ -366,7 +366,7 @@ class Scoring(Keys):
         if mode == "strict" and (answer := structured_answer(reply)):
             return answer
         parts = self._readings(mode, reply, questions)
-        return next((text for text in parts if self.judge.questions(item, text)), reply)
+        return next((text for text in parts if self.judge.questions(item, text, len(text))), reply)
 
     def _readings(self, mode: str, reply: str, questions: tuple[str, ...]) -> tuple[str, ...]:
         """Return the parts of a reply to read, in order, until one has an answer.

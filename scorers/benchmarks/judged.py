@@ -29,11 +29,12 @@ from halu_tasks.scorers.judge import (
     CONFLICT,
     CONSISTENT,
     FAILED,
-    LONGEST,
     REPLY,
     TARGET,
     JudgeSpec,
+    Question,
     Sense,
+    excerpt,
     fence,
     read_verdict,
 )
@@ -67,13 +68,15 @@ def _text_of(reply: str) -> str:
 # --- open answers -----------------------------------------------------------------------------------------
 
 
-def open_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
-    """Return the fields of the one question that a judge is asked about an open answer; none if the reply is blank."""
+def open_questions(item: Item, reply: str, longest: int) -> list[Question]:
+    """Return the one question that a judge is asked about an open answer; none if the reply is blank."""
     text = _text_of(reply)
     if not text:
         return []
     question, correct = (str(item.gold[key]) for key in ("question", "correct_answer"))
-    return [{"question": fence(question), "correct_answer": fence(correct), "output": fence(text, LONGEST)}]
+    shown, left_out = excerpt(text, longest)
+    fields = {"question": fence(question), "correct_answer": fence(correct), "output": fence(shown)}
+    return [Question(fields, left_out=left_out)]
 
 
 OPEN_ANSWER = JudgeSpec(
@@ -152,10 +155,11 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     listed = json.dumps([*labels], ensure_ascii=False).strip("[]")
     form = fill(prompt_for("own", "judge")["user"], {"labels": listed})
 
-    def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
+    def questions(item: Item, reply: str, longest: int) -> list[Question]:
         text, shown = _text_of(reply), {**item.fields, **item.gold.get(SHOWN, {}), TARGET: item.target}
         fields = {name: fence(str(shown[name])) for name in sorted(placeholders(asked)) if name in shown}
-        return [{**fields, REPLY: fence(text, LONGEST)}] if text else []
+        part, left_out = excerpt(text, longest)
+        return [Question({**fields, REPLY: fence(part)}, left_out=left_out)] if text else []
 
     on_own_lines = _PLACEHOLDER.sub(r"\n\1\n", prompt).strip()
     asked = JinjaText(f"{on_own_lines}\n\n{{% raw %}}{form}{{% endraw %}}")
@@ -236,15 +240,15 @@ def shown(papers: Sequence[Paper]) -> str:
     )
 
 
-def summary_questions(item: Item, reply: str) -> list[Mapping[str, str]]:
-    """Return the fields of the judge's questions, one for each sentence that cites papers of the list."""
-    summary = summary_of(reply)
-    claims = cited_sentences(summary, item.gold["papers"])[0] if summary else []
-    return [
-        {"papers": shown(claim.papers), "claim": fence(claim.sentence, LONGEST), "about": claim.sentence}
-        for claim in claims
-        if claim.papers
-    ]
+def summary_questions(item: Item, reply: str, longest: int) -> list[Question]:
+    """Return the judge's questions, one for each sentence that cites papers of the list."""
+    summary, questions = summary_of(reply), []
+    for claim in cited_sentences(summary, item.gold["papers"])[0] if summary else ():
+        if claim.papers:
+            part, left_out = excerpt(claim.sentence, longest)
+            fields = {"papers": shown(claim.papers), "claim": fence(part)}
+            questions.append(Question(fields, claim.sentence, left_out))
+    return questions
 
 
 SUMMARY = JudgeSpec(

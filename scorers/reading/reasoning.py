@@ -29,6 +29,10 @@ _REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answe
 # the answer that the reasoning is followed by, in a tag of its own
 _ANSWER = re.compile(r"\s*<(answer|response|output|solution|conclusion)>(.*?)(?:</\1>.*)?\Z", re.DOTALL | re.IGNORECASE)
 
+# how far back on its line a quotation may begin, and its marks; JSON escapes those within
+_LONGEST_LINE = 2_000
+_MARK = re.compile(r'(?<!\\)"')
+
 
 def answer_text(reply: str) -> tuple[str, str]:
     """Return the answer of a reply as `strip_reasoning` does, and why there is none; one of the two is empty."""
@@ -36,18 +40,29 @@ def answer_text(reply: str) -> tuple[str, str]:
     return text or "", "unclosed reasoning" if text is None else "" if text.strip() else "empty"
 
 
-# several steps of reading one reply ask for it
-@lru_cache(maxsize=4)
 def strip_reasoning(reply: str) -> str | None:
     """Return the answer of a reply, without the reasoning before it and the markup around it.
 
     Reasoning is what stands between opening and closing markup, before closing markup whose opening is part of the
-    prompt, and before the beginning of the answer. Time is linear in the length of the reply.
+    prompt, and before the beginning of the answer. Closing markup in quotation marks is quoted from another text. Time
+    is linear in the length of the reply.
 
     Returns:
         The answer; None if reasoning is never closed, since all that follows is reasoning.
     """
+    return _split(reply)[0]
+
+
+def unopened_reasoning(reply: str) -> str:
+    """Return what stands before closing markup that nothing opens: reasoning, or an answer that mentions the markup."""
+    return _split(reply)[1]
+
+
+# several steps of reading one reply ask for it
+@lru_cache(maxsize=4)
+def _split(reply: str) -> tuple[str | None, str]:
     kept: list[str] = []
+    unopened = ""
     start, thinking, separated = 0, False, False
     lower = reply.lower()
     may_have = any(hint in lower for hint in _HINTS) or _TOKEN.match(reply)
@@ -66,15 +81,25 @@ def strip_reasoning(reply: str) -> str | None:
                 kept.append(reply[start : token.start()])
             thinking = separated = True
         else:
+            if part == "closes" and not thinking:
+                if _is_quoted("".join(piece[-_LONGEST_LINE:] for piece in (*kept[-9:], reply[start : token.start()]))):
+                    continue
+                unopened = "".join([*kept, reply[start : token.start()]])
             if part == "answers" or not thinking:
                 kept.clear()
             start, thinking, separated = token.end(), False, True
     if thinking:
-        return None
+        return None, unopened
     text = "".join([*kept, reply[start:]])
+    if separated and (tagged := _ANSWER.fullmatch(text)) and text.count(f"<{tagged[1]}>") == 1:
+        text = tagged[2]
     opened, answers = _REACT
     if opened.match(text) and (answer := max(answers.finditer(text), key=re.Match.start, default=None)):
-        return text[answer.end() :]
-    if separated and (tagged := _ANSWER.fullmatch(text)) and text.count(f"<{tagged[1]}>") == 1:
-        return tagged[2]
-    return text
+        text = text[answer.end() :]
+    return text, unopened
+
+
+def _is_quoted(before: str) -> bool:
+    """Return whether what follows a text is in quotation marks that its last line opens, as a JSON string."""
+    line = before[-_LONGEST_LINE:].rpartition("\n")[2]
+    return len(_MARK.findall(line)) % 2 == 1 or line.count("“") > line.count("”") or line.count("`") % 2 == 1

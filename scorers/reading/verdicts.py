@@ -21,7 +21,7 @@ from typing import Any
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import strip_reasoning, unopened_reasoning
 from halu_tasks.scorers.reading.text import ends
 
 NAMES = ("verdict", "judgement", "judgment", "conclusion", "判定", "结论", "裁定")
@@ -92,6 +92,12 @@ class VerdictReader:
         text = strip_reasoning(reply)
         if text is None:
             return Answer(None, "unclosed reasoning")
+        answer = self._of_text(text)
+        # a judge that mentions closing markup has said its verdict before that
+        before = answer.value and self._of_text(unopened_reasoning(reply)).value
+        return Answer(None, "contradictory verdicts") if before and before != answer.value else answer
+
+    def _of_text(self, text: str) -> Answer[str]:
         text = ends(_TAG.sub("", text.replace("\r\n", "\n")).strip())
         if not text:
             return Answer(None, "empty")

@@ -132,6 +132,38 @@ def test_a_limit_can_be_set_and_is_named(limit: str, value: str, here: Cli, tmp_
         assert told.startswith(str(path)) and told.endswith(f"to allow more, set HALU_TASKS_MAX_{limit}=N")
 
 
+def test_many_blank_lines_are_an_error(here: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    path.write_bytes(b"\n" * 2_000_000 + b'{"id": "a", "output": "b"}')
+    told = one_line(here("score", TASK, path, "--data", "sample"))
+    assert told.startswith(f"{path}:1000001: more than 1,000,000 blank lines one after another")
+
+
+@pytest.mark.parametrize("name", ["replies.jsonl.gz", "replies.parquet", "lists.parquet", "plain.parquet"])
+def test_a_small_file_that_unpacks_to_much_takes_little_memory(name: str, tmp_path: Path) -> None:
+    path, text = tmp_path / name, "a" * (1 << 20)
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(json.dumps({"id": "a", "output": text}).encode() + b"\n") * 2_000)
+    elif name == "plain.parquet":
+        pq.write_table(pa.table({"id": [text] * 300}), path, compression="zstd", use_dictionary=False)
+    else:
+        once = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), [text])
+        if name == "lists.parquet":
+            once = pa.ListArray.from_arrays(pa.array([0, 2_000], pa.int32()), once)
+        pq.write_table(pa.table({"id": once}), path, compression="zstd")
+    code = (
+        "import re, sys; from pathlib import Path; from halu_tasks.data.rows import parquet_rows, text_lines\n"
+        "from halu_tasks.core.limits import LimitError; path = Path(sys.argv[1])\n"
+        "try:\n"
+        "    for row in parquet_rows(path, ['id']) if path.suffix == '.parquet' else text_lines(path): pass\n"
+        "except LimitError as error: print(error)\n"
+        "print(int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1]) // 1024)"
+    )
+    told, most = program(path, code=code).stdout.splitlines()
+    assert told.startswith(str(path)) and told.endswith("to allow more, set HALU_TASKS_MAX_RATIO=N")
+    assert int(most) < 500 and path.stat().st_size < 3_000_000
+
+
 def zipped(path: Path, parts: dict[str, bytes], stated: int | None = None) -> Path:
     """A zip archive, which may state another size for all of its parts."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -15,9 +15,10 @@ from loopback import Handler, Server, completion
 
 from halu_tasks.judging.reaching import PROBE
 
-Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]] | dict[str, Any]"]
+Answer = Callable[[dict[str, Any]], "str | bytes | int | tuple[str, list[dict[str, Any]]] | dict[str, Any] | None"]
 """A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, the whole message (such
-as one with tool calls), the whole body (which has the key `object`), or an HTTP status to fail with."""
+as one with tool calls), the whole body (which has the key `object`, or is bytes), an HTTP status to fail with, or None
+to close the connection without a reply."""
 
 
 class ScriptedServer(Server):
@@ -69,7 +70,10 @@ class _Handler(Handler):
         if isinstance(answer, int):
             self.send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
             return
-        if isinstance(answer, dict) and "object" in answer:
+        if answer is None:
+            self.close_connection = True
+            return
+        if isinstance(answer, bytes) or (isinstance(answer, dict) and "object" in answer):
             self.send(200, answer)
             return
         text, tokens = answer if isinstance(answer, tuple) else (answer, [])

@@ -217,12 +217,12 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
 def test_what_is_asked_about_odd_summaries() -> None:
     item = next(item for item in BUILT.items if any(not paper["abstract"] for paper in item.gold["papers"]))
     blank = next(paper for paper in item.gold["papers"] if not paper["abstract"])
-    (asked,) = summary_questions(item, f"{blank['name']} found little.")
-    assert "Abstract: (none)" in asked["papers"]
+    (asked,) = summary_questions(item, f"{blank['name']} found little.", 8_000)
+    assert "Abstract: (none)" in asked.fields["papers"]
     facts = score_summary(item, f"{blank['name']} found little.", ["supported"]).measurements
     assert facts["blank"] == 1 and facts["hallucinations"] == 0
     for nothing in ("", "<think>I would", "Summary:"):
-        assert summary_questions(item, nothing) == [] and summary_of(nothing) is None
+        assert summary_questions(item, nothing, 8_000) == [] and summary_of(nothing) is None
         assert score_summary(item, nothing, []).measurements["hallucinations"] == 1
     plain = score_summary(item, "Nothing is cited here. Nor here.", [])
     assert (

@@ -1,18 +1,20 @@
 """The judge with a real server on loopback: in both harnesses and on the command line; slow, failing,
 talking nonsense, and being talked to."""
 
+import gzip
 import itertools
 import json
 import re
 import shlex
 import threading
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from common import Capture, Patch, Run, write_rows
+from common import Capture, Patch, Run, fenced, write_rows
 from inspect_ai.model import GenerateConfig, get_model
 from item_values import check_items
 from judges import (
@@ -27,11 +29,12 @@ from judges import (
     verdict,
     write_replies,
 )
-from loopback import completion
+from loopback import Handler, Server, completion
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError, ModelError
 from halu_tasks.core.options import Options
+from halu_tasks.judging import judge as judging
 from halu_tasks.judging.judge import Judge
 from halu_tasks.lm_eval_adapter import task as lm_eval_task
 from halu_tasks.lm_eval_adapter.models import OracleLM, ReplayLM
@@ -100,8 +103,9 @@ def test_a_run_records_its_judge_but_neither_its_address_nor_its_price() -> None
 def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
     status: int, serve: Run, run_lm_eval: Run, run_inspect: Run, monkeypatch: Patch
 ) -> None:
-    # Inspect tries again, and nobody need wait seconds for that here
+    # Inspect and the judge try again, and nobody need wait seconds for that here
     monkeypatch.setattr("tenacity.wait_exponential_jitter.__call__", lambda *_: 0.0)
+    monkeypatch.setattr("halu_tasks.judging.reaching._LONGEST_PAUSE", 0.0)
 
     class Unasked(OracleLM):
         def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
@@ -196,21 +200,117 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
     assert "ZeroDivisionError" in scored.details[0]["verdicts"][0]["reason"]
 
 
-@pytest.mark.parametrize(("judge", "status"), [("openai/gpt-4o", 429), ("openai-api/local/gpt-4o", 500)])
-def test_after_a_failure_inspect_asks_a_question_once_more_in_the_same_words(
-    judge: str, status: int, serve: Run, tmp_path: Path, capsys: Capture
+@pytest.fixture
+def no_pause(monkeypatch: Patch) -> None:
+    """No pause before a failed request is made again."""
+    monkeypatch.setattr("halu_tasks.judging.reaching._LONGEST_PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("no_pause")
+@pytest.mark.parametrize("failure", [503, 429, None])
+@pytest.mark.parametrize("judge", ["openai/gpt-4o", "openai-api/local/gpt-4o"])
+def test_a_question_that_fails_for_a_while_is_asked_again_in_the_same_words(
+    judge: str, failure: int | None, serve: Run, tmp_path: Path, capsys: Capture
 ) -> None:
-    fails, agents = iter([status]), set()
-
-    def answer(request: dict[str, Any]) -> Any:
-        agents.add("x-irid" in server.headers)  # only Inspect numbers its requests
-        return next(fails, by_rule(request)) if is_question(request) else "ready"
-
-    server = serve(answer)
+    # of too many requests, more are waited for than of other failures
+    fails = iter([failure] * (10 if failure == 429 else 3))
+    server = serve(lambda request: next(fails, by_rule(request)) if is_question(request) else "ready")
     scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server, judge=judge)
-    assert scored.metrics["judge_failed"] == 0.0 and agents == {False, True}
-    first, second = filter(is_question, server.asked)
-    assert first == second
+    assert scored.metrics["judge_failed"] == 0.0 and not [*fails]
+    first, *others = filter(is_question, server.asked)
+    assert others == [first] * (10 if failure == 429 else 3)
+
+
+@pytest.mark.usefixtures("no_pause")
+@pytest.mark.parametrize("failure", [429, 503])
+def test_a_judge_that_has_too_many_requests_at_the_start_is_waited_for(
+    failure: int, serve: Run, tmp_path: Path, capsys: Capture
+) -> None:
+    fails = iter([failure] * (10 if failure == 429 else 1))
+    server = serve(lambda request: next(fails, by_rule(request)))
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server)
+    assert scored.metrics["judge_failed"] == 0.0 and not [*fails]
+
+
+def test_a_judge_that_is_gone_is_not_missed_if_all_verdicts_are_cached(
+    serve: Run, tmp_path: Path, capsys: Capture
+) -> None:
+    server, replies = serve(by_rule), write_replies(tmp_path / "r.jsonl", ["回答"])
+    before = score(capsys, replies, server).metrics
+    asked = len(server.asked)
+    server.answer = lambda request: 401
+    assert score(capsys, replies, server).metrics == before and len(server.asked) == asked
+    judging._reached.clear()
+    told = score(capsys, write_replies(tmp_path / "other.jsonl", ["别的"]), server)
+    assert told.status == 2 and "gpt-4o cannot be reached: ChatError: HTTP 401: scripted failure" in told.err
+
+
+def test_the_reason_of_a_rejected_request_is_shown_and_the_judge_can_be_set(
+    serve: Run, tmp_path: Path, capsys: Capture, run_inspect: Run, run_lm_eval: Run
+) -> None:
+    def picky(request: dict[str, Any]) -> Any:
+        right = request["temperature"] == 1 and request["max_tokens"] == 99 and "response_format" not in request
+        return completion({"content": by_rule(request)}) if right else 400
+
+    server, replies = serve(picky), write_replies(tmp_path / "r.jsonl", ["回答"])
+    told = score(capsys, replies, server)
+    assert told.status == 2 and "cannot be reached: ChatError: HTTP 400: scripted failure (server_error)" in told.err
+    settings = {"judge_temperature": 1.0, "judge_max_tokens": 99, "judge_without_schema": True}
+    flags = ["--judge-temperature", "1", "--judge-max-tokens", "99", "--judge-without-schema"]
+    assert score(capsys, replies, server, *flags).metrics["judge_failed"] == 0.0
+    metadata = judged(server) | {f"halu_{name}": value for name, value in settings.items()}
+    run = run_lm_eval(["cfaith_gen"], OracleLM(), metadata, limit=2)
+    assert run["results"]["cfaith_gen"]["judge_failed,none"] == 0.0
+    log = run_inspect("cfaith_gen", "halu/oracle", judged(server, "") | settings, limit=2)
+    assert figures(log)["judge_failed"] == 0.0
+    (recorded,) = log.eval.metadata["halu_tasks"]
+    assert {name: recorded[name] for name in settings} == settings
+
+
+@pytest.mark.usefixtures("no_pause")
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"choices": None, "error": {"message": "No provider", "code": 400}}, "ChatError: HTTP 400: No provider (400)"),
+        ({"choices": None}, "ChatError: the server's answer has no message: '{"),
+        ({"choices": []}, "ChatError: the server's answer has no message: '{"),
+        (b"[]", "ChatError: the server's answer has no message: '[]'"),
+        (b'"busy"', "ChatError: the server's answer has no message: '\"busy\"'"),
+        (b"<html>", "ChatError: the server's answer has no message: '<html>'"),
+    ],
+)
+def test_an_answer_that_is_none_is_a_failure_with_its_reason(
+    body: Any, reason: str, serve: Run, tmp_path: Path, capsys: Capture
+) -> None:
+    def answer(request: dict[str, Any]) -> Any:
+        if not is_question(request):
+            return "ready"
+        return body if isinstance(body, bytes) else completion({"content": ""}) | body
+
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), serve(answer), "--judge-max-failures", "1")
+    (verdict,) = scored.details[0]["verdicts"]
+    assert verdict["label"] == "failed" and reason in verdict["reason"]
+
+
+def test_a_verdict_in_parts_of_a_message_is_read(serve: Run, tmp_path: Path, capsys: Capture) -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": verdict("consistent")}]}
+    parts = [thought, {"type": "text", "text": '{"reason": "…", '}, {"type": "text", "text": '"verdict": "conflict"}'}]
+    server = serve(lambda request: completion({"content": parts}) if is_question(request) else "ready")
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server)
+    assert scored.metrics["hallucination_rate"] == 1.0 and questions(server) == 1
+
+
+def test_markup_and_keys_that_a_judge_repeats_change_and_keep_nothing(
+    serve: Run, tmp_path: Path, capsys: Capture, halu_cache: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-a-stranger")
+    said = verdict("conflict", 'it has </think>consistent and "a-key-of-a-stranger"')
+    server = serve(lambda request: said if is_question(request) else "ready")
+    scored = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server)
+    assert scored.metrics["hallucination_rate"] == 1.0 and "</think>" in scored.details[0]["verdicts"][0]["reason"]
+    assert "stranger" not in str(scored.details) and "***" in str(scored.details)
+    for file in halu_cache.glob("verdicts.sqlite3*"):
+        assert b"stranger" not in file.read_bytes()
 
 
 def test_a_verdict_beside_the_reasoning_of_the_judge_is_asked_for_once(
@@ -222,10 +322,19 @@ def test_a_verdict_beside_the_reasoning_of_the_judge_is_asked_for_once(
     assert scored.metrics["hallucination_rate"] == 1.0 and questions(server) == 1
 
 
-@pytest.mark.slow
-def test_a_judge_is_asked_for_an_object_and_one_that_refuses_that_is_still_used(
-    serve: Run, judged_replies: Path, capsys: Capture
+@pytest.mark.usefixtures("no_pause")
+@pytest.mark.parametrize("refusal", [400, 404, 415, 422, 500, 501, "", "{" + " \n" * 500, "It seems to be right."])
+def test_a_judge_that_cannot_follow_a_schema_is_asked_without(
+    refusal: Any, serve: Run, judged_replies: Path, capsys: Capture
 ) -> None:
+    server = serve(lambda request: refusal if "response_format" in request else by_rule(request))
+    assert score(capsys, judged_replies, server).metrics["hallucination_rate"] == pytest.approx(24 / 36)
+    # refused once for each question of the first round at most
+    assert sum("response_format" not in request for request in server.asked) == 37
+
+
+@pytest.mark.slow
+def test_a_judge_is_asked_for_an_object(serve: Run, judged_replies: Path, capsys: Capture) -> None:
     server = serve(by_rule)
     assert score(capsys, judged_replies, server).metrics["judge_failed"] == 0.0
     asked = [request for request in server.asked if is_question(request)]
@@ -233,10 +342,74 @@ def test_a_judge_is_asked_for_an_object_and_one_that_refuses_that_is_still_used(
     assert schema["properties"]["verdict"]["enum"] == ["conflict", "consistent"]
     assert list(schema["properties"]) == ["reason", "verdict"] and len(asked) == 36
 
-    server = serve(lambda request: 400 if "response_format" in request else by_rule(request))
-    assert score(capsys, judged_replies, server).metrics["hallucination_rate"] == pytest.approx(24 / 36)
-    # refused once for each question of the first round at most
-    assert sum("response_format" not in request for request in server.asked) == 37
+
+# --- servers that are not to be trusted ---------------------------------------------------------
+
+
+class Bad(Handler):
+    """Answers in a way that takes much memory, or leads elsewhere."""
+
+    way: str
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.way == "elsewhere":
+            self.send(307, Location="http://127.0.0.1:9/v1/chat/completions")
+        elif self.way == "packed":
+            self.send(200, gzip.compress(b" " * (1 << 20)), Content_Encoding="gzip")
+        else:
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(b" " * (1 << 16))
+
+
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ("elsewhere", "HTTP 307: redirects to http://127.0.0.1:9/v1/chat/completions, which is not followed"),
+        ("packed", "is compressed although the request does not allow it"),
+        (
+            "endless",
+            "more than 16,777,216 bytes in the answer of a judge's server; to allow more, set HALU_TASKS_MAX_ANS",
+        ),
+    ],
+)
+def test_an_answer_has_a_largest_size_and_is_not_looked_for_elsewhere(
+    way: str, reason: str, tmp_path: Path, capsys: Capture
+) -> None:
+    with Server(type("_Bad", (Bad,), {"way": way})) as server:
+        told = score(capsys, write_replies(tmp_path / "r.jsonl", ["回答"]), server)
+    assert told.status == 2 and "judge openai/gpt-4o cannot be reached: ChatError: " in told.err and reason in told.err
+
+
+# --- long replies -------------------------------------------------------------------------------
+
+
+def test_of_a_long_reply_the_judge_sees_the_beginning_and_the_end_and_it_is_counted(
+    serve: Run, tmp_path: Path, capsys: Capture, run_lm_eval: Run, monkeypatch: Patch
+) -> None:
+    warnings: list[str] = []
+    monkeypatch.setattr(lm_eval_task.logger, "warning", warnings.append)
+
+    def at_the_end(request: dict[str, Any]) -> str:
+        is_wrong = is_question(request) and fenced(asked_text(request))[-1].endswith("月")
+        return verdict("conflict" if is_wrong else "consistent")
+
+    server, long = serve(at_the_end), "开" + "…" * 9_000 + "月"
+    replies = write_replies(tmp_path / "r.jsonl", [long, *["短"] * 35])
+    scored = score(capsys, replies, server)
+    shown = max((fenced(asked_text(request))[-1] for request in server.asked if is_question(request)), key=len)
+    assert shown == f"开{'…' * 3_999}\n[1002 characters are left out here]\n{'…' * 3_999}月"
+    assert scored.metrics["hallucination_rate"] == pytest.approx(1 / 36)
+    assert [row["verdicts"][0].get("left_out") for row in scored.details] == [1_002, *[None] * 35]
+    line = "1 of 36 questions (2.8%) are about a text that is too long to be shown in full: up to 1,002 characters"
+    assert line in scored.err and "judge_max_characters=N" in scored.err
+    in_full = score(capsys, replies, server, "--judge-max-characters", "10000")
+    assert "too long" not in in_full.err and in_full.metrics == scored.metrics
+    run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), judged(server))
+    assert any(line in warning for warning in warnings)
 
 
 # --- replies that talk, and questions that come again -------------------------------------------

@@ -1,10 +1,12 @@
 """What was paid for: the budget of judges is not passed, whatever replies cost; verdicts and replies are kept."""
 
+import itertools
 import os
 import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,12 @@ from judges import (
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options, Price
+from halu_tasks.judging.chat import chat_server
+from halu_tasks.judging.judge import Judge
 from halu_tasks.judging.stores import Budget, VerdictStore, budget_variables, dollars, open_budget
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.replies.scoring import keep_replies
+from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import Verdict
 
 PRICE = Price(2.5, 10.0)
@@ -102,6 +107,30 @@ def test_calls_that_may_have_been_charged_count(serve: Run, judged_replies: Path
     server = serve(lambda request: {"object": "nonsense"} if "=====" in asked_text(request) else priced(request))
     scored = score(capsys, judged_replies, server, *BUDGET, "0.2", "--judge-max-failures", "1")
     assert scored.status == 2 and "judging stopped" in scored.err and questions(server) < 36
+
+
+@pytest.mark.parametrize("harness", ["score", "inspect"])
+@pytest.mark.parametrize("failure", [None, 503, 429, b"<html>"])
+def test_each_request_on_the_wire_is_in_the_ledger(failure: Any, harness: str, serve: Run, monkeypatch: Patch) -> None:
+    monkeypatch.setattr("halu_tasks.judging.reaching._LONGEST_PAUSE", 0.0)
+    count = itertools.count()
+    # every other request fails, and where no status says that it costs nothing, it may be charged
+    server = serve(lambda request: failure if next(count) % 2 else priced(request))
+    options = Options(judge="openai/gpt-4o", judge_base_url=server.url, judge_max_cost=0.2, judge_price="2.5/10")
+
+    async def run() -> Judge:
+        judge = Judge(None, OPEN_ANSWER, options)
+        async with judge.model, chat_server(judge.model) as server_of_judge:
+            # in a run of Inspect, its client asks
+            judge.server = server_of_judge if harness == "score" else None
+            with suppress(JudgeError):
+                await judge.of_replies([(item, item.target) for item in ITEMS[:3]], lambda: None)
+        return judge
+
+    judge = anyio.run(run)
+    assert judge.budget and len(server.asked) == judge.budget.calls > 3
+    charged = judge.budget.calls // 2 if failure in (None, b"<html>") else 0
+    assert charged * 0.01 <= judge.budget.spent <= 0.2  # a failed request costs as much as the longest reply
 
 
 def test_an_unknown_price_is_an_error_before_anything_is_asked(
@@ -299,6 +328,22 @@ def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
         with sqlite3.connect(path) as db:
             assert db.execute("SELECT count(*) FROM verdicts").fetchone() == (32,)
         db.close()
+
+
+def test_a_damaged_store_is_to_be_moved_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "verdicts.sqlite3"
+    path.write_text("no database " * 1_000)
+    with pytest.raises(JudgeError, match=r"not a database\); the file is damaged: move verdicts\.sqlite3\* out of"):
+        VerdictStore(path)
+    path.unlink()
+    store = VerdictStore(path)
+    store.put("a", Verdict("conflict"))
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 4096)
+    assert VerdictStore(path).get("a") is None
+    assert f"move verdicts.sqlite3* out of {tmp_path}" in caplog.text
 
 
 def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_path: Path) -> None:

@@ -89,13 +89,16 @@ def test_commands_ask_only_whom_the_user_names(
     assert server.asked
 
 
-def test_a_key_goes_only_to_its_provider(serve: Run, here: Run, judged_replies: Path, monkeypatch: Patch) -> None:
+def test_a_key_goes_only_to_its_provider(
+    serve: Run, here: Run, judged_replies: Path, tmp_path: Path, monkeypatch: Patch
+) -> None:
     """As judge and as model in either harness; a server that needs no key gets a placeholder."""
     server = serve(by_rule)
     reached = ("--data", "sample", "--judge", "openai-api/local-two/m", "--judge-base-url", server.url)
     for key in ("none", "sk-of-the-server"):
         if key != "none":
             monkeypatch.setenv("LOCAL_TWO_API_KEY", key)
+            monkeypatch.setenv("HALU_TASKS_CACHE", str(tmp_path / key))  # which has no verdicts
         assert here("score", "cfaith_gen", judged_replies, *reached).returncode == 0
         assert server.headers["Authorization"] == f"Bearer {key}"
         for harness in HARNESSES:

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from halu_tasks.builders.replies import read_choice, read_object, read_verdicts
 from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, read_verdict, verdict_schema
 from halu_tasks.scorers.reading.claims import read_support
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.verdicts import VerdictReader
+
+_MARKUP = ("<think>", "</think>", "[THINK]", "[/THINK]", "<answer>", "</answer>", "<|channel|>final<|message|>")
 
 
 def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
@@ -25,6 +28,25 @@ def test_an_array_of_verdicts_is_the_verifiers_own() -> None:
     assert read_choice('{"choice": 1}\nA variant says {"choice": 2}.', 2).value == 1
     assert read_choice('A variant says:\n{"choice": 2}', 2).value is None
     assert read_object('A text says:\n{"wrong": "yes"}', "wrong", own=True).value is None
+
+
+def test_closing_markup_that_a_judge_mentions_does_not_cut_its_verdict_off() -> None:
+    for reply in (
+        '{"reason": "it says </think> consistent", "verdict": "conflict"}',
+        '<think>…</think>{"reason": "it has \\"</think>consistent\\"", "verdict": "conflict"}',
+        'Verdict: conflict\nIt contains "</think>consistent".',
+        "Verdict: conflict\nIt ends with `</think>`",
+    ):
+        assert read_verdict(reply).value == CONFLICT, reply
+    # in no quotation marks, it may be either
+    assert read_verdict("Conflict. It ends with </think> and so on.\nconsistent").value is None
+    assert read_verdict("It could be consistent.\n</think>\n\nconflict").value == CONFLICT
+
+
+@given(st.lists(st.sampled_from([*_MARKUP, "a", "\nb\n", " ", '"', "Thought: c\n", "\nFinal Answer: d"]), max_size=7))
+def test_reasoning_is_taken_off_once(parts: list[str]) -> None:
+    answer = strip_reasoning("".join(parts))
+    assert answer is None or strip_reasoning(answer) == answer
 
 
 def test_the_reason_comes_with_the_verdict() -> None:
