@@ -51,11 +51,15 @@ class ScoredReply(NamedTuple):
     reply: str
     score: Score
 
+    @property
+    def given(self) -> Reply:
+        """The reply as it is scored."""
+        return Reply(self.reply, probability=self.score.measurements.get(FACT))
+
     def scored(self, task: Task, mode: str) -> Score:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
-        probability = self.score.measurements.get(FACT)
         target = self.score.target if isinstance(self.score.target, str) else None
-        return task.score(mode, with_target(self.item, target), Reply(self.reply, probability=probability))
+        return task.score(mode, with_target(self.item, target), self.given)
 
 
 class Skipped(NamedTuple):
