@@ -15,7 +15,7 @@ from halu_tasks.text.figures import format_estimate, format_interval
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
     from halu_tasks.scorers.metrics import Estimate
-    from halu_tasks.tasks.annotators import People
+    from halu_tasks.tasks.annotators import BesidePeople
 
 
 def score(
@@ -114,8 +114,9 @@ def _print_figures(scored: ScoredFile) -> None:
         say(f"note: {scored.evaluation.task.name}: {scored.note}")
 
 
-def _print_people(people: People) -> None:
-    """Print the replies beside the annotators, all against the same gold."""
+def _print_people(beside: BesidePeople) -> None:
+    """Print the replies beside the annotators of their items, all against the same gold."""
+    people = beside.people
     say(f"\n{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")
     rows = [
         {
@@ -123,9 +124,9 @@ def _print_people(people: People) -> None:
             "replies": format_estimate(one.value, ".4f"),
             "people": format_estimate(one.other, ".4f"),
             "replies − people": format_estimate(one.difference, "+.4f"),
-            **{reply: figures.get(name) for reply, figures in people.floors.items()},
+            **{reply: figures.get(name) for reply, figures in beside.floors.items()},
         }
-        for name, one in people.beside.items()
+        for name, one in beside.figures.items()
     ]
     say(f"{table(rows)}\nall against what the other annotators say; intervals are over items, with these annotators")
 

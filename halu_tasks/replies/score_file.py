@@ -57,7 +57,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
-from halu_tasks.tasks.annotators import BesidePeople, People
+from halu_tasks.tasks.annotators import BesidePeople, PeopleSums
 from halu_tasks.tasks.registry import Group, group_at, tasks_at
 
 # the number of parts that files are divided into, at most
@@ -79,7 +79,7 @@ class ScoredFile:
         estimates: The metrics.
         references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
-        people: The annotators of these items, beside whom the replies stand; None if there are not several.
+        people: The replies beside the annotators of their items; None if items do not have several annotators.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
         run: What is known of the run as JSON values; how the model was asked is not.
         scores: The scores, if they are kept.
@@ -93,7 +93,7 @@ class ScoredFile:
     estimates: Mapping[str, Estimate]
     references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
-    people: People | None
+    people: BesidePeople | None
     note: str | None
     run: Mapping[str, Any]
     scores: Sequence[Score]
@@ -239,7 +239,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
         missing = _number(files[-1])
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
-    beside, needs_ids = BesidePeople(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
+    beside, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
     same = SameAnswer()
@@ -302,11 +302,11 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
     return {key: metric for key, metric in metrics.items() if FACT not in metric.columns}
 
 
-def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], beside: BesidePeople) -> People | None:
-    """Return the people at these places beside whom replies stand; None if items do not have several annotators."""
+def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], beside: PeopleSums) -> BesidePeople | None:
+    """Return the figures beside people of the items at these places; None if they do not have several annotators."""
     shown = (found[1] for place in places if (found := items.at(place)))
     first = next(shown)
-    return beside.people(chain([first], shown)) if ANNOTATORS in first.gold else None
+    return beside.figures(chain([first], shown)) if ANNOTATORS in first.gold else None
 
 
 def _number(file: Path, table: str = "replies") -> int:

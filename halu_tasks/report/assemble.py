@@ -30,7 +30,7 @@ from halu_tasks.scorers.statistics.differences import (
     without_clusters,
 )
 from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
-from halu_tasks.tasks.annotators import OtherAnnotators, People
+from halu_tasks.tasks.annotators import BesidePeople, OtherAnnotators
 
 TABLE = "items.parquet"
 # maximum number of entries that are named together
@@ -77,7 +77,7 @@ def assemble(
     )
 
 
-def _beside_people(column: Column, others: OtherAnnotators) -> dict[Entry, People]:
+def _beside_people(column: Column, others: OtherAnnotators) -> dict[Entry, BesidePeople]:
     """Put the replies of each entry beside the annotators of its items; empty if there are not several."""
     replies = {
         entry: [(answered.item, answered.given) for answered in run.answers] for entry, run in column.runs.items()
@@ -86,7 +86,7 @@ def _beside_people(column: Column, others: OtherAnnotators) -> dict[Entry, Peopl
     return {entry: people for entry, people in beside.items() if people}
 
 
-def _column(column: Column, people: Mapping[Entry, People]) -> ReportColumn:
+def _column(column: Column, people: Mapping[Entry, BesidePeople]) -> ReportColumn:
     run, task, headline, provenance = column.first, column.task, column.headline, column.first.provenance
     bottom, top = headline.range
     return ReportColumn(
@@ -117,12 +117,14 @@ def _column(column: Column, people: Mapping[Entry, People]) -> ReportColumn:
             "n": len(run.scores),
             "of": run.expected_replies,
             "clusters": len({score.cluster for score in run.scores}),
-            "human_ceiling": next((people[entry] for entry, own in column.runs.items() if own is run), None),
+            "human_ceiling": next(
+                (people[entry].people for entry, own in column.runs.items() if own is run and entry in people), None
+            ),
         },
     )
 
 
-def _results(column: Column, ranks: Ranks, people: Mapping[Entry, People]) -> Iterator[Result]:
+def _results(column: Column, ranks: Ranks, people: Mapping[Entry, BesidePeople]) -> Iterator[Result]:
     for entry, run in column.runs.items():
         counts: dict[str, int | None] = {name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER}
         # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
@@ -146,7 +148,7 @@ def _results(column: Column, ranks: Ranks, people: Mapping[Entry, People]) -> It
             counts=counts,
             metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
             constant=run.constant,
-            beside_people=people[entry].beside if entry in people else {},
+            beside_people=people[entry].figures if entry in people else {},
             rank=ranks.get(entry),
             cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
         )
@@ -191,8 +193,9 @@ def _floors(column: Column, others: OtherAnnotators) -> Iterator[Json]:
     scores = [task.score(mode, item, reply) for item, reply in replies]
     # without the key, the baseline is an empty reply, which says nothing of the task
     baseline = {"baseline": column.metrics} if "baseline" in task.values else {}
-    people = others.beside(replies)
-    beside = {"baseline": people.replies, **people.floors} if people else {}
+    people, beside = others.beside(replies), dict[str, Mapping[str, float]]()
+    if people:
+        beside = {"baseline": {name: figure.value for name, figure in people.replies.items()}, **people.floors}
     for reply, metrics in {**baseline, **task.scoring[mode].reference_replies}.items():
         for metric, figure in estimates(metrics, scores).items():
             is_headline = metric == column.headline.name

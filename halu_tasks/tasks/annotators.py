@@ -32,7 +32,7 @@ class OtherAnnotators:
     """Scores replies as annotators are scored: against what all annotators of an item but one say, for each of them.
 
     A person cannot be scored against gold that has their own labels, so neither are replies that stand beside people
-    (the jackknife of Lin 2004, "ROUGE", section 2.2; Calderon et al. 2025, arXiv 2501.10970).
+    (the jackknife of Lin 2004, "ROUGE", section 2.1; Calderon et al. 2025, arXiv 2501.10970).
 
     Args:
         task: The task.
@@ -53,7 +53,7 @@ class OtherAnnotators:
             pairs.append(ScoredPair(scores[id(gold)], person))
         return pairs
 
-    def beside(self, replies: Iterable[tuple[Item, Reply]]) -> People | None:
+    def beside(self, replies: Iterable[tuple[Item, Reply]]) -> BesidePeople | None:
         """Put replies beside annotators; None if no item has two of them. An item may have several replies."""
         items: dict[str, int] = {}
         shown, pairs = list[Item](), list[ScoredPair]()
@@ -65,9 +65,9 @@ class OtherAnnotators:
         if not pairs:
             return None
         ones, people = (by_cluster(scores) for scores in zip(*pairs, strict=True))
-        both = BesidePeople(self._task, self._mode)
-        both.add(ones, people, np.array([items[pair.person.id] for pair in pairs]))
-        return both.people(shown)
+        sums = PeopleSums(self._task, self._mode)
+        sums.add(ones, people, np.array([items[pair.person.id] for pair in pairs]))
+        return sums.figures(shown)
 
     def _of_item(self, item: Item) -> list[tuple[Item, Score]]:
         """Return, for each annotator, the item with what the others say as gold, and the annotator's score."""
@@ -94,11 +94,10 @@ class OtherAnnotators:
 
 
 class People(NamedTuple):
-    """Annotators of items, each scored against the others, and replies to these items beside them.
+    """The figures of annotators, each scored against the others, and how far they agree.
 
     Attributes:
-        beside: By metric, the replies beside the annotators, both against what the other annotators say.
-        floors: The values of the scorer's reference replies against the same gold, by reply and metric.
+        estimates: The metrics of what each annotator says of an item, with that of the others, pooled, as the gold.
         alpha: Krippendorff's alpha, of labels or of whether each character is marked; None if it is undefined.
         pool: How the others are pooled.
         items: The number of items with two or more annotators, of which alone this is.
@@ -106,23 +105,12 @@ class People(NamedTuple):
         undefined: The metrics that are undefined, since the pooled gold of all items is of one class.
     """
 
-    beside: Mapping[str, SideBySide]
-    floors: Mapping[str, Mapping[str, float]]
+    estimates: Mapping[str, Estimate]
     alpha: Estimate | None
     pool: str
     items: int
     annotators: int
     undefined: tuple[str, ...] = ()
-
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """The metrics of the annotators."""
-        return {name: figure.other for name, figure in self.beside.items() if figure.other}
-
-    @property
-    def replies(self) -> dict[str, float]:
-        """The values of the replies beside the annotators."""
-        return {name: figure.value.value for name, figure in self.beside.items() if figure.value}
 
     @property
     def about(self) -> str:
@@ -133,18 +121,39 @@ class People(NamedTuple):
             f"items with two or more{undefined if self.undefined else ''}"
         )
 
+
+class BesidePeople(NamedTuple):
+    """Replies beside the annotators of their items, all against what the other annotators say.
+
+    Attributes:
+        people: The annotators.
+        figures: By metric, the replies, the annotators, and the difference.
+        floors: The values of the scorer's reference replies, by reply and metric.
+    """
+
+    people: People
+    figures: Mapping[str, SideBySide]
+    floors: Mapping[str, Mapping[str, float]]
+
+    @property
+    def replies(self) -> dict[str, Estimate]:
+        """The metrics of the replies."""
+        return {name: figure.value for name, figure in self.figures.items() if figure.value}
+
     def as_json(self) -> dict[str, Any]:
         """Convert the figures to JSON values."""
+        people = self.people
         return {
-            **as_json(self.estimates),
-            "agreement": as_json({"krippendorff_alpha": self.alpha} if self.alpha else {}),
-            **{name: getattr(self, name) for name in ("pool", "items", "annotators", "undefined", "floors")},
-            "replies": as_json({name: figure.value for name, figure in self.beside.items() if figure.value}),
-            "difference": {name: one.difference._asdict() for name, one in self.beside.items() if one.difference},
+            **as_json(people.estimates),
+            "agreement": as_json({"krippendorff_alpha": people.alpha} if people.alpha else {}),
+            **{name: getattr(people, name) for name in ("pool", "items", "annotators", "undefined")},
+            "replies": as_json(self.replies),
+            "difference": {name: one.difference._asdict() for name, one in self.figures.items() if one.difference},
+            "floors": self.floors,
         }
 
 
-class BesidePeople:
+class PeopleSums:
     """Sums up replies beside annotators, part by part.
 
     Args:
@@ -162,28 +171,27 @@ class BesidePeople:
 
     def add(self, replies: Columns, people: Columns, item: Numbers) -> None:
         """Add the scores of whole clusters; `item` numbers the items (`Pairs.add`)."""
-        self._pairs.add(replies, people, item)
-        for floor in self._floors.values():
-            floor.add(replies, people, item)
+        for pairs in (self._pairs, *self._floors.values()):
+            pairs.add(replies, people, item)
 
-    def people(self, items: Iterable[Item]) -> People | None:
+    def figures(self, items: Iterable[Item]) -> BesidePeople | None:
         """Return the figures, with what is known of the annotators of all items; None if no item has two."""
-        known = {item.id: (item, people) for item in items if len(people := by_annotator(item)) > 1}
+        known = [(item, people) for item in items if len(people := by_annotator(item)) > 1]
         if not known:
             return None
-        shared, beside = [item for item, _ in known.values()], self._pairs.figures()
-        has_figure = {name for name, figure in beside.items() if figure.other}
+        shared, figures = [item for item, _ in known], self._pairs.figures()
+        estimates = {name: figure.other for name, figure in figures.items() if figure.other}
         compared = (m for m in self._metrics if len(m.of_classes(Columns.of([])).T) > 1 and not m.requires_option)
-        undefined = [metric.name for metric in compared if metric.name not in has_figure]
-        return People(
-            beside,
-            {
-                reply: {name: figure.value.value for name, figure in floor.figures().items() if figure.value}
-                for reply, floor in self._floors.items()
-            },
+        of_all = People(
+            estimates,
             annotators_alpha(shared, self._task.rules.answer, self._mode),
             str(shared[0].gold[POOL]),
             len(shared),
-            len({who for _, people in known.values() for who in people}),
-            tuple(undefined),
+            len({who for _, people in known for who in people}),
+            tuple(metric.name for metric in compared if metric.name not in estimates),
         )
+        floors = {
+            reply: {name: figure.value.value for name, figure in pairs.figures().items() if figure.value}
+            for reply, pairs in self._floors.items()
+        }
+        return BesidePeople(of_all, figures, floors)

@@ -15,7 +15,7 @@ from halu_tasks.report.page import as_json
 from halu_tasks.report.records import Json, Report, Result
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.statistics.differences import Difference
-from halu_tasks.tasks.annotators import HumanCeiling
+from halu_tasks.tasks.annotators import People
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
@@ -57,7 +57,7 @@ def _nested(part: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a record, those of its part together."""
     inside = {key: value for key, value in values.items() if key in PARTS[part]}
     if people := inside.get("human_ceiling"):
-        inside["human_ceiling"] = TypeAdapter(HumanCeiling).validate_python(people)
+        inside["human_ceiling"] = TypeAdapter(People).validate_python(people)
     return {key: value for key, value in values.items() if key not in inside} | {part: inside}
 
 
