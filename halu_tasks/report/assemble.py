@@ -29,7 +29,7 @@ from halu_tasks.scorers.statistics.differences import (
     rank_ranges,
     without_clusters,
 )
-from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
+from halu_tasks.scorers.statistics.planning import items_needed, not_estimated, share_of_replies
 from halu_tasks.tasks.annotators import BesidePeople, OtherAnnotators
 
 TABLE = "items.parquet"
@@ -148,6 +148,7 @@ def _results(column: Column, ranks: Ranks, people: Mapping[Entry, BesidePeople])
             counts=counts,
             metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
             constant=run.constant,
+            from_replies=share_of_replies(column.headline, run.scores) if run.epochs > 1 else None,
             beside_people=people[entry].figures if entry in people else {},
             rank=ranks.get(entry),
             cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},

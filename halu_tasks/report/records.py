@@ -270,6 +270,8 @@ class Result:
             a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
         constant: The answer that all replies with one give although the correct ones differ; None if there is no such.
+        from_replies: The share of the variance of the column's headline that is there because the model answers an item
+            differently, 0 to 1; None without several replies to an item.
         beside_people: By metric, the `value` of the replies and that of people (`other`) on the same items, both
             against what the other annotators say, and the `difference`; empty without several annotators.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
@@ -290,6 +292,7 @@ class Result:
     counts: Mapping[str, int | None] = field(metadata=PART)
     metrics: Mapping[str, Estimate]
     constant: str | None
+    from_replies: float | None
     beside_people: Mapping[str, SideBySide]
     rank: tuple[int, int] | None
     cost: Mapping[str, float] | None

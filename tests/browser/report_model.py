@@ -87,6 +87,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
     ]
     floors = [
         {"column": column["id"], "name": name, "metric": column["headline"], "value": value, "headline": True}
+        | {"beside_people": value + 0.1 if column["human_ceiling"] else None}
         for column in made
         for name, value in (
             [("marking all", 0.12), ("marking nothing", 0.0)] if column["headline"] == "iou" else [("baseline", 0.5)]
@@ -155,9 +156,18 @@ def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random)
             **{outcome: i % size for outcome, size in zip(NO_ANSWER, (4, 3, 2), strict=True)},
             "judge_failed": i % 3 if judged else None,
             "metrics": metrics,
+            "beside_people": _beside(column, metrics[column["headline"]]),
+            "from_replies": 0.12 if i % 2 else None,
             "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,
         }
     )
+
+
+def _beside(column: Json, figure: Json) -> dict[str, Any]:
+    """A figure beside that of people, if the column has them."""
+    people = column["human_ceiling"] or {"estimates": {}}
+    own = {"value": -0.1, "low": -0.14, "high": -0.06, "p": 0.001, "stderr": 0.02, "items": 400, "clusters": 90}
+    return {name: {"value": figure, "other": other, "difference": own} for name, other in people["estimates"].items()}
 
 
 def _pair(column: Json, a: Json, b: Json, rng: random.Random) -> dict[str, Any]:
