@@ -166,7 +166,16 @@ def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random)
 def _beside(column: Json, figure: Json) -> dict[str, Any]:
     """A figure beside that of people, if the column has them."""
     people = column["human_ceiling"] or {"estimates": {}}
-    own = {"value": -0.1, "low": -0.14, "high": -0.06, "p": 0.001, "stderr": 0.02, "items": 400, "clusters": 90}
+    own: dict[str, Any] = {
+        "value": -0.1,
+        "low": -0.14,
+        "high": -0.06,
+        "p": 0.001,
+        "stderr": 0.02,
+        "items": 400,
+        "clusters": 90,
+    }
+    own |= {"p_equal": None}
     return {name: {"value": figure, "other": other, "difference": own} for name, other in people["estimates"].items()}
 
 
