@@ -1,7 +1,7 @@
 """Gold by several people: their labels or spans pooled, and how far they agree.
 
 An item's gold keeps them as `annotators`: records with `by` and a `label` for each annotation, or `by` and the `marks`
-of each annotator. With `pool`, which says how they are pooled, a log has all that the human ceiling needs. If these
+of each annotator. With `pool`, which says how they are pooled, a log has all that figures of people need. If these
 labels are classes of which the task's labels follow, `classes` has the label of each in both modes, and the tag `class`
 the class of an item.
 """

@@ -254,7 +254,12 @@ def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, E
 
 def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
     """Estimate a metric from what clusters add to its sums; None if it is undefined."""
-    return _estimate(metric, leave_out(metric.value, sums, metric.support))
+    return _estimate(metric, left_out_of_sums(metric, sums))
+
+
+def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
+    """Compute a metric without each cluster, from what clusters add to its sums."""
+    return leave_out(metric.value, sums, metric.support)
 
 
 def left_out(metric: Metric, columns: Columns) -> LeftOut:
@@ -263,8 +268,7 @@ def left_out(metric: Metric, columns: Columns) -> LeftOut:
         return LeftOut.mean([left_out(member, columns) for member in metric.members])
     of_items = metric.sums_of_items(columns)
     if isinstance(of_items, Sums):
-        sums = of_items.by_cluster(columns.cluster, columns.clusters)
-        return leave_out(metric.value, sums, metric.support)
+        return left_out_of_sums(metric, of_items.by_cluster(columns.cluster, columns.clusters))
     if math.isnan(of_items) or metric.interval is None:
         return LeftOut.of_value(of_items)
     counted = metric.counted(columns)

@@ -15,6 +15,7 @@ from halu_tasks.text.figures import format_estimate, format_interval
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
     from halu_tasks.scorers.metrics import Estimate
+    from halu_tasks.tasks.annotators import BesidePeople
 
 
 def score(
@@ -103,19 +104,31 @@ def _print_figures(scored: ScoredFile) -> None:
     items += f", {scored.missing:,} {'predictions missing' if epochs else 'without a prediction'}"
     mode, data = evaluation.options.scoring, evaluation.located.kind
     say(f"{evaluation.task.name} {evaluation.version}  scoring: {mode}  data: {data}  {items}")
-    people = scored.people
-    rows = [
-        row | ({"human ceiling": format_estimate(people.estimates.get(row["metric"]), ".4f")} if people else {})
-        for row in _rows(scored.estimates)
-    ]
-    say(f"\n{table(rows)}")
-    if people:
-        say(f"{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")
+    say(f"\n{table(_rows(scored.estimates))}")
     for reply, figures in scored.references.items():
         for metric, value in figures.items():
             say(f"for comparison, {metric} of {reply}: {value:.4f}")
+    if scored.people:
+        _print_people(scored.people)
     if scored.note:
         say(f"note: {scored.evaluation.task.name}: {scored.note}")
+
+
+def _print_people(beside: BesidePeople) -> None:
+    """Print the replies beside the annotators of their items, all against the same gold."""
+    people = beside.people
+    say(f"\n{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")
+    rows = [
+        {
+            "metric": name,
+            "replies": format_estimate(one.value, ".4f"),
+            "people": format_estimate(one.other, ".4f"),
+            "replies − people": format_estimate(one.difference, "+.4f"),
+            **{reply: figures.get(name) for reply, figures in beside.floors.items()},
+        }
+        for name, one in beside.figures.items()
+    ]
+    say(f"{table(rows)}\nall against what the other annotators say; intervals are over items, with these annotators")
 
 
 def _rows(estimates: Mapping[str, Estimate]) -> list[dict[str, Any]]:

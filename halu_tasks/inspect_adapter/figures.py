@@ -50,7 +50,7 @@ _OF_LABELLED_TEXTS = (
 )
 
 # the fields of a score's record that are logged as they are
-_PLAIN = ("cost", "scoring", "outcome", "method", "counts", "opinions", "stop")
+_PLAIN = ("cost", "judging", "scoring", "outcome", "method", "counts", "opinions", "stop")
 # what a score has from its sample, where it is logged
 _OF_SAMPLE = ("id", "cluster", "tags")
 
@@ -63,6 +63,7 @@ class ScoreRecord:
         score: The score of the reply.
         acc: The value of the metric `acc` for the item, for tools that read only this; None if it is undefined.
         cost: What the reply cost; None if no model was called.
+        judging: What the judge, or the model that read the reply, cost; None if none was asked.
         task: The task; None for a text of a user's own.
         scoring: The mode, `strict` or `paper`.
         outcome: The outcome of the reply; None if it is its score's.
@@ -78,6 +79,7 @@ class ScoreRecord:
     score: Score
     acc: float | None = None
     cost: Cost | None = None
+    judging: Cost | None = None
     task: TaskReference | None = None
     scoring: str = "strict"
     outcome: Outcome | None = None

@@ -84,7 +84,7 @@ async def _score_sample(
         labels: The better labels of replies, by task, to which those of the sample's are added.
         failures: The failures of judges, to which those of the sample are added.
     """
-    cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
+    events = list(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
     task = sample.benchmark_task
     judged, reading = task.judged, None if sample.weighed else task.rules.reading_spec(mode, task.about)
@@ -116,7 +116,8 @@ async def _score_sample(
     record = ScoreRecord(
         score=score,
         acc=acc,
-        cost=cost,
+        cost=cost_of(events),
+        judging=cost_of(transcript().events[len(events) :]),
         task=sample.reference,
         scoring=mode,
         outcome=None if outcome == score.outcome else outcome,

@@ -28,7 +28,9 @@ from halu_tasks.judging import COSTS
 from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
 from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks.annotators import OtherAnnotators
 
 BUCKETS = 512
 """The number of groups into which clusters are divided by their hashes."""
@@ -122,11 +124,37 @@ _TABLES = (
     "scores (number INTEGER PRIMARY KEY, score TEXT)",
     "replies (bucket INTEGER, cluster TEXT, item INTEGER, epoch INTEGER, shard INTEGER, line INTEGER, id TEXT, "
     "outcome TEXT, reason TEXT, score INTEGER, PRIMARY KEY (bucket, item, epoch, shard, line)) WITHOUT ROWID",
+    "people (bucket INTEGER, cluster TEXT, item INTEGER, id TEXT, score INTEGER, person INTEGER)",
 )
 _SELECT = (
     "SELECT cluster, item, epoch, shard, line, id, outcome, reason, scores.score FROM replies JOIN scores "
     "ON replies.score = scores.number"
 )
+
+
+_PEOPLE = (
+    "SELECT cluster, item, people.id, replies.score, persons.score FROM people JOIN scores AS replies "
+    "ON people.score = replies.number JOIN scores AS persons ON people.person = persons.number "
+    "WHERE bucket BETWEEN ? AND ?"
+)
+
+
+class PeopleRecord(NamedTuple):
+    """The record of a reply beside what an annotator says of the item (`tasks.annotators.ScoredPair`).
+
+    Attributes:
+        cluster: The item's cluster, as JSON.
+        item: The item's place in the data.
+        id: The item's id, as JSON.
+        score: The score of the reply without its place, as JSON.
+        person: That of the annotator.
+    """
+
+    cluster: str
+    item: int
+    id: str
+    score: str
+    person: str
 
 
 class Record(NamedTuple):
@@ -187,21 +215,32 @@ def write_records(
         for table in _TABLES:
             db.execute(f"CREATE TABLE {table}")
         db.executemany("INSERT INTO shards VALUES (?, ?)", shards)
-        records = _records(evaluation, replies, costs)
-        rows = ((bucket, *record[:-1], number_of(record.score)) for bucket, record in records)
-        db.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        for bucket, record, beside in _records(evaluation, replies, costs):
+            row = (bucket, *record[:-1], number_of(record.score))
+            db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            for person in beside:
+                numbered = (bucket, *person[:-2], number_of(person.score), number_of(person.person))
+                db.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", numbered)
+        db.execute("CREATE INDEX people_by_bucket ON people (bucket)")
 
 
-def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path) -> Iterator[tuple[int, Record]]:
+def _records(
+    evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path
+) -> Iterator[tuple[int, Record, list[PeopleRecord]]]:
     # metrics that relate several items need the endings of their ids
     needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
+    others = OtherAnnotators(evaluation.task, evaluation.options.scoring)
+
+    def without_place(score: Score) -> str:
+        id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
+        return json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""})
+
     # a judge is asked about all replies at once
     for batch in _batches(replies, None if asks_models(evaluation) else _BATCH):
         pairs = [(with_target(item, row.reply.target), row.reply) for (_, item), _, row in batch]
         scores = scores_of(evaluation, pairs, costs)
         for ((number, item), shard, row), score in zip(batch, scores, strict=True):
-            id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
-            cluster = json.dumps(item.cluster)
+            cluster, id = json.dumps(item.cluster), json.dumps(score.id)
             yield (
                 zlib.crc32(cluster.encode()) % BUCKETS,
                 Record(
@@ -210,11 +249,15 @@ def _records(evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path)
                     row.epoch,
                     shard,
                     row.line,
-                    json.dumps(score.id),
+                    id,
                     outcome_of(row.reply.text, score, evaluation.options.scoring),
                     json.dumps("no prediction" if shard == NO_FILE else score.reason),
-                    json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""}),
+                    without_place(score),
                 ),
+                [
+                    PeopleRecord(cluster, number, id, *map(without_place, pair))
+                    for pair in others.pairs(item, row.reply)
+                ],
             )
 
 
@@ -240,6 +283,12 @@ def records_of_buckets(files: Iterable[Path], buckets: range) -> list[Record]:
     sql = f"{_SELECT} WHERE bucket BETWEEN ? AND ?"
     rows = (row for path in files for row in query(path, sql, (buckets.start, buckets.stop - 1)))
     return sorted(map(Record._make, rows))
+
+
+def people_of_buckets(files: Iterable[Path], buckets: range) -> list[PeopleRecord]:
+    """Read the records of replies beside people of some groups of clusters, in order."""
+    rows = (row for path in files for row in query(path, _PEOPLE, (buckets.start, buckets.stop - 1)))
+    return sorted(map(PeopleRecord._make, rows))
 
 
 def records_by_item(files: Iterable[Path]) -> Iterator[Record]:

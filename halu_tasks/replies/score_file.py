@@ -36,8 +36,10 @@ from halu_tasks.replies.parts import (
     NO_FILE,
     FoundReply,
     ItemStore,
+    PeopleRecord,
     Record,
     ScoreParts,
+    people_of_buckets,
     query,
     records_by_item,
     records_of_buckets,
@@ -55,7 +57,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
-from halu_tasks.tasks.annotators import HumanCeiling, human_ceiling
+from halu_tasks.tasks.annotators import BesidePeople, PeopleSums
 from halu_tasks.tasks.registry import Group, group_at, tasks_at
 
 # the number of parts that files are divided into, at most
@@ -77,7 +79,7 @@ class ScoredFile:
         estimates: The metrics.
         references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
-        people: The human ceiling on these items; None if they do not have several annotators.
+        people: The replies beside the annotators of their items; None if items do not have several annotators.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
         run: What is known of the run as JSON values; how the model was asked is not.
         scores: The scores, if they are kept.
@@ -91,7 +93,7 @@ class ScoredFile:
     estimates: Mapping[str, Estimate]
     references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
-    people: HumanCeiling | None
+    people: BesidePeople | None
     note: str | None
     run: Mapping[str, Any]
     scores: Sequence[Score]
@@ -237,10 +239,11 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
         missing = _number(files[-1])
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
+    beside, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
     same = SameAnswer()
-    for records in _by_cluster(job, files, number):
+    for records, people in _by_cluster(job, files, number):
         is_scored[[record.item for record in records]] = True
         outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
         for record in records:
@@ -248,11 +251,15 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
                 break
             score = json.loads(record.score)
             same.add(record.id, score["answer"], score["target"])
-        columns = _columns(records, needs_ids=any(metric.needs_ids for metric in metrics.values()))
+        columns = _columns(records, needs_ids=needs_ids)
         if task.judged or keep:
             kept += (_score(record) for record in records)
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
+        if people:
+            persons = [record._replace(score=record.person) for record in people]
+            of_replies, of_people = (_columns(each, needs_ids=needs_ids) for each in (people, persons))
+            beside.add(of_replies, of_people, np.array([record.item for record in people]))
 
     if run["details"]:
         _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
@@ -271,7 +278,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             for reply in evaluation.scoring.reference_replies
         },
         warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference, missing=missing, same=same),
-        people=_people(evaluation, items, map(int, scored)),
+        people=_people(evaluation, items, map(int, scored), beside),
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),
         run={
@@ -295,18 +302,16 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
     return {key: metric for key, metric in metrics.items() if FACT not in metric.columns}
 
 
-def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int]) -> HumanCeiling | None:
-    """Return the human ceiling on the items at these places; None if they do not have several annotators."""
+def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], beside: PeopleSums) -> BesidePeople | None:
+    """Return the figures beside people of the items at these places; None if they do not have several annotators."""
     shown = (found[1] for place in places if (found := items.at(place)))
     first = next(shown)
-    if ANNOTATORS not in first.gold:
-        return None
-    return human_ceiling(evaluation.task, evaluation.options.scoring, chain([first], shown))
+    return beside.figures(chain([first], shown)) if ANNOTATORS in first.gold else None
 
 
-def _number(file: Path) -> int:
-    """Return the number of records of a file."""
-    return int(next(query(file, "SELECT count(*) FROM replies"))[0])
+def _number(file: Path, table: str = "replies") -> int:
+    """Return the number of records in a table of a file."""
+    return int(next(query(file, f"SELECT count(*) FROM {table}"))[0])
 
 
 def _has_probabilities(file: Path) -> bool:
@@ -314,21 +319,25 @@ def _has_probabilities(file: Path) -> bool:
     return next(query(file, "SELECT 1 FROM scores WHERE score LIKE ? LIMIT 1", (f'%{FACT}":%',)), None) is not None
 
 
-def _by_cluster(job: ScoreParts, files: Sequence[Path], number: int) -> Iterator[list[Record]]:
+def _by_cluster(
+    job: ScoreParts, files: Sequence[Path], number: int
+) -> Iterator[tuple[list[Record], list[PeopleRecord]]]:
     """Read the records of files, some groups of clusters at a time, each in order.
 
     Raises:
         DataError: An item has two replies in the same epoch.
     """
+    number += sum(_number(file, "people") for file in files)
     tables = min(number // _TABLE + 1, BUCKETS)
     repeated: list[tuple[tuple[int, int], str]] = []
     for n in range(tables):
-        records = records_of_buckets(files, range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables))
+        buckets = range(BUCKETS * n // tables, BUCKETS * (n + 1) // tables)
+        records = records_of_buckets(files, buckets)
         for first, second in pairwise(records):
             if first.item == second.item and first.epoch == second.epoch:
                 repeated.append(_repeated(job, first, second))
         if records:
-            yield records
+            yield records, people_of_buckets(files, buckets)
     if repeated:
         raise DataError(min(repeated)[1])
 
@@ -352,7 +361,7 @@ def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> 
     return f"{missing:,} of {items * epochs:,} {have} in {where} and {advice}"
 
 
-def _columns(records: Sequence[Record], *, needs_ids: bool) -> Columns:
+def _columns(records: Sequence[Record | PeopleRecord], *, needs_ids: bool) -> Columns:
     """Return the columns of the scores of records that are in order."""
     scores, clusters, rows = dict[str, int](), dict[str, int](), dict[str, int]()
     kind = [scores.setdefault(record.score, len(scores)) for record in records]

@@ -29,8 +29,8 @@ from halu_tasks.scorers.statistics.differences import (
     rank_ranges,
     without_clusters,
 )
-from halu_tasks.scorers.statistics.planning import items_needed, not_estimated
-from halu_tasks.tasks.annotators import human_ceiling
+from halu_tasks.scorers.statistics.planning import items_needed, not_estimated, share_of_replies
+from halu_tasks.tasks.annotators import BesidePeople, OtherAnnotators
 
 TABLE = "items.parquet"
 # maximum number of entries that are named together
@@ -55,6 +55,8 @@ def assemble(
         margin: The difference below which two entries count as equal; None to test no equality.
     """
     pairs, ranks = differences(board, margin)
+    others = {column: OtherAnnotators(column.task, column.first.scoring) for column in board.columns}
+    people = {column: _beside_people(column, others[column]) for column in board.columns}
     created = datetime.now(UTC).isoformat(timespec="seconds")
     package = f"halu-tasks {__version__}"
     return Report(
@@ -64,18 +66,27 @@ def assemble(
         warnings=list(_warnings(board)),
         superseded=list(_superseded(board)),
         entries=board.entries,
-        columns=[_column(column) for column in board.columns],
+        columns=[_column(column, people[column]) for column in board.columns],
         groups=[_group(mean) for mean in board.means],
-        results=[one for column in board.columns for one in _results(column, ranks[column])],
+        results=[one for column in board.columns for one in _results(column, ranks[column], people[column])],
         group_results=[one for mean in board.means for one in _means(mean, ranks[mean])],
-        floors=[floor for column in board.columns for floor in _floors(column)],
+        floors=[floor for column in board.columns for floor in _floors(column, others[column])],
         published=list(_published(board)),
         pairs=pairs,
         why=write_details(board, table) if table else [],
     )
 
 
-def _column(column: Column) -> ReportColumn:
+def _beside_people(column: Column, others: OtherAnnotators) -> dict[Entry, BesidePeople]:
+    """Put the replies of each entry beside the annotators of its items; empty if there are not several."""
+    replies = {
+        entry: [(answered.item, answered.given) for answered in run.answers] for entry, run in column.runs.items()
+    }
+    beside = {entry: others.beside(own) for entry, own in replies.items()}
+    return {entry: people for entry, people in beside.items() if people}
+
+
+def _column(column: Column, people: Mapping[Entry, BesidePeople]) -> ReportColumn:
     run, task, headline, provenance = column.first, column.task, column.headline, column.first.provenance
     bottom, top = headline.range
     return ReportColumn(
@@ -106,12 +117,14 @@ def _column(column: Column) -> ReportColumn:
             "n": len(run.scores),
             "of": run.expected_replies,
             "clusters": len({score.cluster for score in run.scores}),
-            "human_ceiling": human_ceiling(task, run.scoring, (answered.item for answered in run.answers)),
+            "human_ceiling": next(
+                (people[entry].people for entry, own in column.runs.items() if own is run and entry in people), None
+            ),
         },
     )
 
 
-def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
+def _results(column: Column, ranks: Ranks, people: Mapping[Entry, BesidePeople]) -> Iterator[Result]:
     for entry, run in column.runs.items():
         counts: dict[str, int | None] = {name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER}
         # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
@@ -135,6 +148,8 @@ def _results(column: Column, ranks: Ranks) -> Iterator[Result]:
             counts=counts,
             metrics={metric.name: run.figures[metric.name] for metric in column.metrics if metric.name in run.figures},
             constant=run.constant,
+            from_replies=share_of_replies(column.headline, run.scores) if run.epochs > 1 else None,
+            beside_people=people[entry].figures if entry in people else {},
             rank=ranks.get(entry),
             cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
         )
@@ -171,18 +186,22 @@ def _means(mean: Mean, ranks: Ranks) -> Iterator[GroupResult]:
 # --- figures for reference --------------------------------------------------------------------------
 
 
-def _floors(column: Column) -> Iterator[Json]:
+def _floors(column: Column, others: OtherAnnotators) -> Iterator[Json]:
     """Compute the figures of uninformed replies, such as a constant answer, on the column's items."""
     task, mode = column.task, column.first.scoring
     items = [answered.item for answered in column.first.answers]
-    scores = [task.score(mode, item, Reply(task.prompts.baseline(item))) for item in items]
+    replies = [(item, Reply(task.prompts.baseline(item))) for item in items]
+    scores = [task.score(mode, item, reply) for item, reply in replies]
     # without the key, the baseline is an empty reply, which says nothing of the task
     baseline = {"baseline": column.metrics} if "baseline" in task.values else {}
+    people, beside = others.beside(replies), dict[str, Mapping[str, float]]()
+    if people:
+        beside = {"baseline": {name: figure.value for name, figure in people.replies.items()}, **people.floors}
     for reply, metrics in {**baseline, **task.scoring[mode].reference_replies}.items():
         for metric, figure in estimates(metrics, scores).items():
             is_headline = metric == column.headline.name
-            known = {"column": column.id, "name": reply, "metric": metric}
-            yield {**known, "value": figure.value, "headline": is_headline}
+            known = {"column": column.id, "name": reply, "metric": metric, "value": figure.value}
+            yield {**known, "headline": is_headline, "beside_people": beside.get(reply, {}).get(metric)}
 
 
 def _published(board: Board) -> Iterator[Json]:

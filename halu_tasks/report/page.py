@@ -70,8 +70,14 @@ def markdown(
         published: Whether published figures are rows of the leaderboard.
     """
     environment = Environment(**_TEMPLATES)
-    environment.filters |= {"md": escaped, "count": text.count, "rank": text.rank, "p": format_p_value}
-    environment.filters["estimate"] = format_estimate
+    environment.filters |= {
+        "md": escaped,
+        "count": text.count,
+        "rank": text.rank,
+        "p": format_p_value,
+        "percent": text.percent,
+    }
+    environment.filters |= {"estimate": format_estimate, "difference": lambda one: format_estimate(one, "+.3f")}
     environment.filters["needed"] = lambda needed: format_needed(needed.items, needed.low, needed.high)
     environment.globals |= _SHARED
     return environment.get_template("report.md.j2").render(

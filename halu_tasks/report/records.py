@@ -19,6 +19,7 @@ from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.differences import Difference
 from halu_tasks.scorers.statistics.planning import ItemsNeeded
+from halu_tasks.scorers.statistics.side_by_side import SideBySide
 
 FREQUENT = 0.01
 """Share of replies without an answer above which a cell shows it."""
@@ -63,8 +64,8 @@ class Report:
         groups: Means over the tasks of a group.
         results: The results of entries in columns.
         group_results: The means of entries over groups.
-        floors: Figures of uninformed replies: `column`, `name` of the replies, `metric`, `value`, and whether they are
-            of the `headline`.
+        floors: Figures of uninformed replies: `column`, `name` of the replies, `metric`, `value`, whether they are of
+            the `headline`, and the value `beside_people`, against the same gold as theirs; None without annotators.
         published: Figures published in papers for a `column` or a `group`: `model`, `method`, `metric`, `value`,
             `scoring`, `source`, `note`, and whether they are of the `headline`.
         pairs: Differences between two entries in a column, or in the mean of a group.
@@ -200,7 +201,8 @@ class ReportColumn:
             `data_sha256`; `prompt_hash`, None if the prompts are not known; `version` of the task; `marks`, how the
             runs deviate from the published benchmark; `fewshot`, None if it is not known; `options` that differ from
             their defaults; `epochs`; `n`, the number of replies of each entry, and `of`, that to all items of the data;
-            `clusters` of items; and the `human_ceiling` on these items, None if they do not have several annotators.
+            `clusters` of items; and `human_ceiling`, the annotators of these items, each scored against the others,
+            None if there are not several.
     """
 
     id: str
@@ -268,6 +270,10 @@ class Result:
             a verdict; None if there is no judge.
         metrics: The figures of all metrics that are defined.
         constant: The answer that all replies with one give although the correct ones differ; None if there is no such.
+        from_replies: The share of the variance of the column's headline that is there because the model answers an item
+            differently, 0 to 1; None without several replies to an item.
+        beside_people: By metric, the `value` of the replies and that of people (`other`) on the same items, both
+            against what the other annotators say, and the `difference`; empty without several annotators.
         rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
         cost: Calls, tokens and seconds, and the tokens of the judge; None if they were not recorded.
     """
@@ -286,6 +292,8 @@ class Result:
     counts: Mapping[str, int | None] = field(metadata=PART)
     metrics: Mapping[str, Estimate]
     constant: str | None
+    from_replies: float | None
+    beside_people: Mapping[str, SideBySide]
     rank: tuple[int, int] | None
     cost: Mapping[str, float] | None
 

@@ -14,7 +14,6 @@ from zipfile import BadZipFile, ZipFile
 from inspect_ai.log import (  # this also teaches zipfile the compression of logs
     EvalLog,
     read_eval_log,
-    read_eval_log_sample_summaries,
 )
 
 from halu_tasks.core.credentials import public, redacted
@@ -25,7 +24,7 @@ from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
-from halu_tasks.scorers.methods import Cost, total
+from halu_tasks.scorers.methods import total
 from halu_tasks.solvers.asking import SampleMetadata
 from halu_tasks.tasks import Provenance
 
@@ -95,7 +94,6 @@ def _run(
     }
     if judge := _judge(header, provenance, scoring):
         roles = {"grader": judge} | roles
-    only_judged = [one.task.task for one in together if one.task.resolve().judged] == [provenance.task.task]
     kind = spec.model.removeprefix("halu/")
     model = spec.model
     if kind != spec.model:
@@ -110,7 +108,7 @@ def _run(
         provenance=replace(provenance, scoring=scoring),
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
-        cost=_cost(log, header, [record.cost for _, record in answers if record.cost], judge if only_judged else None),
+        cost=_cost([record for _, record in answers], "judge" if judge else "reader"),
         method=_method(header, provenance),
         stops=stops_of(record for _, record in answers),
         chat_template=True,
@@ -119,15 +117,15 @@ def _run(
     )
 
 
-def _cost(log: str, header: EvalLog, costs: list[Cost], judge: str | None) -> dict[str, float] | None:
-    """Add up the costs of answers, and the tokens of the judge if no other role is played by the same model."""
+def _cost(records: Sequence[ScoreRecord], role: str) -> dict[str, float] | None:
+    """Add up the costs of answers, and the tokens of the judge or reader, which may be the model itself."""
+    costs, judging = (
+        [cost for cost in each if cost] for each in zip(*((r.cost, r.judging) for r in records), strict=True)
+    )
     cost = total(costs) if costs else {}
-    others = [str(models) for role, models in (header.eval.model_roles or {}).items() if role != "grader"]
-    if judge and not any(judge in model for model in (header.eval.model, *others)):
-        usages = (summary.model_usage.get(judge) for summary in read_eval_log_sample_summaries(log))
-        if used := [usage for usage in usages if usage]:  # there are none in a log that was scored again
-            cost["judge_input_tokens"] = float(sum(usage.input_tokens for usage in used))
-            cost["judge_output_tokens"] = float(sum(usage.output_tokens for usage in used))
+    if judging:
+        used = total(judging)
+        cost |= {f"{role}_{name}": used[name] for name in ("input_tokens", "output_tokens")}
     return cost or None
 
 

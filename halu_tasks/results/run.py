@@ -59,13 +59,16 @@ class ScoredReply(NamedTuple):
     reply: str
     score: Score
 
+    @property
+    def given(self) -> Reply:
+        """The reply as it is scored."""
+        failure = self.score.reason if self.score.outcome == REQUEST_FAILED else ""
+        return Reply(self.reply, probability=self.score.measurements.get(FACT), failure=failure)
+
     def scored(self, task: Task, mode: str) -> Score:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
-        probability = self.score.measurements.get(FACT)
         target = self.score.target if isinstance(self.score.target, str) else None
-        failure = self.score.reason if self.score.outcome == REQUEST_FAILED else ""
-        reply = Reply(self.reply, probability=probability, failure=failure)
-        return task.score(mode, with_target(self.item, target), reply)
+        return task.score(mode, with_target(self.item, target), self.given)
 
 
 class Skipped(NamedTuple):

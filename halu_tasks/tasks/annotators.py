@@ -1,19 +1,100 @@
-"""The human ceiling: what annotators score who are scored as models are."""
+"""People beside a model: each annotator scored as a model against the others, and replies against the same gold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.annotators import POOL, annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
-from halu_tasks.scorers.metrics import Estimate, as_json, estimates
+from halu_tasks.scorers.columns import Columns, Numbers
+from halu_tasks.scorers.metrics import Estimate, as_json, by_cluster
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import FACT
+from halu_tasks.scorers.statistics.side_by_side import Pairs, SideBySide
 from halu_tasks.tasks.task import Task
 
+# the number of items whose annotators' scores are kept for further replies
+_KEPT = 1_000
 
-class HumanCeiling(NamedTuple):
-    """The figures of annotators, and how far they agree.
+
+class ScoredPair(NamedTuple):
+    """A reply and what an annotator says of the item, both scored against what the other annotators say."""
+
+    reply: Score
+    person: Score
+
+
+class OtherAnnotators:
+    """Scores replies as annotators are scored: against what all annotators of an item but one say, for each of them.
+
+    A person cannot be scored against gold that has their own labels, so neither are replies that stand beside people
+    (the jackknife of Lin 2004, "ROUGE", section 2.1; Calderon et al. 2025, arXiv 2501.10970).
+
+    Args:
+        task: The task.
+        mode: The scoring mode, `strict` or `paper`.
+    """
+
+    def __init__(self, task: Task, mode: str) -> None:
+        self._task, self._mode = task, mode
+        self._people: dict[str, list[tuple[Item, Score]]] = {}
+
+    def pairs(self, item: Item, reply: Reply) -> list[ScoredPair]:
+        """Score a reply beside each annotator of an item; empty if it has fewer than two."""
+        scores: dict[int, Score] = {}
+        pairs = []
+        for gold, person in self._of_item(item):
+            if id(gold) not in scores:
+                scores[id(gold)] = self._task.score(self._mode, gold, reply)
+            pairs.append(ScoredPair(scores[id(gold)], person))
+        return pairs
+
+    def beside(self, replies: Iterable[tuple[Item, Reply]]) -> BesidePeople | None:
+        """Put replies beside annotators; None if no item has two of them. An item may have several replies."""
+        items: dict[str, int] = {}
+        shown, pairs = list[Item](), list[ScoredPair]()
+        for item, reply in replies:
+            if item.id not in items:
+                shown.append(item)
+            items.setdefault(item.id, len(items))
+            pairs += self.pairs(item, reply)
+        if not pairs:
+            return None
+        ones, people = (by_cluster(scores) for scores in zip(*pairs, strict=True))
+        sums = PeopleSums(self._task, self._mode)
+        sums.add(ones, people, np.array([items[pair.person.id] for pair in pairs]))
+        return sums.figures(shown)
+
+    def _of_item(self, item: Item) -> list[tuple[Item, Score]]:
+        """Return, for each annotator, the item with what the others say as gold, and the annotator's score."""
+        if item.id not in self._people:
+            if len(self._people) >= _KEPT:
+                self._people.clear()
+            self._people[item.id] = self._scored(item)
+        return self._people[item.id]
+
+    def _scored(self, item: Item) -> list[tuple[Item, Score]]:
+        people, answer, oracle = by_annotator(item), self._task.rules.answer, self._task.prompts.oracle
+        if len(people) < 2:
+            return []
+        different: dict[str, Item] = {}
+        scored = []
+        for who, own in people.items():
+            gold = pooled(item, [one for other, records in people.items() if other != who for one in records], answer)
+            changed = {name: value for name, value in gold.gold.items() if value is not item.gold.get(name)}
+            # many annotators leave the same gold, against which a reply is scored once
+            gold = different.setdefault(repr((gold.target, gold.tags, changed)), gold)
+            reply = Reply(oracle(in_mode(pooled(item, own, answer), self._mode)))
+            scored.append((gold, self._task.score(self._mode, gold, reply)))
+        return scored
+
+
+class People(NamedTuple):
+    """The figures of annotators, each scored against the others, and how far they agree.
 
     Attributes:
         estimates: The metrics of what each annotator says of an item, with that of the others, pooled, as the gold.
@@ -34,44 +115,83 @@ class HumanCeiling(NamedTuple):
     @property
     def about(self) -> str:
         """What this is, in a line."""
-        people = f"each of {self.annotators:,} annotators against the others (pool: {self.pool})"
-        note = (
-            f"; {', '.join(self.undefined)} undefined, as the gold of these is of one class" if self.undefined else ""
+        undefined = f"; {', '.join(self.undefined)} undefined, as the gold of these is of one class"
+        return (
+            f"people: each of {self.annotators:,} annotators against the others (pool: {self.pool}), {self.items:,} "
+            f"items with two or more{undefined if self.undefined else ''}"
         )
-        return f"human ceiling: {people}, {self.items:,} items with two or more{note}"
+
+
+class BesidePeople(NamedTuple):
+    """Replies beside the annotators of their items, all against what the other annotators say.
+
+    Attributes:
+        people: The annotators.
+        figures: By metric, the replies, the annotators, and the difference.
+        floors: The values of the scorer's reference replies, by reply and metric.
+    """
+
+    people: People
+    figures: Mapping[str, SideBySide]
+    floors: Mapping[str, Mapping[str, float]]
+
+    @property
+    def replies(self) -> dict[str, Estimate]:
+        """The metrics of the replies."""
+        return {name: figure.value for name, figure in self.figures.items() if figure.value}
 
     def as_json(self) -> dict[str, Any]:
         """Convert the figures to JSON values."""
-        alpha = as_json({"krippendorff_alpha": self.alpha} if self.alpha else {})
-        counts = {"pool": self.pool, "items": self.items, "annotators": self.annotators, "undefined": self.undefined}
-        return {**as_json(self.estimates), "agreement": alpha, **counts}
+        people = self.people
+        return {
+            **as_json(people.estimates),
+            "agreement": as_json({"krippendorff_alpha": people.alpha} if people.alpha else {}),
+            **{name: getattr(people, name) for name in ("pool", "items", "annotators", "undefined")},
+            "replies": as_json(self.replies),
+            "difference": {name: one.difference._asdict() for name, one in self.figures.items() if one.difference},
+            "floors": self.floors,
+        }
 
 
-def human_ceiling(task: Task, mode: str, items: Iterable[Item]) -> HumanCeiling | None:
-    """Score each annotator of items as a model, against the others.
+class PeopleSums:
+    """Sums up replies beside annotators, part by part.
 
     Args:
         task: The task.
         mode: The scoring mode, `strict` or `paper`.
-        items: The items, each once.
-
-    Returns:
-        The figures, with intervals over clusters of items; None if no item has two annotators.
     """
-    answer, oracle = task.rules.answer, task.prompts.oracle
-    known = {item.id: (item, people) for item in items if len(people := by_annotator(item)) > 1}
-    scores = []
-    for item, people in known.values():
-        for who, own in people.items():
-            others = [record for other, records in people.items() if other != who for record in records]
-            reply = Reply(oracle(in_mode(pooled(item, own, answer), mode)))
-            scores.append(task.score(mode, pooled(item, others, answer), reply))
-    if not scores:
-        return None
-    metrics = [metric for metric in task.scoring[mode].metrics if metric.name not in (*NO_ANSWER, INFERRED)]
-    shared = [item for item, _ in known.values()]
-    names = {who for _, people in known.values() for who in people}
-    pool = str(shared[0].gold[POOL])
-    figures, alpha = estimates(metrics, scores), annotators_alpha(shared, answer, mode)
-    undefined = tuple(m.name for m in metrics if m.averaged and not m.requires_option and m.name not in figures)
-    return HumanCeiling(figures, alpha, pool, len(shared), len(names), undefined)
+
+    def __init__(self, task: Task, mode: str) -> None:
+        self._task, self._mode, scorer = task, mode, task.scoring[mode]
+        # people give no probabilities and decline nothing
+        left_out = (*NO_ANSWER, INFERRED)
+        self._metrics = [one for one in scorer.metrics if one.name not in left_out and FACT not in one.columns]
+        self._pairs = Pairs(self._metrics)
+        self._floors = {reply: Pairs(metrics) for reply, metrics in scorer.reference_replies.items()}
+
+    def add(self, replies: Columns, people: Columns, item: Numbers) -> None:
+        """Add the scores of whole clusters; `item` numbers the items (`Pairs.add`)."""
+        for pairs in (self._pairs, *self._floors.values()):
+            pairs.add(replies, people, item)
+
+    def figures(self, items: Iterable[Item]) -> BesidePeople | None:
+        """Return the figures, with what is known of the annotators of all items; None if no item has two."""
+        known = [(item, people) for item in items if len(people := by_annotator(item)) > 1]
+        if not known:
+            return None
+        shared, figures = [item for item, _ in known], self._pairs.figures()
+        estimates = {name: figure.other for name, figure in figures.items() if figure.other}
+        compared = (m for m in self._metrics if len(m.of_classes(Columns.of([])).T) > 1 and not m.requires_option)
+        of_all = People(
+            estimates,
+            annotators_alpha(shared, self._task.rules.answer, self._mode),
+            str(shared[0].gold[POOL]),
+            len(shared),
+            len({who for _, people in known for who in people}),
+            tuple(metric.name for metric in compared if metric.name not in estimates),
+        )
+        floors = {
+            reply: {name: figure.value.value for name, figure in pairs.figures().items() if figure.value}
+            for reply, pairs in self._floors.items()
+        }
+        return BesidePeople(of_all, figures, floors)

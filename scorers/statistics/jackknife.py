@@ -138,7 +138,7 @@ class LeftOut(NamedTuple):
         )
 
     def minus(self, other: LeftOut) -> LeftOut:
-        """Return the difference to another value without the same clusters."""
+        """Return the difference to another value without the same clusters, which are as many of each kind."""
         if len(self.without) != len(other.without):
             return self.of_value(self.value - other.value)
         return LeftOut(
@@ -146,6 +146,7 @@ class LeftOut(NamedTuple):
             self.without - other.without,
             self.contributes | other.contributes,
             min(self.support, other.support) if self.support and other.support else None,
+            self.times,
         )
 
 

@@ -31,7 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, left_out
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
 
@@ -317,6 +318,34 @@ def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
     of_repeats = (within or 0.0) * items / len(used[0])
     between = max(figure.stderr**2 * items - of_repeats, 0.0)
     return Variances(between, within, items / len({s.cluster for s in used[0]}))
+
+
+def share_of_replies(metric: Metric, scores: Sequence[Score]) -> float | None:
+    """Estimate the share of a figure's variance, 0 to 1, that is there because a model answers an item differently.
+
+    The rest is that of items. More replies to each item reduce only this share, and more items all of it. What a reply
+    adds to the figure is how much the figure changes without it, so that ratios and averages have a share, too.
+
+    Args:
+        metric: The metric.
+        scores: The scores of one run, with several replies to items.
+
+    Returns:
+        The share; None without several replies to an item, or without a standard error above 0.
+    """
+    figure, alone = estimate(metric, by_cluster(scores)), left_out(metric, Columns.of(scores))
+    if figure is None or not figure.stderr or len(alone.without) != len(scores):
+        return None
+    adds = np.where(alone.contributes, alone.without - alone.value, 0.0)
+    of_items: dict[str, list[float]] = defaultdict(list)
+    for score, add in zip(scores, adds, strict=True):
+        of_items[score.id].append(float(add))
+    repeated = [own for own in of_items.values() if len(own) > 1]
+    if not repeated or not np.isfinite(adds).all():
+        return None
+    # items with a single reply vary as the others do
+    within = len(scores) * math.fsum(len(own) * np.var(own, ddof=1) for own in repeated) / sum(map(len, repeated))
+    return min(within / figure.stderr**2, 1.0)
 
 
 def _within(value_of: Callable[[Score], float], runs: Sequence[Sequence[Score]]) -> float | None:

@@ -15,7 +15,7 @@ from halu_tasks.report.page import as_json
 from halu_tasks.report.records import Json, Report, Result
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.statistics.differences import Difference
-from halu_tasks.tasks.annotators import HumanCeiling
+from halu_tasks.tasks.annotators import People
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
@@ -57,7 +57,7 @@ def _nested(part: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a record, those of its part together."""
     inside = {key: value for key, value in values.items() if key in PARTS[part]}
     if people := inside.get("human_ceiling"):
-        inside["human_ceiling"] = TypeAdapter(HumanCeiling).validate_python(people)
+        inside["human_ceiling"] = TypeAdapter(People).validate_python(people)
     return {key: value for key, value in values.items() if key not in inside} | {part: inside}
 
 
@@ -87,6 +87,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
     ]
     floors = [
         {"column": column["id"], "name": name, "metric": column["headline"], "value": value, "headline": True}
+        | {"beside_people": value + 0.1 if column["human_ceiling"] else None}
         for column in made
         for name, value in (
             [("marking all", 0.12), ("marking nothing", 0.0)] if column["headline"] == "iou" else [("baseline", 0.5)]
@@ -155,9 +156,27 @@ def _result(column: Json, i: int, entry: Json, skill: float, rng: random.Random)
             **{outcome: i % size for outcome, size in zip(NO_ANSWER, (4, 3, 2, 2), strict=True)},
             "judge_failed": i % 3 if judged else None,
             "metrics": metrics,
+            "beside_people": _beside(column, metrics[column["headline"]]),
+            "from_replies": 0.12 if i % 2 else None,
             "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,
         }
     )
+
+
+def _beside(column: Json, figure: Json) -> dict[str, Any]:
+    """A figure beside that of people, if the column has them."""
+    people = column["human_ceiling"] or {"estimates": {}}
+    own: dict[str, Any] = {
+        "value": -0.1,
+        "low": -0.14,
+        "high": -0.06,
+        "p": 0.001,
+        "stderr": 0.02,
+        "items": 400,
+        "clusters": 90,
+    }
+    own |= {"p_equal": None}
+    return {name: {"value": figure, "other": other, "difference": own} for name, other in people["estimates"].items()}
 
 
 def _pair(column: Json, a: Json, b: Json, rng: random.Random) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.report.write import compare_paths, write_report
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
-from halu_tasks.tasks.annotators import human_ceiling
+from halu_tasks.tasks.annotators import OtherAnnotators
 
 LM_EVAL = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\n"
 TEXTS = ["The film grossed a lot.", "Water boils at 90 degrees.", "Six legs has an ant.", "It is red.", "It is blue."]
@@ -140,15 +140,16 @@ def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: A
 
 
 def test_people_of_an_own_task(tmp_path: Path, kind: str) -> None:
-    """Shares of people need degrees; where all texts are of one class, the ceiling says what is undefined."""
+    """Shares of people need degrees; where all texts are of one class, a line says what is undefined."""
     path = Path(own_task(tmp_path, kind))
     keys = yaml.full_load(path.read_text()[len(LM_EVAL) :])
     said: Any = [[0, 2]] if kind == "spans" else "Yes"
     row = {"text": TEXTS[0], "id": "0", "by": {"ann": said, "ben": said}}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row))
     path.write_text(LM_EVAL + yaml.safe_dump({**keys, "gold": {"annotators": "by"}}))
-    people = scored(str(path), tmp_path, "model", [{"output": "Yes"}]).people
-    assert people and "items with two or more; balanced_acc undefined, as the gold of these is of" in people.about
+    beside = scored(str(path), tmp_path, "model", [{"output": "Yes"}]).people
+    about = "items with two or more; balanced_acc undefined, as the gold of these is of"
+    assert beside and about in beside.people.about
     with pytest.raises(UsageError, match="gold: pool: soft gives degrees, so it needs answer: "):
         build(str(path), Options(pool="soft"))
 
@@ -194,9 +195,9 @@ def test_gold_and_people_of_mushroom(language: str, annotators: int, of_people: 
         figures = estimates([metric for metric in task.scoring[mode].metrics if metric.higher_is_better], scores)
         assert {figure.value for figure in figures.values()} == {1.0}
     # scoring each of 95 people against all others takes seconds
-    people = human_ceiling(task, of_people, items)
-    assert people and (people.items, people.annotators) == (len(items), annotators)
-    assert 0.5 < people.estimates["iou"].value < 0.7
+    beside = OtherAnnotators(task, of_people).beside((item, Reply("None")) for item in items)
+    assert beside and (beside.people.items, beside.people.annotators) == (len(items), annotators)
+    assert 0.5 < beside.people.estimates["iou"].value < 0.7 and beside.replies["iou"].value < 0.1
 
 
 def test_rows_lack_the_field_by_which_they_are_chosen(tmp_path: Path) -> None:

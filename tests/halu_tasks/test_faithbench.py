@@ -16,7 +16,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.tasks import Evaluation, build, registry
-from halu_tasks.tasks.annotators import human_ceiling
+from halu_tasks.tasks.annotators import OtherAnnotators
 
 POOLED = {
     "any": {"Unwanted": 439, "Questionable": 72, "Benign": 64, "Consistent": 175},
@@ -87,9 +87,24 @@ def test_in_paper_a_questionable_summary_is_hallucinated_also_if_it_is_scored_ag
     assert item.target == "No" and {i.id: i.target for i in paper.items}[item.id] == "Yes"
     correct = [paper.task.score(mode, item, Reply("Yes")).measurements["correct"] for mode in ("strict", "paper")]
     assert correct == [0.0, 1.0]
-    ceilings = [human_ceiling(strict.task, mode, strict.items) for mode in ("strict", "paper")]
-    one, other = (ceiling.estimates["balanced_acc"].value for ceiling in ceilings if ceiling)
-    assert one != other and human_ceiling(paper.task, "paper", paper.items) == ceilings[1]
+    replies = [(item, Reply("Yes")) for item in strict.items]
+    beside = [OtherAnnotators(strict.task, mode).beside(replies) for mode in ("strict", "paper")]
+    one, other = (found.people.estimates["balanced_acc"].value for found in beside if found)
+    again = [(item, Reply("Yes")) for item in paper.items]
+    assert one != other and OtherAnnotators(paper.task, "paper").beside(again) == beside[1]
+
+
+def test_always_yes_and_people_are_scored_against_the_same_gold_of_the_same_summaries(shared_data: Path) -> None:
+    evaluation = published(shared_data, "faithbench_judgment")
+    beside = OtherAnnotators(evaluation.task, "strict").beside((item, Reply("Yes")) for item in evaluation.items)
+    assert beside and (beside.people.items, beside.people.annotators) == (443, 42)
+    found, alone = beside.figures["acc"], figures_of(evaluation, ["Yes"] * len(evaluation.items))
+    assert found.value and found.other and found.difference
+    assert (round(alone["acc"], 3), round(found.value.value, 3), round(found.other.value, 3)) == (0.585, 0.773, 0.742)
+    assert found.difference.value == pytest.approx(found.value.value - found.other.value)
+    assert found.difference.low is not None and found.difference.high is not None
+    # errors of both on hard summaries cancel
+    assert found.difference.low < 0 < found.difference.high and found.difference.items == 443
 
 
 def test_responses_of_the_training_part_are_left_out_and_the_others_have_their_source() -> None:

@@ -32,8 +32,10 @@ from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.results.scored import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
+from halu_tasks.tasks.annotators import OtherAnnotators
 
 INDEPENDENT, NEGATION = "refact_judgment_independent", "refact_localization_negation"
+PEOPLE = "faithbench"
 SAMPLE = Options(data="sample")
 ROWS = dict[str, Any]
 
@@ -65,7 +67,9 @@ def scored(task: str, file: Path, options: Options = SAMPLE, **values: Any) -> S
 
 
 def bits(result: ScoredFile) -> str:
-    return json.dumps([result.number, result.missing, as_json(result.estimates), result.references, *result.warnings])
+    people = result.people.as_json() if result.people else None
+    figures = [as_json(result.estimates), result.references, people]
+    return json.dumps([result.number, result.missing, *figures, *result.warnings])
 
 
 SLOW = [
@@ -74,7 +78,7 @@ SLOW = [
 ]
 
 
-@pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, *SLOW])
+@pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, PEOPLE, *SLOW])
 @settings(max_examples=3)
 @given(shards=st.sampled_from([7, 2, 64]), order=st.randoms(use_true_random=False), epochs=st.integers(1, 3))
 def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: random.Random, epochs: int) -> None:
@@ -91,14 +95,16 @@ def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: r
         assert one.epochs == epochs and one.number == len(rows)
 
 
-@pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, *SLOW])
+@pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, PEOPLE, *SLOW])
 def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) -> None:
     evaluation, rows = build(task, SAMPLE), replies(task)
     replied = {row["id"]: Reply(row["output"], None, row.get("probability")) for row in rows}
     scores = [evaluation.task.score("strict", item, replied[item.id]) for item in evaluation.items]
     random.Random(1).shuffle(scores)
-    found = scored(task, write_shards(tmp_path / "r", rows, 3)).estimates
-    assert found == estimates(evaluation.scoring.metrics, scores)
+    found = scored(task, write_shards(tmp_path / "r", rows, 3))
+    assert found.estimates == estimates(evaluation.scoring.metrics, scores)
+    beside = OtherAnnotators(evaluation.task, "strict").beside((item, replied[item.id]) for item in evaluation.items)
+    assert found.people == beside and (beside is None) == (task != PEOPLE)
 
 
 @pytest.mark.slow

@@ -45,16 +45,21 @@ def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, 
     told = json.loads((folder / "report" / "report.json").read_text())
     # all are runs of one task under one condition, whichever harness ran it, and however it was named
     assert not told["skipped"] and {each["task"] for each in told["columns"]} == {task}
-    replaced = [each["why"] for each in told["superseded"]]
-    assert len(replaced) == 2 and all("in which 0 items have other answers or scores" in why for why in replaced)
-    (result,), superseded = told["results"], told["superseded"]
-    assert (result["version"], result["metrics"]["acc"]["value"], len(superseded)) == ("1", 1.0, 2)
+    (result,) = told["results"]
+    assert (result["version"], result["metrics"]["acc"]["value"], len(result["equal"])) == ("1", 1.0, 2)
     page, text = ((folder / "report" / name).read_text() for name in ("index.html", "report.md"))
     people = told["columns"][0]["human_ceiling"]
-    assert ("| human ceiling |" in text) == ("each annotator against the others" in page) == (people is not None)
+    assert ("beside people" in text) == ("<h4>Beside people</h4>" in page) == (people is not None)
     if task == "unsupported_spans":
         assert (people["annotators"], people["items"], people["pool"]) == (3, 12, "majority")
         assert 0 < people["estimates"]["iou"]["value"] < 1 and people["alpha"]["low"] is not None
+        # what all three mark together is nearer to two of them than the third is
+        beside = result["beside_people"]["iou"]
+        assert beside["other"] == people["estimates"]["iou"] and result["metrics"]["iou"]["value"] == 1.0
+        assert beside["other"]["value"] < beside["value"]["value"] < 1.0 and beside["difference"]["low"] is not None
+        assert f"beside people {beside['value']['value']:.3f}, theirs {beside['other']['value']:.3f}" in text
+        floors = {floor["name"]: floor["beside_people"] for floor in told["floors"] if floor["headline"]}
+        assert floors["marking nothing"] > 0 and "Intervals are over items, with these annotators" in text
     log = read_eval_log(str(next((folder / "logs").glob("*.eval"))))
     assert figures(log)["acc"] == 1.0 and str(folder) not in json.dumps(log.eval.metadata)
     samples = next((folder / "results0").rglob("samples_*.jsonl")).read_text().splitlines()

@@ -2,6 +2,7 @@
 named what cannot be read."""
 
 import json
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from common import Capture, Run, write_rows
 from inspect_ai import score as score_again
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, write_eval_log
+from inspect_ai.model import get_model
+from loopback import completion
 from made_runs import strict_json
 from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval, mixed_replies
@@ -267,7 +270,50 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(serve: Run, t
     text = (tmp_path / "report" / "report.md").read_text()
     assert "n 36, 0 unparsed<br>1 not judged" in text and "(strict, SAMPLE, judged by openai/some) |" in text
     assert "which is 0.9722 to 1.0000 with them" in text and "cfaith_gen: cfaith_gen" not in text
-    assert judged["cost"] is None or "judge_input_tokens" not in judged["cost"]  # not in a log that was scored again
+    assert judged["cost"]["judge_input_tokens"] > 0
+
+
+def test_of_several_replies_to_an_item_the_share_of_the_variance_is_told(tmp_path: Path, capsys: Capture) -> None:
+    items, files, draw = build(INDEPENDENT, Options(data="sample")).items, [], random.Random(1)
+    # one model answers by chance each time, and the other one repeats its first answer
+    fickle = [{"id": i.id, "epoch": e, "output": draw.choice(["True", "False"])} for e in (1, 2) for i in items]
+    steady = [{**row, "output": first["output"]} for row, first in zip(fickle, fickle[: len(items)] * 2, strict=True)]
+    for name, rows in (("fickle", fickle), ("steady", steady)):
+        file = write_rows(tmp_path / f"{name}.jsonl", rows)
+        capsys.readouterr()
+        assert main(["score", INDEPENDENT, str(file), "--data", "sample", "--model", name, "--json"]) == 0
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(capsys.readouterr().out)
+    told = report(tmp_path / "report", *files)
+    labels = {entry["id"]: entry["label"] for entry in told["entries"]}
+    shares = {labels[result["entry"]]: result["from_replies"] for result in told["results"]}
+    text, page = ((tmp_path / "report" / name).read_text() for name in ("report.md", "index.html"))
+    assert shares["steady"] == 0.0 and shares["fickle"] > 0.5
+    assert text.count("% of the variance from replies") == page.count("% of the variance from replies") == 2
+    once = report(tmp_path / "once", asked(tmp_path / "logs", INDEPENDENT))
+    assert once["results"][0]["from_replies"] is None
+    assert "of the variance from replies" not in (tmp_path / "once" / "report.md").read_text()
+
+
+def test_the_tokens_of_a_model_that_judges_itself_are_apart_and_have_what_was_cached(
+    serve: Run, tmp_path: Path
+) -> None:
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        judged = "=====" in str(request["messages"][-1]["content"])
+        content = json.dumps({"reason": "", "verdict": "consistent"}) if judged else "Because."
+        sent, cached = (1_000, 700) if judged else (100, 64)
+        body = completion({"content": content}, sent, 10)
+        return body | {"usage": body["usage"] | {"prompt_tokens_details": {"cached_tokens": cached}}}
+
+    server = serve(answer)
+    model = get_model("openai/some", base_url=server.url, api_key="k", responses_api=False, memoize=False)
+    asked(tmp_path, "cfaith_gen", model, limit=4, judge="openai/some", judge_base_url=server.url)
+    told = report(tmp_path / "report", tmp_path)
+    (result,) = told["results"]
+    cost = result["cost"]
+    assert (cost["calls"], cost["input_tokens"], cost["output_tokens"]) == (4, 400, 40)
+    assert (cost["judge_input_tokens"], cost["judge_output_tokens"]) == (4_000, 40)
+    assert "| 4,000 |" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_the_tokens_of_a_judge_are_in_its_log_and_runs_in_lm_eval_have_no_costs(serve: Run, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def _figure(metric: Mapping[str, float | None]) -> str:
 
 
 def _leaderboard(report: Mapping[str, Any]) -> list[str]:
-    """Return the headline of each run with its interval, beside the floor and people."""
+    """Return the headline of each run with its interval, beside the floor."""
     entries = {entry["id"]: entry for entry in report["entries"]}
     results = {(one["column"], one["entry"]): one for one in report["results"]}
     plain = [id for id, entry in entries.items() if entry["method"] == "plain prompt"]
@@ -76,17 +76,13 @@ def _leaderboard(report: Mapping[str, Any]) -> list[str]:
         cells = [results.get((column["id"], id)) for id in plain]
         if not column["main"] or not any(cells):
             continue
-        metric, people = column["headline"], column["human_ceiling"]
+        metric = column["headline"]
         arrow = {True: " ↑", False: " ↓", None: ""}[column["higher_is_better"]]
         shown = [f"{_figure(cell['metrics'][metric])}, n = {cell['n']}" if cell else "" for cell in cells]
         floor = f"{floors[column['id']]:.2f}" if column["id"] in floors else ""
-        human = f"{people['estimates'][metric]['value']:.2f}" if people and metric in people["estimates"] else ""
-        rows.append([f"`{column['title']}`", f"`{metric}`{arrow}", *shown, floor, human])
-    head = ["task", "metric", *(f"`{entries[id]['label']}`" for id in plain), "floor", "people"]
-    note = (
-        "In square brackets: 95% intervals. The floor is what one answer to all items reaches; people are the "
-        "annotators, scored against each other.\n"
-    )
+        rows.append([f"`{column['title']}`", f"`{metric}`{arrow}", *shown, floor])
+    head = ["task", "metric", *(f"`{entries[id]['label']}`" for id in plain), "floor"]
+    note = "In square brackets: 95% intervals. The floor is what one answer to all items reaches.\n"
     return [note, *_table(head, rows)]
 
 

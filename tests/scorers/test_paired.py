@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -16,8 +16,9 @@ from halu_tasks.scorers.classification import both_right, label_metric, macro_me
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean, mean_of
 from halu_tasks.scorers.reference import judge_sensitivity
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import auprc, roc_auc
+from halu_tasks.scorers.statistics.calibration import FACT, auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
+from halu_tasks.scorers.statistics.side_by_side import Pairs
 
 ACC = mean("acc", "correct")
 F1 = label_metric("f1", "Yes", "f1")
@@ -41,6 +42,31 @@ def compared(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> 
 def defined(metric: Metric, scores: Sequence[Score]) -> float:
     found = estimate(metric, by_cluster(scores))
     return found.value if found else math.nan
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_pairs_in_parts_are_what_two_runs_are(metric: Metric) -> None:
+    draw = random.Random(3)
+
+    def scores(share: float) -> list[Score]:
+        found = []
+        for number in range(300):
+            right, said = float(draw.random() < share), draw.choice(["Yes", "No"])
+            known = {"correct": right, FACT: draw.random()}
+            target = said if right else {"Yes": "No", "No": "Yes"}[said]
+            found.append(Score(f"{number // 2}/{number % 2}", f"c{number // 6}", said, target, known))
+        return found
+
+    ones, others = scores(0.7), scores(0.6)
+    pairs, cuts = Pairs([metric]), [0, 60, 66, 240, 300]
+    for start, end in pairwise(cuts):
+        part = (by_cluster(run[start:end]) for run in (ones, others))
+        pairs.add(*part, item=np.arange(start, end))
+    (found,) = pairs.figures().values()
+    assert found.value == estimate(metric, by_cluster(ones)) and found.other == estimate(metric, by_cluster(others))
+    assert found.difference
+    known = zip(found.difference, compared(metric, ones, others), strict=True)
+    assert all(own == (None if other is None else pytest.approx(other, rel=1e-9)) for own, other in known)
 
 
 RIGHTS = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=40)

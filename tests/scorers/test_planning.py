@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from statsmodels.stats.power import TTestPower
 
 from halu_tasks.scorers.classification import macro_metric
-from halu_tasks.scorers.metrics import mean
+from halu_tasks.scorers.metrics import mean, micro
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.differences import Difference, difference
 from halu_tasks.scorers.statistics.planning import (
@@ -26,6 +26,7 @@ from halu_tasks.scorers.statistics.planning import (
     not_estimated,
     of_difference,
     power_reached,
+    share_of_replies,
     smallest,
     variances_of,
 )
@@ -113,6 +114,21 @@ def test_the_split_is_found_in_repeated_runs(epochs: int) -> None:
     assert variances_of(ACC, ones, others) == pytest.approx(Variances(1 / 6, 1 / 3, 1.0), abs=0.02)
     once = ones[:4_000]
     assert variances_of(ACC, once) == pytest.approx(Variances(0.25, None, 1.0), abs=0.01)
+
+
+@pytest.mark.parametrize("epochs", [2, 5])
+def test_the_share_of_the_variance_that_is_due_to_replies(epochs: int) -> None:
+    rng = np.random.default_rng(epochs)
+    ones = answered(rng, rng.random(3_000), epochs)
+    # 1/12 is between items, 1/6 within them
+    share = 1 / 6 / epochs / (1 / 12 + 1 / 6 / epochs)
+    assert share_of_replies(ACC, ones) == pytest.approx(share, rel=0.1)
+    ratio = micro("ratio", "correct", "one")
+    counted = [replace(score, measurements={**score.measurements, "one": 1.0}) for score in ones]
+    assert share_of_replies(ratio, counted) == pytest.approx(share_of_replies(ACC, ones), rel=1e-3)
+    same = [replace(score, measurements={"correct": float(int(score.id) % 2)}) for score in ones]
+    assert share_of_replies(ACC, same) == 0.0
+    assert share_of_replies(ACC, answered(rng, rng.random(300), 1)) is None
 
 
 def test_clusters_of_equal_items_count_once() -> None:

@@ -1,0 +1,96 @@
+"""Metrics of two replies to each question, side by side: what both are, and the difference with its paired error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from halu_tasks.scorers.columns import TAG, Columns, Numbers
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, estimate_of_sums, left_out, left_out_of_sums
+from halu_tasks.scorers.statistics.differences import Difference, difference_of
+from halu_tasks.scorers.statistics.jackknife import Sums
+
+
+class SideBySide(NamedTuple):
+    """A metric of some replies beside that of others to the same questions.
+
+    Attributes:
+        value: The metric of the first; None if it is undefined.
+        other: The metric of the others; None if it is undefined.
+        difference: The first minus the other, with the error of pairs: clusters are left out of both at once. None if
+            either is undefined.
+    """
+
+    value: Estimate | None
+    other: Estimate | None
+    difference: Difference | None
+
+
+class Pairs:
+    """The scores of two replies to each question, of which only the sums are kept, part by part.
+
+    Args:
+        metrics: The metrics.
+    """
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = list(metrics)
+        self._sums: dict[str, list[Sums]] = {metric.name: [] for metric in self._metrics}
+        self._columns: dict[str, list[tuple[Columns, Columns]]] = {metric.name: [] for metric in self._metrics}
+        self._items = dict.fromkeys(self._sums, 0)
+
+    def add(self, ones: Columns, others: Columns, item: Numbers) -> None:
+        """Add the scores of whole clusters.
+
+        Args:
+            ones: The scores of N replies.
+            others: The scores of the N others, in the same order and clusters.
+            item: The number of each one's item, shape (N,).
+        """
+        for metric in self._metrics:
+            counted = [ones[TAG + tag] == value for tag, value in metric.within]
+            kept = np.all(counted, axis=0) if counted else np.ones(len(item), dtype=bool)
+            self._items[metric.name] += len(np.unique(item[kept]))
+            first, second = metric.sums_of_items(ones), metric.sums_of_items(others)
+            if isinstance(first, Sums) and isinstance(second, Sums):
+                sums = [own.by_cluster(ones.cluster, ones.clusters) for own in (first, second)]
+                both = (np.concatenate([getattr(own, name) for own in sums], axis=1) for name in ("terms", "classes"))
+                self._sums[metric.name].append(Sums(*both).different())
+            else:
+                self._columns[metric.name].append((_only(ones, metric.columns), _only(others, metric.columns)))
+
+    def figures(self) -> dict[str, SideBySide]:
+        """Compute the metrics that are defined for either, by name."""
+        found = {metric.name: self._figure(metric) for metric in self._metrics}
+        return {name: figure for name, figure in found.items() if figure and (figure.value or figure.other)}
+
+    def _figure(self, metric: Metric) -> SideBySide | None:
+        if sums := self._sums[metric.name]:
+            terms, classes, times = (np.concatenate(each) for each in zip(*sums, strict=True))
+            halves = zip(np.split(terms, 2, axis=1), np.split(classes, 2, axis=1), strict=True)
+            one, other = (Sums(*half, times) for half in halves)
+            values = estimate_of_sums(metric, one), estimate_of_sums(metric, other)
+            without = left_out_of_sums(metric, one), left_out_of_sums(metric, other)
+        elif columns := self._columns[metric.name]:
+            ones, others = (joined(part) for part in zip(*columns, strict=True))
+            values = estimate(metric, ones), estimate(metric, others)
+            without = left_out(metric, ones), left_out(metric, others)
+        else:
+            return None
+        return SideBySide(*values, difference_of(metric, *without, self._items[metric.name]))
+
+
+def _only(columns: Columns, names: Iterable[str]) -> Columns:
+    """Return columns of which only some are kept in memory."""
+    known = {name: columns[name] for name in names}
+    return Columns(known.__getitem__, columns.cluster, columns.clusters)
+
+
+def joined(parts: Iterable[Columns]) -> Columns:
+    """Join the columns of different clusters."""
+    parts = list(parts)
+    before = np.cumsum([0, *(part.clusters for part in parts)])
+    cluster = np.concatenate([part.cluster + first for part, first in zip(parts, before, strict=False)])
+    return Columns(lambda name: np.concatenate([part[name] for part in parts]), cluster, int(before[-1]))
