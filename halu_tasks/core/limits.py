@@ -16,7 +16,10 @@ _STEP = 4096
 """How many bytes of an archive are unpacked at a time; zstd makes at most 128 MiB of these."""
 LIMITS = {
     "max_line": (1 << 26, "bytes in a line of a text file"),
-    "max_text": (1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked"),
+    "max_text": (
+        1 << 28,
+        "bytes in a text that is read as a whole, in a cell of a table, or in a part of an archive, unpacked",
+    ),
     "max_cells": (2_000_000, "cells in a workbook, with empty ones in between"),
     "max_values": (100_000, "values in a YAML file, with what its aliases repeat"),
     "max_depth": (100, "levels of nesting in a YAML file"),

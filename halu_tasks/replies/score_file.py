@@ -383,7 +383,7 @@ def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int
     in_epoch = f" in epoch {second.epoch}" if second.epoch != 1 else ""
     in_file = "" if path == other else f" of {other}"
     what = f"duplicate id {json.loads(second.id)!r}{in_epoch} (first in line {first.line}{in_file})"
-    what += "; of several replies to an item, each needs an epoch of its own"
+    what += "; of several replies to an item, each needs an epoch of its own, and all spans of a reply are in one row"
     return (second.shard, second.line), f"{path}:{second.line}: {what}"
 
 
