@@ -43,24 +43,31 @@ _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field N
 SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
 
 
-def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
+def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
     """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
 
-    Subfolders are read, too. Files and folders of a folder whose names begin with a dot or an underscore are left out,
+    Of a folder in which lm-eval logged samples of the task, only these are read. Subfolders are read, too. Files and folders of a folder whose names begin with a dot or an underscore are left out,
     as Spark and Hive do.
 
     Raises:
         DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
     """
-    files = [file for path in map(Path, paths) for file in (_readable(path) if path.is_dir() else [path])]
+    files = [file for path in map(Path, paths) for file in (_readable(path, task) if path.is_dir() else [path])]
     try:
         return [(str(file), f"{file.stat().st_size}-{file.stat().st_mtime_ns}") for file in files]
     except OSError as error:
         raise DataError(f"{error.filename}: {error.strerror or error}") from None
 
 
-def _readable(folder: Path) -> list[Path]:
-    """Return the files of a folder that are not hidden, of which each must be readable."""
+def _logs_of(task: str) -> str:
+    """Return the pattern of the names of lm-eval's logs of samples of a task."""
+    return f"samples_{task}_[0-9][0-9][0-9][0-9]-*.jsonl"
+
+
+def _readable(folder: Path, task: str) -> list[Path]:
+    """Return lm-eval's logs in a folder, or else its files that are not hidden, of which each must be readable."""
+    if logs := sorted(folder.rglob(_logs_of(task))):
+        return logs
     names = (path.relative_to(folder).as_posix() for path in visible_files(folder))
     shown = [name for name in names if "/_" not in f"/{name}"]
     if not shown:
@@ -83,8 +90,7 @@ def named_as(task: str, paths: Sequence[str]) -> list[str]:
     names = (task, *(task + suffix for suffix in SUFFIXES))
     with file_errors(", ".join(paths)):
         found = [file for path in map(Path, paths) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    log = f"samples_{task}_[0-9][0-9][0-9][0-9]-*.jsonl"
-    return [str(file) for file in found if file.name in names or file.match(log)]
+    return [str(file) for file in found if file.name in names or file.match(_logs_of(task))]
 
 
 class PredictionRow(NamedTuple):

@@ -154,7 +154,7 @@ def score_file(
     check_reference(evaluation)
     if details:
         _check_writable(Path(details))
-    shards = tuple(shards_at(predictions))
+    shards = tuple(shards_at(predictions, evaluation.task.name))
     files = [path for path, _ in shards]
     with ExitStack() as stack:
         job = ScoreParts(

@@ -391,8 +391,8 @@ def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
     there, where = text[mark.start : mark.end][:60], f"stands at {len(spans)} places of the text"
     where = where if spans else "does not stand in the text"
     raise ValueError(
-        f"the span [{mark.start}, {mark.end}] is {there!r}, and its record quotes {quote[:60]!r}, which {where}; offsets "
-        "count characters (code points), or UTF-16 code units"
+        f"the span [{mark.start}, {mark.end}] is {there!r}, and its record quotes {quote[:60]!r}, which {where}; "
+        "offsets count characters (code points), or UTF-16 code units"
     )
 
 
