@@ -46,8 +46,8 @@ SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.
 def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
     """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
 
-    Of a folder in which lm-eval logged samples of the task, only these are read. Subfolders are read, too. Files and folders of a folder whose names begin with a dot or an underscore are left out,
-    as Spark and Hive do.
+    Of a folder in which lm-eval logged samples of the task, only these are read. Subfolders are read, too. Files and
+    folders of a folder whose names begin with a dot or an underscore are left out, as Spark and Hive do.
 
     Raises:
         DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
