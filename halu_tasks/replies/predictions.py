@@ -206,7 +206,8 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
     """
     try:
         doc, replies = row["doc"], [reply for (reply,) in row["resps"]]
-        own = {id_field: doc[id_field], "target": doc.get("target") if doc.get("target") in targets else None}
+        target = _scored_target(row["filtered_resps"][0]) or doc.get("target")
+        own = {id_field: doc[id_field], "target": target if target in targets else None}
         if len(replies) == 1:
             return own | {output_field: replies[0]}
         first, second = (float(likelihood) for likelihood, _ in replies)
@@ -214,6 +215,13 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
         raise ValueError(f"is no sample of lm-eval with one reply and a document with the field {id_field!r}") from None
     probability = probability_of_likelihoods(first, second)
     return own | ({output_field: ""} if probability is None else {"probability": probability})
+
+
+def _scored_target(logged: Any) -> str | None:
+    """Return the target of a score that lm-eval logged; None if it logged something else, as without scores."""
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        return str(json.loads(logged)["target"])
+    return None
 
 
 def _is_number(value: object, kind: Any) -> bool:
