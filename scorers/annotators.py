@@ -21,7 +21,7 @@ from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.kinds import AnswerKind, Label, Spans
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.agreement import alpha_of_counts
-from halu_tasks.text.marks import Mark, trimmed
+from halu_tasks.text.marks import Mark, bare, trimmed
 
 ANNOTATORS, POOL, CLASSES, CLASS, GIVEN = "annotators", "pool", "classes", "class", "given"
 Record = Mapping[str, Any]
@@ -153,8 +153,9 @@ def annotators_alpha(items: Sequence[Item], answer: AnswerKind, mode: str = "str
             given = Counter(in_mode(pooled(item, own, answer), mode).target for own in people.values())
             counts.append(np.array([[given[label] for label in answer.labels]]))
         else:
-            marks = [[mark for record in own for mark in _marks(record)] for own in people.values()]
-            votes = _votes(marks, len(item.gold["text"]))
+            text = item.gold["text"]
+            marks = [[bare(text, mark) for record in own for mark in _marks(record)] for own in people.values()]
+            votes = _votes(marks, len(text))
             counts.append(np.stack([len(people) - votes, votes], axis=1))
         clusters += [item.cluster] * len(counts[-1])
     return alpha_of_counts(np.concatenate(counts), clusters) if clusters else None

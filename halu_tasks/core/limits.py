@@ -17,7 +17,10 @@ _STEP = 4096
 """How many bytes of an archive are unpacked at a time; zstd makes at most 128 MiB of these."""
 LIMITS = {
     "max_line": (1 << 26, "bytes in a line of a text file"),
-    "max_text": (1 << 28, "bytes in a text that is read as a whole, or in a part of an archive, unpacked"),
+    "max_text": (
+        1 << 28,
+        "bytes in a text that is read as a whole, in a cell of a table, or in a part of an archive, unpacked",
+    ),
     "max_blank": (1_000_000, "blank lines one after another in a text file"),
     "max_ratio": (200, "bytes unpacked of each byte of a compressed file, where these are more than `max_text`"),
     "max_cells": (2_000_000, "cells in a workbook, with empty ones in between"),

@@ -22,6 +22,8 @@ Row = dict[str, Any]
 Refuse = Callable[[DataError], None]
 """Receives the error of an invalid row, instead of its being raised."""
 WORKBOOK = ".xlsx"
+_LONGEST_CELL = 2**31 - 1
+"""The most characters that Python's reader of CSV can be told to take, on any platform."""
 _ROWS, _BUFFER = 1_000, 1 << 20
 """How many rows of a Parquet file are read at a time, and bytes; row groups may take as much memory as all rows."""
 
@@ -356,6 +358,7 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     begin = 1
     texts = (text for _, text in text_lines(path))
     head = next(texts, "")
+    csv.field_size_limit(min(limit("max_text"), _LONGEST_CELL))
     rows = csv.reader(chain([head], texts), delimiter=_delimiter(head), strict=True)
     try:
         for cells in rows:
@@ -363,6 +366,8 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield begin, cells
             begin = rows.line_num + 1
     except csv.Error as error:
+        if "field limit" in str(error):
+            raise exceeded("max_text", f"{path}:{begin}: a cell") from None
         raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
 
 

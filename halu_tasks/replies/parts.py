@@ -384,7 +384,7 @@ class ScoreParts:
             DataError: A row is malformed, an id is unknown, or a file has no rows, as when its upload failed.
         """
         for number, (path, _) in shards.items():
-            for row in prediction_rows(Path(path), *self.fields, evaluation.task.rules.choices):
+            for row in prediction_rows(Path(path), *self.fields, evaluation):
                 found = items.find(row.id)
                 check_prediction(evaluation, path, row, known=found is not None)
                 assert found

@@ -1,7 +1,8 @@
 """Predictions: replies from any source, each with an id and an output, that are scored without a harness.
 
 A row may have the output of a detector instead of a model's: spans, which are read as a reply with offsets, or the
-probability of a label, which is the answer if it is 0.5 or more.
+probability of a label, which is the answer if it is 0.5 or more. It may also be a row of lm-eval's log of samples, with
+or without scores, of which the reply is read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from halu_tasks.core.files import visible_files
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, parquet_rows, table_lines
 from halu_tasks.replies.scoring import items_command
+from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods
 from halu_tasks.tasks import Evaluation
 from halu_tasks.text.marks import marks_of
 
@@ -31,6 +33,9 @@ _OPTIONAL |= dict.fromkeys(DETECTED, json.loads)
 _LAST_EPOCH = 1_000_000
 # columns that a table of drawn verdicts has, and predictions do not
 _OF_DRAWN = {"shown", "weight"}
+# fields that a row of lm-eval's log of samples has
+_OF_SAMPLE = {"doc", "resps", "filtered_resps"}
+_ALL_SPANS = 'with all its spans: {"spans": [{"start": …, "end": …}, …]}'
 _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
 
@@ -38,24 +43,31 @@ _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field N
 SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
 
 
-def shards_at(paths: Sequence[str]) -> list[tuple[str, str]]:
+def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
     """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
 
-    Subfolders are read, too. Files and folders of a folder whose names begin with a dot or an underscore are left out,
-    as Spark and Hive do.
+    Of a folder in which lm-eval logged samples of the task, only these are read. Subfolders are read, too. Files and
+    folders of a folder whose names begin with a dot or an underscore are left out, as Spark and Hive do.
 
     Raises:
         DataError: A file does not exist, a folder contains none, or a folder contains a file that cannot be read.
     """
-    files = [file for path in map(Path, paths) for file in (_readable(path) if path.is_dir() else [path])]
+    files = [file for path in map(Path, paths) for file in (_readable(path, task) if path.is_dir() else [path])]
     try:
         return [(str(file), f"{file.stat().st_size}-{file.stat().st_mtime_ns}") for file in files]
     except OSError as error:
         raise DataError(f"{error.filename}: {error.strerror or error}") from None
 
 
-def _readable(folder: Path) -> list[Path]:
-    """Return the files of a folder that are not hidden, of which each must be readable."""
+def _logs_of(task: str) -> str:
+    """Return the pattern of the names of lm-eval's logs of samples of a task."""
+    return f"samples_{task}_[0-9][0-9][0-9][0-9]-*.jsonl"
+
+
+def _readable(folder: Path, task: str) -> list[Path]:
+    """Return lm-eval's logs in a folder, or else its files that are not hidden, of which each must be readable."""
+    if logs := sorted(folder.rglob(_logs_of(task))):
+        return logs
     names = (path.relative_to(folder).as_posix() for path in visible_files(folder))
     shown = [name for name in names if "/_" not in f"/{name}"]
     if not shown:
@@ -70,13 +82,15 @@ def _readable(folder: Path) -> list[Path]:
 def named_as(task: str, paths: Sequence[str]) -> list[str]:
     """Return the files and folders with the name of a task, of those in folders at paths, or of the paths themselves.
 
+    So have lm-eval's logs of the samples of a task.
+
     Raises:
         DataError: A folder cannot be read.
     """
     names = (task, *(task + suffix for suffix in SUFFIXES))
     with file_errors(", ".join(paths)):
         found = [file for path in map(Path, paths) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    return [str(file) for file in found if file.name in names]
+    return [str(file) for file in found if file.name in names or file.match(_logs_of(task))]
 
 
 class PredictionRow(NamedTuple):
@@ -96,7 +110,7 @@ class PredictionRow(NamedTuple):
 
 
 def prediction_rows(
-    file: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, choices: tuple[str, str] | None = None
+    file: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD, evaluation: Evaluation | None = None
 ) -> Iterator[PredictionRow]:
     """Read predictions from JSON Lines, a JSON array of objects, Parquet, or a table (`.csv` or `.xlsx`).
 
@@ -107,14 +121,17 @@ def prediction_rows(
         file: The file.
         id_field: The field or column of the ids.
         output_field: The field or column of the replies.
-        choices: The two answers of a task, of which a row may have only the probability of the first.
+        evaluation: The task, if it is known: a row may have only the probability of the first of its two answers.
 
     Raises:
         DataError: A row is malformed, or there are none, as when the upload of a file failed.
     """
     row, drawn = None, defaultdict[str, list[str]](list)
+    choices = evaluation.task.rules.choices if evaluation else ("", "")
     for line, row in _rows(file, id_field, output_field):
         try:
+            if row.keys() >= _OF_SAMPLE and id_field not in row:
+                row = _logged(row, id_field, output_field, _own_targets(evaluation))
             id, epoch, reply = _prediction(row, id_field, output_field, choices)
         except ValueError as error:
             raise DataError(f"{file}:{line}: {error}") from None
@@ -139,8 +156,10 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
     probability, epoch = row.get("probability"), row.get("epoch")
     if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
-    if not output:
-        output = _detected(row) or output
+    detected = _detected(row, output_field)
+    if output and detected:
+        raise ValueError(f"has both {output_field!r} and {detected[0]}, of which one is the reply; leave the other out")
+    output = output or (detected[1] if detected else output)
     if output is None and probability is not None:
         if not choices:
             raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
@@ -149,6 +168,7 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
         found = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
         hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
         hint = '; write "" for an empty reply, or leave the row out' if row.get(output_field, "") is None else hint
+        hint = f"; write one row for each item, {_ALL_SPANS}" if row.keys() >= {"start", "end"} else hint
         raise ValueError(f'expected {{"{id_field}": string, "{output_field}": string}}, found {found}{hint}')
     if target is not None and not isinstance(target, str):
         raise ValueError(f"target is {type(target).__name__}, expected a string")
@@ -157,17 +177,51 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
     return id, epoch or 1, Reply(output, target, probability)
 
 
-def _detected(row: Row) -> str | None:
-    """Return the spans of a detector as a reply that gives them; None if there are none.
+def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
+    """Return the field with the spans of a detector, and a reply that gives them; None if there are none.
 
     Raises:
-        ValueError: They are malformed.
+        ValueError: They are malformed, or are stated twice.
     """
-    found = {name: row[name] for name in DETECTED if row.get(name) is not None}
+    found = {name: row[name] for name in DETECTED if row.get(name) is not None and name != output_field}
     for name, spans in found.items():
         if marks_of(spans) is None:
             raise ValueError(f"{name} is no list of [start, end] or of records with start and end")
-    return json.dumps(found, ensure_ascii=False) if found else None
+    if "spans" in found and len(found) > 1:
+        raise ValueError(f"has both spans and {[*found][1]}, of which one is the reply; leave the other out")
+    return (next(iter(found)), json.dumps(found, ensure_ascii=False)) if found else None
+
+
+def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) -> Row:
+    """Return a row of lm-eval's log of samples as one of predictions.
+
+    Args:
+        row: The row.
+        id_field: The field of the document with the id, under which the prediction has it.
+        output_field: The field for the reply.
+        targets: The targets that the prediction may state.
+
+    Raises:
+        ValueError: The document has no id, or the row not one reply.
+    """
+    try:
+        doc, replies = row["doc"], [reply for (reply,) in row["resps"]]
+        target = _scored_target(row["filtered_resps"][0]) or doc.get("target")
+        own = {id_field: doc[id_field], "target": target if target in targets else None}
+        if len(replies) == 1:
+            return own | {output_field: replies[0]}
+        first, second = (float(likelihood) for likelihood, _ in replies)
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"is no sample of lm-eval with one reply and a document with the field {id_field!r}") from None
+    probability = probability_of_likelihoods(first, second)
+    return own | ({output_field: ""} if probability is None else {"probability": probability})
+
+
+def _scored_target(logged: Any) -> str | None:
+    """Return the target of a score that lm-eval logged; None if it logged something else, as without scores."""
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        return str(json.loads(logged)["target"])
+    return None
 
 
 def _is_number(value: object, kind: Any) -> bool:
@@ -215,7 +269,7 @@ def read_predictions(
     """
     known = {item.id for item in evaluation.items} if evaluation else None
     predictions: dict[str, PredictionRow] = {}
-    for row in prediction_rows(path, id_field, output_field, evaluation.task.rules.choices if evaluation else ("", "")):
+    for row in prediction_rows(path, id_field, output_field, evaluation):
         if row.id in predictions:
             first = predictions[row.id].line
             raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {first})")
@@ -238,7 +292,7 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
         DataError: The target or the probability does not fit the task, or no item has the id.
     """
     task, reply, place = evaluation.task, row.reply, f"{file}:{row.line}"
-    labels = () if evaluation.options.both_orders else task.rules.own_targets
+    labels = _own_targets(evaluation)
     if reply.target is not None and reply.target not in labels:
         why = "the id gives the order" if task.rules.own_targets else f"the answers of {task.name} have no order"
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
@@ -247,6 +301,11 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
     if not known:
         how = items_command(evaluation)
         raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: {how}")
+
+
+def _own_targets(evaluation: Evaluation | None) -> tuple[str, ...]:
+    """Return the targets that predictions may state, because questions have an order that their ids do not give."""
+    return evaluation.task.rules.own_targets if evaluation and not evaluation.options.both_orders else ()
 
 
 def with_target(item: Item, target: str | None) -> Item:

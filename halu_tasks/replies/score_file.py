@@ -156,7 +156,7 @@ def score_file(
     check_reference(evaluation)
     if details:
         _check_writable(Path(details))
-    shards = tuple(shards_at(predictions))
+    shards = tuple(shards_at(predictions, evaluation.task.name))
     files = [path for path, _ in shards]
     with ExitStack() as stack:
         job = ScoreParts(
@@ -392,7 +392,7 @@ def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int
     in_epoch = f" in epoch {second.epoch}" if second.epoch != 1 else ""
     in_file = "" if path == other else f" of {other}"
     what = f"duplicate id {json.loads(second.id)!r}{in_epoch} (first in line {first.line}{in_file})"
-    what += "; of several replies to an item, each needs an epoch of its own"
+    what += "; of several replies to an item, each needs an epoch of its own, and all spans of a reply are in one row"
     return (second.shard, second.line), f"{path}:{second.line}: {what}"
 
 

@@ -62,10 +62,11 @@ def _read_run(
 ) -> Run:
     provenance = Provenance.from_json(task_config["metadata"][RECORD])
     task = provenance.task.resolve()
-    if "bypass,none" in results["results"][name]:
-        raise DataError(f"{name}: run with --predict_only, so it has no scores; run it again without")
     # a results file is results_DATE.json, or NAME_DATE.json if --output_path is NAME.json
     samples = path.with_name(f"samples_{name}_{path.stem.rpartition('_')[2]}.jsonl")
+    if "bypass,none" in results["results"][name]:
+        how = f"halu-tasks score {name} {samples.name} --json"
+        raise DataError(f"{name}: run with --predict_only, so it has no scores; they are made by: {how}")
     if not samples.is_file():
         raise DataError(f"{name}: {samples.name} is missing from the folder; run lm_eval with --log_samples")
     answers = [_read_sample(samples, number, row, task, provenance) for number, row in json_lines(samples)]

@@ -46,7 +46,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     task = evaluation.task
     fields = record["id_field"], record["output_field"]
     files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
-    rows = (row for file in files for row in prediction_rows(file, *fields, task.rules.choices))
+    rows = (row for file in files for row in prediction_rows(file, *fields, evaluation))
     replies = {(row.id, row.epoch): row.reply for row in rows}
     epochs = sorted({epoch for _, epoch in replies})
     # an item without a reply gets an empty one

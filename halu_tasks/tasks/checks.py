@@ -24,6 +24,7 @@ from halu_tasks.tasks.prompts import PARTS
 from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
+from halu_tasks.text.marks import CATEGORIES
 
 CLASS = "!function halu_tasks.lm_eval_adapter.task.HaluTask"
 """The class of all task files."""
@@ -126,6 +127,11 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     for tag in tags:
         if tag not in known:
             yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
+    if isinstance(answer := task.rules.answer, Spans) and answer.categories:
+        named = [name for item in items for name in item.gold.get("categories", ())]
+        if named and not any(named):
+            reason = f"categories: no span of {of} has one; a record has it under {', '.join(CATEGORIES)}"
+            yield file.fault("answer", reason)
     yield from (file.fault("metric_list", reason) for reason in _metric_faults(task, scores, of))
 
 

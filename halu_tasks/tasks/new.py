@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, read_json
 from halu_tasks.data.sources import OwnSource
+from halu_tasks.scorers.kinds import Spans
 from halu_tasks.tasks.checks import CLASS
 from halu_tasks.tasks.data import TaskData
+from halu_tasks.tasks.rows_to_items import GoldKeys, of_cell, text_at
 from halu_tasks.text.folding import language_of
+from halu_tasks.text.marks import CATEGORIES, OFFSETS, marks_of
 
 _ROWS = 200
 """The number of rows that are looked at."""
 _MOST_LABELS, _LONGEST_LABEL = 8, 40
 _ID = re.compile(r"(^|\W|_)id$", re.I)
-_LABEL = re.compile(r"label|gold|target|verdict|class|category|judge?ment|error|type|correct|support|halluc", re.I)
-_WHO = re.compile(r"annotator|person|worker|rater|coder|user|^by$|^who$", re.I)
-_REFERENCE = re.compile(r"reference|correct|gold|target|ideal|answer", re.I)
+_LABEL = re.compile(
+    r"label|gold|target|verdict|class|category|choice|judge?ment|error|type|correct|support|halluc", re.I
+)
+_WHO = re.compile(r"annotator|person|worker|rater|coder|user|^by$|^who$|^(completed|annotated|labell?ed)_by", re.I)
+_REFERENCE = re.compile(r"reference|(?<!in)correct|gold|ground_?truth|target|ideal|expected", re.I)
+_ANSWER = re.compile(r"answer", re.I)
+_SAID = re.compile(r"response|output|completion|generat|repl(y|ies)", re.I)
+_REPLY = re.compile(f"{_SAID.pattern}|answer|hypothesis|summary", re.I)
+"""Fields that have, or may have, what a model said, which a question that is asked anew must not show."""
+_OF_MODEL = re.compile(r"predict|detect|score|prob(?!lem)|confiden|draft|suggest|sampled", re.I)
+"""Fields with what a model or a metric says of a row, which is no gold."""
 _QUESTIONS = {
     "label": "Which label is right? Answer with one of these and nothing else: {labels}",
     "spans": "Which passages of the text are wrong? Copy each as it stands there, one on each line, or write None.",
@@ -41,42 +54,62 @@ judge:
 """
 
 
-def draft(name: str, file: Path, shown: str, *, judged: bool = False) -> tuple[str, str]:
+def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tuple[str, str]:
     """Return a task file for rows, and what was guessed in it, as a clause.
 
     Args:
         name: The name of the task.
         file: The file with the rows.
-        shown: Its path as the task file names it.
+        shown_as: Its path as the task file names it.
         judged: Whether a judge is to say what replies are, whatever the rows have.
 
     Raises:
-        DataError: The file cannot be read, or its rows have no texts.
+        DataError: The file cannot be read, or its rows lack what a task needs.
     """
     records, rows = _first_rows(file)
     columns = _columns(rows)
+    if reason := _unfit(rows, columns):
+        raise DataError(f"{file}: {reason}")
     id = next((path for path in columns if _ID.search(path) and len(_different(columns[path])) == len(rows)), None)
     columns.pop(str(id), None)
     texts = [path for path, values in columns.items() if _is_text(values)]
-    guesses = chain(_of_people(columns), _of_records(columns, texts), _labels(columns, texts))
-    target = next((path for path in texts[1:] if _REFERENCE.search(path)), None)
-    free: _Guess = "judged_text", [], {"target": target}, "a judge, no field, says what is right"
-    kind, labels, gold, why = free if judged else next(guesses, free)
-    named = {re.sub(r"\W+", "_", path): path for path in texts if path != gold.get("target")}
+    known = {path: values for path, values in columns.items() if not _OF_MODEL.search(path)}
+    guess = None if judged else next(chain(_of_people(known), _of_records(known, texts), _labels(known, texts)), None)
+    said = [path for path, values in columns.items() if _OF_MODEL.search(path) or _is_share(values)]
+    kind, labels, gold, why = guess or _free(columns, texts)
+    if said and not guess and not judged and not gold["target"]:
+        raise DataError(
+            f"{file}: no field says what is right; {', '.join(map(repr, said[:4]))} is what a model or a metric says, "
+            "which is no gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
+            "be scored as replies to a task that has gold"
+        )
+    lacking, also = sum(value is None for value in columns.get(str(gold.get("target")), ())), ""
+    also += f"; {lacking} of {len(rows)} rows have no {gold['target']!r}, and have to be left out" if lacking else ""
+    if kind == "spans":
+        gold["text"], note = _text_of_spans(file, rows, columns, texts, gold, labels)
+        texts += [gold["text"]] if gold["text"] not in texts else []
+        also += note
+    is_free = kind == "judged_text"  # the model is to reply, and so must not be shown another reply
+    left_out = [path for path in columns if is_free and _REPLY.search(path) and path not in (gold["target"], *said)]
+    shown = [path for path in texts if path not in (gold.get("target"), *left_out) and not _OF_MODEL.search(path)]
+    named = {re.sub(r"\W+", "_", path): path for path in shown}
     if not named:
         raise DataError(f"{file}: none of the first {len(rows)} rows has a field with a text to ask about")
-    text = [*named][-1] if kind == "spans" and "text" not in named else None
-    shared = next((path for path in texts if len(_different(columns[path])) < len(rows)), None)
+    own = gold.pop("text", None)
+    text = next((name for name, path in named.items() if path == own), None)
+    text = text if text != "text" and len(named) > 1 else None
+    shared = next((path for path in shown if len(_different(columns[path])) < len(rows)), None)
     keys = {
-        "file": shown,
+        "file": shown_as,
         "rows": {"records": records, "id": id if id != "id" else None, "cluster": shared},
         "fields": list(named) if [*named] == [*named.values()] else named,
         "answer": {"kind": kind, "categories" if kind == "spans" else "labels": labels or None},
         "gold": {"text": text, **gold},
     }
-    also = f"; rows with the same {shared!r} are a cluster" if shared else ""
+    also += f"; rows with the same {shared!r} are a cluster" if shared else ""
+    also += f"; left out, as what a model said: {', '.join(map(repr, left_out))}" if left_out else ""
     also += "; the order of the labels, which should be from the worst" if labels and "annotators" in gold else ""
-    language = language_of("\n".join(text for path in texts for text in columns[path][:9]))
+    language = language_of("\n".join(filter(None, (_joined(each) for path in texts for each in columns[path][:9]))))
     also += f"; the language {language!r}, into which the question should be translated" if language != "en" else ""
     return _file(name, keys, kind, labels, [*named]), f"answers of the kind {kind} ({why}){also}"
 
@@ -86,6 +119,7 @@ def _file(name: str, keys: Mapping[str, Any], kind: str, labels: Sequence[str], 
     question = _QUESTIONS["categories" if kind == "spans" and labels else kind].format(labels=", ".join(labels))
     asked = "\n  ".join([question, *shown, "Answer:"])
     head = f"# Drafted by halu-tasks new; edit the prompt.\nclass: {CLASS}\ntask: {name}"
+    shown += ["Correct answer: {{target}}"] if keys["gold"].get("target") else []
     judge = _JUDGE.format(fields="\n    ".join(shown)) if kind == "judged_text" else ""
     return "\n".join([head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {asked}", judge])
 
@@ -97,24 +131,102 @@ def _columns(rows: Iterable[Row]) -> dict[str, list[Any]]:
 
 
 def _different(values: Iterable[Any]) -> list[str]:
-    return sorted({str(value) for value in values if value is not None})
+    return sorted(
+        {str(each) for value in values for each in (value if isinstance(value, list) else [value])} - {"None"}
+    )
 
 
 def _is_few(values: Sequence[Any]) -> bool:
-    """Return whether values may be labels."""
-    few = _different(values) if all(isinstance(value, str | int) for value in values) else []
-    return 2 <= len(few) <= min(_MOST_LABELS, len(values) // 2) and len(max(few, key=len)) <= _LONGEST_LABEL
+    """Return whether values may be labels, which some rows may lack."""
+    given = [value for value in values if value is not None]
+    plain = [each for value in given for each in (value if isinstance(value, list) else [value])]
+    few = _different(plain) if all(isinstance(value, str | int) for value in plain) else []
+    most = min(_MOST_LABELS, len(given) // 2)
+    return 2 * len(given) > len(values) and 2 <= len(few) <= most and len(max(few, key=len)) <= _LONGEST_LABEL
+
+
+def _joined(value: Any) -> str | None:
+    """Return a text, or several; None if a value is neither."""
+    parts = value if isinstance(value, list) else [value]
+    return "\n".join(parts) if all(isinstance(part, str) for part in parts) else None
 
 
 def _is_text(values: Sequence[Any]) -> bool:
-    plain = all(isinstance(value, str) and "://" not in value[:9] for value in values)
-    is_long = plain and len(max(values, key=len)) > _LONGEST_LABEL
-    return is_long or (plain and not _is_few(values) and all(" " in value.strip() for value in values))
+    """Return whether values are texts; lists of texts may be empty."""
+    lists = any(isinstance(value, list) for value in values)
+    given = [_joined(value) for value in values if value is not None or not lists]
+    texts = [text for text in given if text is not None and "://" not in text[:9]]
+    plain = bool(texts) and len(texts) == len(given)
+    is_long = plain and len(max(texts, key=len)) > _LONGEST_LABEL
+    return is_long or (plain and not _is_few(values) and all(" " in text.strip() for text in texts))
+
+
+def _is_share(values: Sequence[Any]) -> bool:
+    """Return whether values are numbers from 0 to 1, and not only these two."""
+    numbers = list[float]()
+    for value in values:
+        with suppress(TypeError, ValueError):
+            numbers.append(float(value))
+    given = sum(value is not None for value in values)
+    return len({*numbers}) > 1 and len(numbers) == given and max(numbers) <= 1 and any(0 < one < 1 for one in numbers)
+
+
+def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
+    """Return what keeps rows from being those of a task; None if nothing does."""
+    for within in {path.rpartition(".")[0] for path in columns} if len(rows) == 1 else ():
+        beside = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
+        sizes = {len(value) if isinstance(value, list) else 0 for value in beside}
+        if len(beside) > 1 and len(sizes) == 1 and max(sizes) > 1:
+            return "has columns, each with a list of values, and no rows; write one object for each row"
+    for path, values in columns.items():
+        messages = next((value for value in values if isinstance(value, list)), None)
+        if messages and all(isinstance(m, dict) and "content" in m and m.keys() & {"role", "type"} for m in messages):
+            return f"{path!r} has conversations, and a task asks one question; write what comes before it as one text"
+        if f"{path}.users" in columns:
+            return (
+                f"{path!r} is apart from its annotators; export nested records, in Argilla with to_list(flatten=False)"
+            )
+        if any(path == start and end in columns for start, end in OFFSETS):
+            return f"has one row for each span ({path!r}); write one for each text, with a list of all its spans"
+    who = next((path for path, values in columns.items() if _WHO.search(path) and len(_different(values)) > 1), None)
+    if who and "id" in columns and len(_different(columns["id"])) < len(rows):
+        return (
+            f"rows with the same 'id' are of several annotators ({who!r}); write one for each item, with a list of "
+            "what all said, in Label Studio by the export JSON instead of JSON-MIN"
+        )
+    return None
 
 
 # --- guesses: the kind of answer, its labels or categories, the key `gold`, and why ----------------------
 
 _Guess = tuple[str, list[str], dict[str, Any], str]
+
+
+class _Keys(NamedTuple):
+    """The fields of records by their dotted path, with all their values, and those that are within further lists."""
+
+    values: dict[str, list[Any]]
+    nested: set[str]
+
+
+def _keys_of(records: Iterable[Row]) -> _Keys:
+    keys = _Keys({}, set())
+
+    def add(record: Row, within: str, *, nested: bool) -> None:
+        for name, value in record.items():
+            inner = value if isinstance(value, list) and value and isinstance(value[0], dict) else None
+            if isinstance(value, dict):
+                add(value, f"{within}{name}.", nested=nested)
+            elif inner:
+                for each in inner:
+                    add(each, f"{within}{name}.", nested=True)
+            elif value not in (None, [], ""):
+                keys.values.setdefault(f"{within}{name}", []).append(value)
+                keys.nested.update([f"{within}{name}"] * nested)
+
+    for record in records:
+        add(record, "", nested=False)
+    return keys
 
 
 def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
@@ -131,32 +243,92 @@ def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
 def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
     """Guess from lists of spans, or of records, which may say who made them."""
     for path, values in columns.items():
-        lists = chain.from_iterable(value for value in values if isinstance(value, list))
-        keys = _columns(record for record in lists if isinstance(record, dict))
-        label = next(filter(_LABEL.search, keys), "")
-        given = (value if isinstance(value, list) else [value] for value in keys.get(label, ()))
-        labels = _different(chain.from_iterable(given))
-        starts = [key for key in keys if "start" in key and key.replace("start", "end") in keys]
-        by = next(filter(_WHO.search, reversed(keys)), None)
-        if by and (starts or label):
+        lists = [*chain.from_iterable(value for value in values if isinstance(value, list))]
+        keys, nested = _keys_of(record for record in lists if isinstance(record, dict))
+        starts = [key for key in keys if _end_of(key) in keys and all(type(start) is int for start in keys[key])]
+        by = next((key for key in reversed(keys) if _WHO.search(key) and key not in nested), None)
+        if by:
             # of the spans of several texts, those of the last one
             start = max(starts, key=lambda key: [text in key for text in texts[::-1]], default="")
-            named = {"field": path, "by": by, "label": label, "start": start, "end": start.replace("start", "end")}
-            gold = {"annotators": {key: name for key, name in named.items() if name and name != key}}
-            why = f"{path!r} has records of {len(_different(keys[by]))} annotators"
-            yield "spans" if starts else "label", labels, gold, why
+            beside = [key for key in keys if not start or key.rpartition(".")[0] == start.rpartition(".")[0]]
+            several = [key for key in beside if start or len(_different(keys[key])) > 1]
+            value = next((key for key in several if key.rpartition(".")[2] == "value"), "")
+            label = next((key for key in several if _LABEL.search(key.rpartition(".")[2])), "" if start else value)
+            if start or label:
+                named = {"field": path, "by": by, "label": label, "start": start, "end": _end_of(start)}
+                gold = {"annotators": {key: name for key, name in named.items() if name and name != key}}
+                many = len(_different(keys[by]))
+                why = f"{path!r} has records of {many} annotator{'s' * (many > 1)}"
+                yield "spans" if start else "label", _different(keys.get(label, ())), gold, why
         elif any(map(_has_offsets, values)):
-            yield "spans", labels, {"spans": path}, f"{path!r} has offsets"
+            label = next((key for key in CATEGORIES if key in keys), "")
+            other = next((key for key in keys if _LABEL.search(key) and key not in CATEGORIES), "")
+            unread = f", and no category that is read: rename {other!r} to 'label'" if other and not label else ""
+            given = keys.get(label, [each[2] for each in lists if isinstance(each, list) and len(each) > 2])
+            yield "spans", _different(given), {"spans": path}, f"{path!r} has offsets{unread}"
+
+
+def _end_of(start: str) -> str:
+    """Return the field of the end of a span beside that of its start; empty if there is none."""
+    within, dot, name = start.rpartition(".")
+    return f"{within}{dot}{name.replace('start', 'end')}" if "start" in name else ""
 
 
 def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
     """Guess from fields with a few short values, the last one if no name suggests a label."""
     few = [path for path, values in columns.items() if path not in texts and _is_few(values)]
+    few = [path for path in few if not any(name.search(path) for name in (_WHO, _ID, _SAID))]
     likely = [path for path in few if _LABEL.search(path)] or [path for path in few if "." not in path]
     for path in likely[-1:]:
         labels, names = _different(columns[path]), {v: str(v) for v in columns[path] if isinstance(v, bool)}
         gold = {"target": path, "labels": names or None}
         yield "label", labels, gold, f"{path!r} has {len(labels)} values: {', '.join(labels)}"
+
+
+def _free(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess:
+    """Ask for a text, and show a judge the reference, if there is one."""
+    plain = [path for path, values in columns.items() if all(isinstance(value, str) for value in values)]
+    references = [*filter(_REFERENCE.search, plain), *filter(_ANSWER.search, texts)]
+    target = next((path for path in references if path in texts[1:] or path not in texts), None)
+    return "judged_text", [], {"target": target}, "a judge, no field, says what is right"
+
+
+def _text_of_spans(
+    file: Path,
+    rows: Sequence[Row],
+    columns: Mapping[str, list[Any]],
+    texts: Sequence[str],
+    gold: Mapping[str, Any],
+    labels: Sequence[str],
+) -> tuple[str, str]:
+    """Return the field that spans are in, and what is uncertain about that, as a clause.
+
+    It is the one in which what they quote stands at their offsets; of several, the last.
+
+    Raises:
+        DataError: Spans do not fit any.
+    """
+    plain = [path for path, values in columns.items() if all(isinstance(value, str) for value in values)]
+    faults: dict[str, list[str]] = {}
+    for path in dict.fromkeys([*plain, *texts]):
+        keys, faults[path] = GoldKeys.model_validate({"text": path, **gold}), []
+        for row in rows:
+            try:
+                keys.of(row, {path: text_at(row, path)}, Spans({label: label for label in labels}), Options())
+            except ValueError as error:
+                faults[path].append(str(error))
+    fewest = min(map(len, faults.values()), default=0)
+    best = [path for path in [*texts, *plain] if len(faults[path]) == fewest]
+    if not best or 2 * fewest > len(rows):
+        raise DataError(
+            f"{file}: the spans fit no field with a text: {faults[best[0]][0] if best else 'there is none'}"
+        )
+    named = [path for path in best if path in texts] or best
+    start = str((gold.get("annotators") or {}).get("start")) if isinstance(gold.get("annotators"), dict) else ""
+    called = [path for path in named if path in start] or [path for path in named if path == "text"]
+    chosen = (called or named)[-1]
+    others = [path for path in named if path != chosen and not called]
+    return chosen, f"; that spans are in {chosen!r}, which {others[0]!r} may be as well" if others else ""
 
 
 # --- rows -------------------------------------------------------------------------------------------------
@@ -176,18 +348,19 @@ def _first_rows(file: Path) -> tuple[str | None, list[Row]]:
 
 
 def _leaves(row: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted path and the value of each field that is no object, and not empty."""
+    """Yield the dotted path and the value of each field that is no object, and not empty; lists in cells are lists."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from _leaves(value, f"{within}{name}.")
         elif value not in (None, []):
-            yield f"{within}{name}", value
+            content = of_cell(value)
+            yield f"{within}{name}", content if isinstance(content, list) else value
 
 
 def _has_offsets(value: Any) -> bool:
-    first = value[0] if isinstance(value, list) and value else None
-    pair = isinstance(first, list) and len(first) == 2 and all(isinstance(end, int) for end in first)
-    return pair or (isinstance(first, dict) and {"start", "end"} <= first.keys())
+    with suppress(ValueError):
+        return bool(isinstance(value, list) and marks_of(value[:1]))
+    return True
 
 
 def _line(key: str, value: Any) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -19,7 +21,7 @@ from halu_tasks.scorers.annotators import ANNOTATORS, CLASS, CLASSES, GIVEN, POO
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.tasks.keys import Function, Keys, Mode, one_of, takes
 from halu_tasks.tasks.keys import Strings as StringList
-from halu_tasks.text.marks import Mark, marks_of, shifted, unmarked
+from halu_tasks.text.marks import QUOTES, Mark, marks_of, placed, quoted, shifted, unmarked
 from halu_tasks.text.spans import Text
 
 FILE = "file"
@@ -126,12 +128,22 @@ def text_at(row: Row, path: str) -> str:
         ValueError: There is no such field, or it is no text.
     """
     value = value_at(row, path)
+    if value is None:
+        raise ValueError(f"field {path!r} is null, expected a text; leave out rows that lack it")
     parts = value if isinstance(value, list) else [value]
     if any(part is None or isinstance(part, dict | list) for part in parts):
         raise ValueError(f"field {path!r} is {type(value).__name__}, expected a text; one within it is named {path}.…")
     text = "\n".join(map(_text, parts))
     require_text({path: f"{text}."}, path)  # the field may be blank, but not invalid Unicode
     return text
+
+
+def of_cell(value: Any) -> Any:
+    """Return the list or object that a cell of a table has as JSON; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
 
 
 def _text(value: Any) -> str:
@@ -155,10 +167,12 @@ class AnnotatorKeys(Keys):
 
     Attributes:
         field: The field: a mapping of annotators to labels or spans, or a list of records, of which an annotator may
-            have several. The other keys are for records.
+            have several. The other keys are for records, and may be dotted paths through lists; records of several
+            spans are those of annotation tools. What an annotator skipped or has not finished there is left out.
         by: The key of the annotator.
         label: The key of the label, or of the category of a span; of several, the worst counts.
-        start: The key of the offset at which a span begins.
+        start: The key of the offset at which a span begins. What the span quotes is under the same key with `text` (or
+            `span`, `quote`, …) in the place of `start`.
         end: The key of the offset after its end.
         none: The label of an item without records; for labels that people only give to faults.
     """
@@ -169,6 +183,21 @@ class AnnotatorKeys(Keys):
     start: StrictStr = "start"
     end: StrictStr = "end"
     none: StrictStr | None = None
+
+    def spans(self, record: Row, *, labels: bool) -> list[dict[str, Any]]:
+        """Return the records of the spans of a record, each with its label if there are any.
+
+        Raises:
+            ValueError: A key is missing.
+        """
+        names = {"start": self.start, "end": self.end, **({"label": self.label} if labels else {})}
+        values = {name: value_at(record, key) for name, key in names.items()}
+        for name in QUOTES:
+            with suppress(ValueError):
+                values.setdefault("text", value_at(record, self.start.replace("start", name)))
+        if not isinstance(values["start"], list):
+            return [values]
+        return [dict(zip(values, each, strict=True)) for each in zip(*values.values(), strict=True)]
 
 
 _Annotators = Annotated[
@@ -186,9 +215,10 @@ class GoldKeys(Keys):
         classes: The labels by the classes that `labels` has instead, the worst first: pooled are classes, of which an
             item has the tag `class`. A label that depends on the scoring is a mapping of both modes.
         text: The prompt field that spans are in; by default `text`, or else the only one.
-        spans: The field with the spans: [start, end] in characters of the text, records with `start`, `end`, `label`
-            and `prob`, strings that are marked wherever they occur, or the text with tags such as [HAL] and [/HAL];
-            with `tokens`, true or false for each. White space at their ends does not count.
+        spans: The field with the spans: [start, end] or [start, end, category], records with `start`, `end`, `label`,
+            `prob` and `text`, strings that are marked wherever they occur, or the text with tags such as [HAL] and
+            [/HAL]; with `tokens`, true or false for each. Offsets count characters of the text, or UTF-16 code units
+            if records have a `text` that says so. White space at the ends does not count. A cell of a table has JSON.
         tokens: The field with the tokens of the text, in order.
         annotators: What each of several people says, likewise.
         pool: How this is pooled, if no other field says what is right; also an option of the task.
@@ -244,7 +274,7 @@ class GoldKeys(Keys):
         target = self._label(value_at(row, self.target), self.target, answer) if self.target else ""
         gold: dict[str, Any] = {}
         if isinstance(answer, Strings):
-            value = value_at(row, str(self.target))
+            value = of_cell(value_at(row, str(self.target)))
             originals = list(map(_text, value)) if isinstance(value, list) else [target]
             return Item("", "", target, gold={"originals": originals})
         if isinstance(answer, Spans):
@@ -294,8 +324,10 @@ class GoldKeys(Keys):
 
     def _marks(self, value: Any, path: str, gold: Mapping[str, Any], answer: Spans) -> list[Mark]:
         """Return the marks that a value gives in one of the ways of `spans`."""
-        text = gold["text"]
+        text, value = gold["text"], of_cell(value)
         marks: list[Mark] | None = None
+        if value is None:
+            raise ValueError(f"field {path!r} is null; write [] where nothing is marked, or leave the row out")
         if isinstance(value, str):
             marks = shifted(*unmarked(value, answer.categories), text)
         elif value and isinstance(value, list) and all(isinstance(string, str) for string in value):
@@ -303,6 +335,7 @@ class GoldKeys(Keys):
             marks = [Mark(*span) for spans in places for span in spans] if all(places) else None
         else:
             marks = marks_of(value, lambda named: self._label(named, path, answer) if answer.categories else "")
+            marks = marks and [as_quoted(text, mark, quoted(record)) for mark, record in zip(marks, value, strict=True)]
         if marks is None:
             raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
         return marks
@@ -311,17 +344,14 @@ class GoldKeys(Keys):
         """Return what each annotator says, one record for each annotation, or for the marks of each annotator."""
         keys = self.annotators
         assert keys
-        given, of_spans = value_at(row, keys.field), isinstance(answer, Spans)
+        given, of_spans = of_cell(value_at(row, keys.field)), isinstance(answer, Spans)
         if not isinstance(given, dict | list):
             raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
-        names = {"start": keys.start, "end": keys.end, **({"label": keys.label} if _known(answer) else {})}
         pairs = [*given.items()] if isinstance(given, dict) else []
-        for one in given if isinstance(given, list) else ():
+        for one in filter(_is_finished, given if isinstance(given, list) else ()):
             if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
                 continue
-            said = (
-                [{name: value_at(one, key) for name, key in names.items()}] if of_spans else value_at(one, keys.label)
-            )
+            said = keys.spans(one, labels=bool(_known(answer))) if of_spans else value_at(one, keys.label)
             pairs.append((text_at(one, keys.by), said))
         if not isinstance(answer, Spans):
             labels = [self._label(value, keys.field, answer) if value or value == [] else "" for _, value in pairs]
@@ -335,8 +365,35 @@ class GoldKeys(Keys):
             return [record | {GIVEN: [*map(list, each)]} for record, each in zip(records, said, strict=True)]
         people: dict[str, list[Mark]] = {}
         for by, value in pairs:
-            people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
+            if value is not None:
+                people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
+        if not people and (isinstance(given, dict) or "." in keys.start):
+            raise ValueError(f"field {keys.field!r} is of no annotator; leave out rows that nobody has marked")
         return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
+
+
+def _is_finished(record: Mapping[str, Any]) -> bool:
+    """Return whether an annotator neither skipped the item (Label Studio) nor left or discarded it (Argilla)."""
+    return record.get("was_cancelled") is not True and record.get("status") not in ("draft", "discarded", "pending")
+
+
+def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
+    """Return a mark at the place in a text that its record quotes.
+
+    Raises:
+        ValueError: The record quotes something else than what stands at its offsets, and not at one place of the text.
+    """
+    if own := placed(text, mark, quote):
+        return own
+    spans = Text(text).place(quote, fuzzy=False)
+    if len(spans) == 1:
+        return mark._replace(start=spans[0][0], end=spans[0][1])
+    there, where = text[mark.start : mark.end][:60], f"stands at {len(spans)} places of the text"
+    where = where if spans else "does not stand in the text"
+    raise ValueError(
+        f"the span [{mark.start}, {mark.end}] is {there!r}, and its record quotes {quote[:60]!r}, which {where}; "
+        "offsets count characters (code points), or UTF-16 code units"
+    )
 
 
 def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:

@@ -1,7 +1,12 @@
-"""Words: folding strings, so that all spellings of a word become the same, tokens for search, and the language.
+"""Folding: the form in which strings are compared and found in a text, that of words, tokens, and the language.
 
-Folded are case, full-width letters, accents, dotted and dotless i; Arabic diacritics, tatweel and spellings of alef,
-ta marbuta, ya and kaf; the nukta and the spellings of a nasal in Devanagari; punctuation of Arabic and Hindi.
+Two strings are the same if `normalise` returns the same of both, and a string stands in a text where the two are the
+same (`folded_with_places`). Neither tells composed from decomposed characters (NFC, NFD), nor compatible ones, case,
+styles of quotes, or runs of white space.
+
+Words are folded further, so that all spellings of a word become the same (`fold`). Folded are case, full-width letters,
+accents, dotted and dotless i; Arabic diacritics, tatweel and spellings of alef, ta marbuta, ya and kaf; the nukta and
+the spellings of a nasal in Devanagari; punctuation of Arabic and Hindi.
 
 A Devanagari vowel sign becomes the vowel's letter: it distinguishes words, but regular expressions do not count it as
 a word character and would see the end of a word before it.
@@ -15,7 +20,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 _FOLDED = str.maketrans(
     {
@@ -46,18 +53,97 @@ def slug(label: str) -> str:
     return "_".join("".join(kept).split())
 
 
+# --- what is the same -------------------------------------------------------------------------------
+
+_QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), **dict.fromkeys("“”„‟″«»＂「」『』", '"')})
+# characters of which one may be made; a longer run of combining marks is of a text made to take time
+_LONGEST = 32
+
+
+class Folded(NamedTuple):
+    """A folded text.
+
+    Attributes:
+        text: The text.
+        starts: The offset in the original of what each of its characters was made of.
+        ends: The offset after that.
+    """
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+
+def folded_with_places(text: str) -> Folded:
+    """Fold a text for comparison, and say where each character of the result comes from.
+
+    The result is in compatibility form (NFKC), without case, with one style of quotes, and with single spaces. The
+    Turkish İ and ı become i, and so does an i followed by a combining dot above, which other programs make of İ when
+    they convert it to lower case.
+    """
+    parts, starts, ends, space = list[str](), list[int](), list[int](), False
+    for start, string in enumerate(text) if text.isascii() else _composed(text):
+        if string.isspace() and space:
+            continue
+        space = string.isspace()
+        piece = " " if space else _fold_piece(string)
+        each = [piece] if len(string) == 1 else [*map(_fold_piece, string)]
+        if len(each) == 1 or "".join(each) != piece:  # one character, or one that is made of all of them
+            parts.append(piece)
+            starts += [start] * len(piece)
+            ends += [start + len(string)] * len(piece)
+            continue
+        for at, part in enumerate(each, start):
+            parts.append(part)
+            starts += [at] * len(part)
+            ends += [at + 1] * len(part)
+    return Folded("".join(parts), starts, ends)
+
+
+def _composed(text: str) -> Iterator[tuple[int, str]]:
+    """Divide a text into the shortest strings that fold by themselves: letters with their marks, syllables of jamo."""
+    start, last = 0, text[:1]
+    for at, char in enumerate(text[1:], 1):
+        may_join = at - start < _LONGEST and not last.isspace() and _may_join(char)
+        joined = _joined(last, char) if may_join else ""
+        if not joined:
+            yield start, text[start:at]
+            start = at
+        last = joined or char
+    yield start, text[start:]
+
+
+@lru_cache(maxsize=2**14)
+def _may_join(char: str) -> bool:
+    plain = unicodedata.normalize("NFKC", char)[0]
+    return unicodedata.category(plain)[0] == "M" or "\u1160" <= plain <= "\u11ff"  # vowels and finals of jamo
+
+
+@lru_cache(maxsize=2**14)
+def _joined(last: str, char: str) -> str:
+    """Return what the next character of a text may be joined to, together with this one; empty if this begins anew."""
+    both = unicodedata.normalize("NFKC", last + char)
+    return both if len(both) == 1 else last if unicodedata.combining(char) else ""
+
+
+@lru_cache(maxsize=2**14)
+def _fold_piece(string: str) -> str:
+    if string.isascii():
+        return string.lower().translate(_QUOTES)
+    plain = unicodedata.normalize("NFKC", string.translate(_QUOTES)).casefold()
+    return unicodedata.normalize("NFKC", plain).replace("i\u0307", "i").replace("ı", "i")
+
+
 def normalise(string: str) -> str:
     """Return the form in which two strings are compared.
 
-    The string is normalised to NFKC and case-folded, white space becomes single spaces, and surrounding punctuation is
-    removed, except for signs that carry meaning (%, #, &, @, a minus before a digit). A string of punctuation only is
-    kept. A string of more than 10,000 characters is only stripped and case-folded, since it is compared with shorter
-    ones.
+    The string is folded as in `folded_with_places`, and surrounding white space and punctuation are removed, except for
+    signs that carry meaning (%, #, &, @, a minus before a digit). A string of punctuation only is kept. A string of
+    more than 10,000 characters is only stripped and case-folded, since it is compared with shorter ones.
     """
-    if len(string) > 10_000:  # normalising a long run of combining marks takes quadratic time
+    if len(string) > 10_000:
         return string.strip().casefold()
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", string).casefold())
-    folded = " ".join(folded.split())
+    folded = " ".join(folded_with_places(string).text.split())
     start, end = 0, len(folded)
     while end > start and _is_removable(folded[end - 1]):
         end -= 1

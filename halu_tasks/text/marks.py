@@ -1,7 +1,10 @@
 """Marks in a text: spans with a degree and a category, as annotators and detectors give them.
 
-They come as records of offsets in the shapes of several benchmarks and detectors, or as a text with tags around what is
-marked. White space at the ends of what is marked does not count, for the gold as for predictions.
+They come as records of offsets in the shapes of several benchmarks, detectors and annotation tools, or as a text with
+tags around what is marked. White space at the ends of what is marked does not count, for the gold as for predictions.
+
+Offsets count characters (code points). Tools that run in a browser, such as Label Studio and Argilla, count UTF-16 code
+units, of which an emoji has two: a record that also quotes what it marks says which of the two it counts (`placed`).
 """
 
 from __future__ import annotations
@@ -10,11 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from halu_tasks.text.folding import folded_with_places
 from halu_tasks.text.spans import merge
 
+OFFSETS = (("start", "end"), ("start_offset", "end_offset"))
+QUOTES = ("text", "quote", "span", "passage", "string")
 DEGREES = ("prob", "probability", "confidence", "score")
-CATEGORIES = ("category", "label", "label_type", "type")
-"""The keys of a record under which the degree and the category stand; the first that it has counts."""
+CATEGORIES = ("category", "label", "labels", "label_type", "type")
+"""The keys of a record under which offsets, quotation, degree and category stand; the first that it has counts."""
 HARD = 0.5
 """The degree above which a character counts as marked."""
 TAGS = ("hal", "hallucination", "hallucinated", "mark", "error", "err", "wrong")
@@ -44,11 +50,13 @@ class Mark(NamedTuple):
 
 
 def _as_it_is(category: Any) -> str:
-    return category if isinstance(category, str) else ""
+    """Return a category that is a string or a list of one; a list of several does not say which."""
+    (only,) = category if isinstance(category, list) and len(category) == 1 else (category,)
+    return only if isinstance(only, str) else ""
 
 
 def marks_of(values: Any, named: Callable[[Any], str] = _as_it_is) -> list[Mark] | None:
-    """Return the marks that a JSON value lists: pairs [start, end], or records with `start` and `end`.
+    """Return the marks that a JSON value lists: [start, end], [start, end, category], or records with offsets.
 
     Args:
         values: The value.
@@ -67,9 +75,13 @@ def marks_of(values: Any, named: Callable[[Any], str] = _as_it_is) -> list[Mark]
 
 
 def _mark(value: Any, named: Callable[[Any], str]) -> Mark | None:
-    record = value if isinstance(value, Mapping) else {}
-    pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
-    start, end = value if pair else (record.get("start"), record.get("end"))
+    record: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+    start, end = next(((record[key], record.get(other)) for key, other in OFFSETS if key in record), (None, None))
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) in (2, 3):
+        start, end, *category = value
+        if category and not isinstance(category[0], str):
+            return None
+        record = {"category": category[0]} if category else {}
     if type(start) is not int or type(end) is not int:
         return None
     if not 0 <= start <= end:
@@ -86,7 +98,35 @@ def degree_and_category(record: Mapping[str, Any], named: Callable[[Any], str] =
     prob = next((record[key] for key in DEGREES if record.get(key) is not None), 1.0)
     if isinstance(prob, bool) or not isinstance(prob, int | float) or not 0 <= prob <= 1:
         raise ValueError(f"the degree of a span is {prob!r}, expected a number from 0 to 1")
-    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key) not in (None, "")), "")
+    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key) not in (None, "", [])), "")
+
+
+def quoted(record: Any) -> str:
+    """Return the string that a record of a span quotes; empty if it quotes none."""
+    quotes = (record.get(key) for key in QUOTES) if isinstance(record, Mapping) else ()
+    return next((quote for quote in quotes if isinstance(quote, str)), "")
+
+
+def placed(text: str, mark: Mark, quote: str) -> Mark | None:
+    """Return a mark at the offsets that its record means; None if what the record quotes stands at neither of them.
+
+    Args:
+        text: The text.
+        mark: The mark, whose offsets may count UTF-16 code units.
+        quote: What its record quotes; empty if it quotes nothing, and its offsets count characters.
+    """
+    if not quote.strip() or _is_quoted(text[mark.start : mark.end], quote):
+        return mark
+    units = text.encode("utf-16-le", "surrogatepass")
+    before, passage = units[: 2 * mark.start], units[2 * mark.start : 2 * mark.end]
+    start, string = (part.decode("utf-16-le", "ignore") for part in (before, passage))
+    return mark._replace(start=len(start), end=len(start) + len(string)) if _is_quoted(string, quote) else None
+
+
+def _is_quoted(passage: str, quote: str) -> bool:
+    """Return whether a record quotes a passage; some tools write line ends as two characters."""
+    folded, *same = (folded_with_places(each).text.strip() for each in (passage, quote, quote.replace("\\n", "\n")))
+    return folded in same
 
 
 def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mark]]:
@@ -125,16 +165,21 @@ def shifted(bare: str, marks: Iterable[Mark], text: str) -> list[Mark] | None:
     return moved if bare.strip() in text else None
 
 
+def bare(text: str, mark: Mark) -> Mark:
+    """Return a mark without white space at its ends."""
+    string = text[mark.start : mark.end]
+    start = mark.start + len(string) - len(string.lstrip())
+    return mark._replace(start=start, end=start + len(string.strip()))
+
+
 def trimmed(text: str, marks: Iterable[Mark]) -> list[Mark]:
     """Return the marks that count where there are no degrees, without white space at their ends.
 
     Those of one category that overlap or touch are one; the order is that of the text. Both the gold and what is
     returned are trimmed in this way, so that the gold itself always has a full score.
     """
-    hard, bare = [mark for mark in marks if mark.is_hard], list[Mark]()
+    hard, own = [mark for mark in marks if mark.is_hard], list[Mark]()
     for category in {mark.category for mark in hard}:
-        for start, end in merge((mark.start, mark.end) for mark in hard if mark.category == category):
-            string = text[start:end]
-            start += len(string) - len(string.lstrip())
-            bare.append(Mark(start, start + len(string.strip()), category=category))
-    return sorted(mark for mark in bare if mark.start < mark.end)
+        merged = merge((mark.start, mark.end) for mark in hard if mark.category == category)
+        own += [bare(text, Mark(*span, category=category)) for span in merged]
+    return sorted(mark for mark in own if mark.start < mark.end)

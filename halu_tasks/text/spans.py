@@ -7,8 +7,10 @@ localization tasks (section 4.2); the rule for locating a string is this project
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
+
+from halu_tasks.text.folding import Folded, folded_with_places
 
 Span = tuple[int, int]
 
@@ -19,34 +21,6 @@ FUZZY_SCORE = 90.0
 # limits approximate search in a text, in characters of the strings times characters of the text; the strings read from
 # one reply (at most 100,000 characters) stay below it for texts of 2,000 characters
 _FUZZY_BUDGET = 200_000_000
-
-_DOT = "\u0307"
-_QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), **dict.fromkeys("“”„‟″«»＂「」『』", '"')})
-
-
-@lru_cache(maxsize=4096)
-def _fold_char(char: str) -> str:
-    """Remove case and quote style from a character; the result may be longer (ß, ﬁ).
-
-    The Turkish İ and ı become i, and so does an i followed by a combining dot above, which other programs make of İ
-    when they convert it to lower case.
-    """
-    return "i" if char in "İı" else char.casefold().translate(_QUOTES)
-
-
-def _fold(text: str) -> tuple[str, list[int]]:
-    """Fold a text; return also the character of the text that each character of the result comes from."""
-    folded: list[str] = []
-    origin: list[int] = []
-    space = False
-    for index, char in enumerate(text):
-        if (char.isspace() and space) or (char == _DOT and folded and folded[-1].endswith("i")):
-            continue
-        space = char.isspace()
-        piece = " " if space else _fold_char(char)
-        folded.append(piece)
-        origin.extend([index] * len(piece))
-    return "".join(folded), origin
 
 
 def occurrences(text: str, string: str) -> Iterator[int]:
@@ -69,9 +43,8 @@ class Text:
         self._budget = _FUZZY_BUDGET
 
     @cached_property
-    def _folded(self) -> tuple[str, list[int]]:
-        """The folded text, and the character of the text that each of its characters comes from."""
-        return _fold(self.text)
+    def _folded(self) -> Folded:
+        return folded_with_places(self.text)
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
         """Locate a string; white space around it is ignored.
@@ -81,8 +54,8 @@ class Text:
             fuzzy: Whether to search approximately if the string does not occur.
 
         Returns:
-            The spans of all exact occurrences; if there are none, of all occurrences that differ in case, runs of
-            white space or quote style; if there are none either and the string has at least 12 characters, of the most
+            The spans of all exact occurrences; if there are none, of all occurrences that are the same when folded
+            (`folded_with_places`); if there are none either and the string has at least 12 characters, of the most
             similar part of the folded text, if rapidfuzz rates it 90 or more. Sorted; empty if nothing was found.
         """
         string = string.strip()
@@ -90,8 +63,8 @@ class Text:
             return []
         if starts := list(occurrences(self.text, string)):
             return [(start, start + len(string)) for start in starts]
-        folded, _ = _fold(string)
-        ranges = ((start, start + len(folded)) for start in occurrences(self._folded[0], folded))
+        folded = folded_with_places(string).text
+        ranges = ((start, start + len(folded)) for start in occurrences(self._folded.text, folded))
         spans = [self._span(*ends) for ends in ranges if self._whole(*ends)]
         if spans or not fuzzy or len(string) < FUZZY_LENGTH:
             return spans
@@ -101,7 +74,7 @@ class Text:
         """Return the part of the text most similar to the folded string, if it is similar enough."""
         from rapidfuzz import fuzz  # imported here because most strings are found as they are
 
-        text, _ = self._folded
+        text = self._folded.text
         size, room = len(folded), len(text)
         if size > room:
             # rapidfuzz would look for the text in the string, so the two are compared as a whole; the ratio of
@@ -119,14 +92,13 @@ class Text:
 
     def _whole(self, start: int, end: int) -> bool:
         """Whether a range of folded characters begins and ends at the boundaries of characters of the text."""
-        _, origin = self._folded
-        return (start == 0 or origin[start - 1] != origin[start]) and (
-            end == len(origin) or origin[end] != origin[end - 1]
+        _, starts, _ = self._folded
+        return (start == 0 or starts[start - 1] != starts[start]) and (
+            end == len(starts) or starts[end] != starts[end - 1]
         )
 
     def _span(self, start: int, end: int) -> Span:
-        _, origin = self._folded
-        return origin[start], origin[end - 1] + 1
+        return self._folded.starts[start], self._folded.ends[end - 1]
 
 
 class CharCounts(NamedTuple):

@@ -25,10 +25,9 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import precision_sum
 from halu_tasks.text.folding import normalise
-from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, shifted, trimmed, unmarked
+from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, placed, quoted, shifted, trimmed, unmarked
 from halu_tasks.text.spans import Span, Text
 
-_QUOTES = ("text", "quote", "span", "passage", "string")
 _EQUAL = 8  # the decimals to which degrees are compared
 _MOST_BEYOND = 10**15  # characters beyond a text; a longer offset, of a model caught in a loop, may be no float
 
@@ -101,8 +100,12 @@ def read_marks(
 
 
 def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
-    """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them."""
-    occurrences = text.place(string)
+    """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them.
+
+    What is the same string (`normalise`) has the same places.
+    """
+    as_it_is = text.place(string, fuzzy=False)
+    occurrences = as_it_is or text.place(normalise(string), fuzzy=False) or text.place(string)
     return [span for span in occurrences if span in gold] or occurrences
 
 
@@ -144,22 +147,22 @@ def _given(
     for content in (*reversed(contents), [each for each in contents if isinstance(each, dict)]):
         marks = _hard_and_soft(content)
         quotes = _quotes(content) if records or marks else []
-        # of a model's offsets and quotations that differ, the quotations are right
-        if marks and not any(_differ(text, *pair) for pair in zip(marks[0], quotes, strict=False)):
-            return marks
+        if marks:
+            hard, soft = marks
+            own = [placed(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
+            # of a model's offsets and quotations that differ, the quotations are right
+            if None not in own:
+                moved = [mark for mark in own if mark] + hard[len(own) :]
+                return moved, moved if soft is hard else soft
         if quotes:
             return quotes
     try:
         bare, tagged = unmarked(reply, categories)
     except ValueError:
         return []
-    if moved := shifted(bare, tagged, text):
-        return moved, moved
+    if marks_in := shifted(bare, tagged, text):
+        return marks_in, marks_in
     return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
-
-
-def _differ(text: str, mark: Mark, quote: _Quote) -> bool:
-    return text[mark.start : mark.end].split() != quote.string.split()
 
 
 def _contents(reply: str, text: str) -> Iterator[Any]:
@@ -191,7 +194,7 @@ def _quotes(content: Any) -> list[_Quote]:
         content = next((value for value in content.values() if isinstance(value, list)), None)
     if not isinstance(content, list) or not all(isinstance(record, Mapping) for record in content):
         return []
-    strings = [next((record[key] for key in _QUOTES if isinstance(record.get(key), str)), "") for record in content]
+    strings = [*map(quoted, content)]
     if not all(map(str.strip, strings)):
         return []
     return [_Quote(string, *degree_and_category(record)) for string, record in zip(strings, content, strict=True)]

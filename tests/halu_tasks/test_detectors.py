@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from cases import CASES
-from common import write_rows
+from common import Cli, write_rows
 from openpyxl import Workbook
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -137,6 +137,29 @@ def test_faults_of_gold(tmp_path: Path, kind: str, gold: dict[str, Any], said: A
     with pytest.raises(DataError) as error:
         _ = build(str(path), Options()).items
     assert f"rows.jsonl:1: {fault}" in str(error.value)
+
+
+def test_gold_in_other_units_is_where_its_text_stands(tmp_path: Path, here: Cli) -> None:
+    path = Path(own_task(tmp_path, "spans"))
+    text, other = "The harbour 🚢 is run by Malmø since 1931.", "It rose 🚢 in 1894."
+    said = [[{"start": 38, "end": 42, "text": "1931"}], [{"start": 3, "end": 5, "text": "1894"}]]
+    rows = [{"id": n, "text": one, "wrong": own} for n, (one, own) in enumerate(zip((text, other), said, strict=True))]
+    write_rows(tmp_path / "rows.jsonl", rows)
+    assert here("check", path, "--data", tmp_path / "rows.jsonl").returncode == 0
+    assert [item.gold["strings"] for item in build(str(path), Options()).items] == [["1931"], ["1894"]]
+    figures = scored(str(path), tmp_path, "same", [{"spans": own} for own in said]).as_json()["metrics"]
+    assert figures["iou"] == figures["exact"] == 1.0
+
+
+def test_categories_that_no_span_has_are_a_fault(tmp_path: Path, here: Cli) -> None:
+    path = Path(own_task(tmp_path, "spans"))
+    path.write_text(path.read_text().replace("kind: spans", "kind: spans\n  categories: [name, number]"))
+    row = {"id": "0", "text": TEXTS[0], "wrong": [{"start": 4, "end": 8, "kind": "name"}]}
+    write_rows(tmp_path / "rows.jsonl", [row])
+    told = here("check", path).stdout
+    assert "answer: categories: no span of the rows has one; a record has it under category, label, labels" in told
+    write_rows(tmp_path / "rows.jsonl", [{**row, "wrong": [{"start": 4, "end": 8, "labels": ["name"]}]}])
+    assert here("check", path).stdout == "no faults in 1 files\n"
 
 
 def test_people_of_an_own_task(tmp_path: Path, kind: str) -> None:

@@ -164,6 +164,18 @@ def test_a_small_file_that_unpacks_to_much_takes_little_memory(name: str, tmp_pa
     assert int(most) < 500 and path.stat().st_size < 3_000_000
 
 
+def test_a_cell_may_be_as_long_as_a_text(here: Cli, tmp_path: Path, monkeypatch: Patch) -> None:
+    (tmp_path / "t.yaml").write_text(
+        "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\ntask: t\nfile: rows.csv\nfields: [context]\n"
+        "answer: {kind: label, labels: [yes_, no_]}\ngold: {target: label}\ndoc_to_text: 'Yes or no? {{context}}'\n"
+    )
+    (tmp_path / "rows.csv").write_text(f"id,context,label\n1,{'word ' * 40_000},yes_\n2,short text,no_\n")
+    assert here("check", tmp_path / "t.yaml").stdout == "no faults in 1 files\n"
+    monkeypatch.setenv("HALU_TASKS_MAX_TEXT", "150000")
+    told = here("check", tmp_path / "t.yaml").stdout
+    assert "rows.csv:2: a cell: more than 150,000 bytes in" in told and told.endswith("HALU_TASKS_MAX_TEXT=N\n")
+
+
 def zipped(path: Path, parts: dict[str, bytes], stated: int | None = None) -> Path:
     """A zip archive, which may state another size for all of its parts."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

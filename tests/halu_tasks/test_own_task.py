@@ -22,6 +22,7 @@ from halu_tasks.tasks import TaskReference, build
 from halu_tasks.tasks.registry import task_of_file
 
 OWN = yaml.safe_load(Path(__file__).with_name("own_rows.yaml").read_text(encoding="utf-8"))
+EXPORTS = yaml.safe_load(Path(__file__).with_name("exports.yaml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
 
 
@@ -173,3 +174,38 @@ def test_a_new_task_is_drafted_from_rows(rows: str, guessed: str, written: str, 
     assert judged.returncode == 0 and "guessed: answers of the kind judged_text" in judged.stdout
     packaged = here("new", "factchd", "--rows", tmp_path / rows)
     assert packaged.returncode == 2 and "'factchd' cannot name a new task" in packaged.stderr
+
+
+def exported(folder: Path, case: dict[str, Any]) -> Path:
+    path = folder / case.get("file", "rows.jsonl")
+    if isinstance(case["rows"], str):
+        path.write_text(case["rows"], encoding="utf-8")
+    else:
+        _write(path, case["rows"])
+    return path
+
+
+@pytest.mark.parametrize("case", EXPORTS["drafts"], ids=lambda case: case["name"])
+def test_exports_of_other_tools_are_drafted(case: dict[str, Any], here: Cli, tmp_path: Path) -> None:
+    done = here("new", "mine", "--rows", exported(tmp_path, case))
+    path = tmp_path / "mine.yaml"
+    assert case["written"] in path.read_text() and case.get("said", "") in done.stdout
+    if "gold" not in case:
+        assert "rows.jsonl:5: field 'label' is null" in done.stdout
+        return
+    assert "no faults in 1 files" in done.stdout
+    items = build(str(path), Options()).items
+    assert [item.gold.get("strings", item.target) for item in items] == case["gold"]
+    if "categories" in case["written"]:
+        _write(tmp_path / "replies.jsonl", [{"id": item.id, "output": item.target} for item in items])
+        metrics = json.loads(here("score", path, tmp_path / "replies.jsonl", "--json").stdout)["metrics"]
+        assert metrics["iou"] == metrics["category_acc"] == 1.0
+
+
+@pytest.mark.parametrize("case", EXPORTS["refused"], ids=lambda case: case["name"])
+def test_exports_that_lack_what_a_task_needs_are_refused_in_one_line(
+    case: dict[str, Any], here: Cli, tmp_path: Path
+) -> None:
+    done = here("new", "mine", "--rows", exported(tmp_path, case))
+    assert done.returncode == 2 and case["said"] in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "mine.yaml").exists()

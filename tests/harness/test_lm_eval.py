@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Caplog, Capture, Run, write_rows
+from common import Caplog, Capture, Cli, Run, write_rows
 from programs import IS_LM_EVAL_0_5, LM_EVAL_OF_FEW
 from programs import run as program
+from shared_runs import asked_lm_eval, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
@@ -91,6 +92,39 @@ def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Run) -> None
     evaluation = build("refact_correction", Options(data="sample"))
     replies = {sample["doc"]["id"]: sample["resps"] for sample in results["samples"]["refact_correction"]}
     assert replies == {item.id: [[item.target]] for item in evaluation.items}
+
+
+@pytest.mark.parametrize("predict_only", [False, True])
+def test_logs_of_samples_are_scored_as_predictions(predict_only: bool, here: Cli, tmp_path: Path) -> None:
+    tasks, replies = ["refact_localization_entity", "refact_judgment_comparative"], tmp_path / "replies"
+    for task in tasks:
+        write_rows(replies / f"{task}.jsonl", mixed_replies(task))
+    asked_lm_eval(tmp_path / "results", tasks, ReplayLM(str(replies)), predict_only=predict_only)
+    for task in tasks:
+        (log,) = (tmp_path / "results").rglob(f"samples_{task}_*.jsonl")
+        files = (replies / f"{task}.jsonl", log, log.parent)
+        given, *logged = (json.loads(here("score", task, file, *_AS_JSON).stdout)["metrics"] for file in files)
+        assert logged == [given, given] and 0 < given["acc"] < 1
+    groups = [
+        json.loads(here("score", "refact", each, "--partial", *_AS_JSON).stdout) for each in (log.parent, replies)
+    ]
+    assert groups[0]["tasks"].keys() == {*tasks} and groups[0]["group"] == groups[1]["group"]
+
+
+def test_likelihoods_in_a_log_are_probabilities(here: Cli, tmp_path: Path) -> None:
+    task = "refact_judgment_independent"
+    asked_lm_eval(tmp_path, [task], OracleLM(), {"halu_probability": True}, predict_only=True)
+    metrics = json.loads(here("score", task, tmp_path, *_AS_JSON).stdout)["metrics"]
+    assert metrics["roc_auc"] == metrics["acc"] == 1.0 and metrics["unparsed"] == 0.0
+
+
+def test_a_report_of_replies_without_scores_says_what_scores_them(here: Cli, tmp_path: Path) -> None:
+    asked_lm_eval(tmp_path, ["refact_correction"], OracleLM(), predict_only=True)
+    told = here("report", tmp_path, "-o", tmp_path / "report").stderr
+    assert "they are made by: halu-tasks score refact_correction samples_refact_correction_" in told
+
+
+_AS_JSON = ("--data", "sample", "--json")
 
 
 class Watch(OracleLM):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from halu_tasks.scorers.benchmarks.strings import iou_scorer
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
-from halu_tasks.text.marks import Mark, trimmed, unmarked
+from halu_tasks.text.marks import Mark, marks_of, placed, trimmed, unmarked
 
 TABLE = yaml.safe_load(Path(__file__).with_name("marks.yaml").read_text("utf-8"))
 TEXT = TABLE["text"]
@@ -57,6 +58,60 @@ def test_tags_that_do_not_match_are_a_fault(marked: str) -> None:
 
 def test_white_space_at_the_ends_does_not_count_and_inside_does() -> None:
     assert trimmed(TEXT, [Mark(3, 8), Mark(8, 17), Mark(23, 24)]) == [Mark(4, 16)]
+
+
+SHIP = "The harbour 🚢 is run by the city of Malmø since 1931, not 931.\nThe end."
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "quote", "at"),
+    [
+        (48, 52, "1931", (48, 52)),
+        (49, 53, "1931", (48, 52)),  # UTF-16 code units
+        (59, 62, "931", (58, 61)),
+        (48, 52, "", (48, 52)),
+        (48, 52, " 1931 ", (48, 52)),
+        (50, 54, "1931", None),
+        (58, 71, "931.\\nThe end.", (58, 71)),
+    ],
+)
+def test_what_a_record_quotes_says_the_units_of_its_offsets(
+    start: int, end: int, quote: str, at: tuple[int, int] | None
+) -> None:
+    mark = placed(SHIP, Mark(start, end), quote)
+    assert (mark and mark[:2]) == at
+    reply = f'[{{"start": {start}, "end": {end}, "text": {json.dumps(quote)}}}]'
+    if at and quote:
+        assert read_marks(reply, SHIP, [], "passage").hard == [Mark(*at)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[4, 8, "name"]],
+        [{"start": 4, "end": 8, "labels": ["name"]}],
+        [{"start_offset": 4, "end_offset": 8, "label": "name", "id": 3}],
+        [{"start": 4, "end": 8, "label": "name", "score": 1.0}],
+    ],
+)
+def test_marks_in_the_shapes_of_annotation_tools(value: Any) -> None:
+    assert marks_of(value) == [Mark(4, 8, category="name")]
+    assert read_marks(json.dumps(value), TEXT, [], "passage", ["name"], records=True).hard == marks_of(value)
+
+
+def test_a_mark_of_several_categories_has_none_of_them() -> None:
+    assert marks_of([{"start": 4, "end": 8, "labels": ["name", "number"]}]) == [Mark(4, 8)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "gold"), [("Don't go!", "Don’t go"), ("Zu\u0308rich", "ZÜRICH"), ("１９３１", "1931")]
+)
+def test_a_string_that_is_a_gold_one_is_placed_where_that_is(reply: str, gold: str) -> None:
+    text = f"He said: {gold}, and went."
+    one = item(Mark(9, 9 + len(gold)), text=text, kind=Spans())
+    scorer = iou_scorer()
+    figures = estimates(scorer.metrics, [scorer.score(one, reply, None)])
+    assert {name: figures[name].value for name in ("iou", "exact", "unplaced")} == {"iou": 1, "exact": 1, "unplaced": 0}
 
 
 @given(st.text(st.sampled_from("ab \n.-"), max_size=30), st.data())
@@ -188,3 +243,11 @@ def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
     ]
     alpha, same = annotators_alpha([spans], Spans()), krippendorff_alpha(characters)
     assert alpha and same and alpha.value == pytest.approx(same.value)
+
+
+def test_white_space_at_the_ends_of_marks_is_no_disagreement() -> None:
+    people = {"a": Mark(2, 4), "b": Mark(1, 5)}
+    records = [{"by": by, "marks": [mark._asdict()]} for by, mark in people.items()]
+    gold = {"text": "a bc d", "pool": "majority", "annotators": records}
+    alpha = annotators_alpha([Item("1", "1", "", gold=gold)], Spans())
+    assert alpha and alpha.value == 1.0

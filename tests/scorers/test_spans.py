@@ -3,14 +3,16 @@
 import time
 from pathlib import Path
 from typing import Any
+from unicodedata import combining, normalize
 
 import pytest
 from cases import CASES
 from common import read_rows
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
+from halu_tasks.text.folding import normalise
 from halu_tasks.text.spans import Span, Text, char_counts, merge
 
 SCRIPTS = "abcAB  \t\n.,'’\"“”İıIiŞşßẞﬁﬃΣσςالعَرَبِيّة中文，。👩\u200d👩\u200d👧é\u0301\u200f\u202e"
@@ -45,10 +47,30 @@ def test_every_exact_placement_is_the_string(text: str, data: st.DataObject) -> 
 @given(TEXT, st.data())
 def test_case_is_ignored_at_the_right_place(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
-    string = text[start : data.draw(st.integers(start, len(text)))].strip()
-    assume(string)
+    end = data.draw(st.integers(start, len(text)))
+    string = text[start:end].strip()
+    assume(string and not any(map(combining, text[end : end + 1])))  # part of a letter is another letter
     for changed in (string.casefold(), string.replace("’", "'"), " ".join(string.split())):
         assert place(text, changed)
+
+
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+LETTERS = st.text(st.sampled_from("ab éÉüñ서울한글ガｶﾞÅςΐΪ́ﬁ２½"), max_size=30).map(str.strip).filter(bool)
+
+
+@given(LETTERS, st.sampled_from(FORMS), st.sampled_from(FORMS))
+@example("Zürich", "NFD", "NFC")
+@example("서울", "NFC", "NFD")
+@example("Café", "NFC", "NFD")
+def test_a_string_is_found_in_every_form_that_is_the_same(string: str, form: str, other: str) -> None:
+    before, after = normalize(form, "Où? "), normalize(form, " est là.")
+    here, there = normalize(form, string), normalize(other, string)
+    assert normalise(here) == normalise(there)
+    assert (len(before), len(before) + len(here)) in place(before + here + after, there)
+
+
+def test_of_one_letter_a_part_is_not_found() -> None:
+    assert place(normalize("NFD", "Das Café hier"), "CAFE HIER") == []
 
 
 @given(TEXT, TEXT)
