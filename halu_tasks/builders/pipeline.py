@@ -178,7 +178,7 @@ class Pipeline(ABC):
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
-    """The prompts that can be optimized; `blamed` maps each fault to one of them."""
+    """The prompts that can be optimized; `blamed` maps each fault to those of them that may have caused it."""
     gate: ClassVar[Gate | None] = None
     """What samples have to pass before a build; None if nothing is tested."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
@@ -283,9 +283,13 @@ class Pipeline(ABC):
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt of `generating` that caused a fault of a draft; None if none of them did."""
-        return None
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompts of `generating` that may have caused a fault of a draft."""
+        return ()
+
+    def unusable(self, name: str, text: str) -> str:
+        """Return why `text` cannot take the place of the prompt `name`, besides its placeholders; empty if it can."""
+        return ""
 
     # --- items ------------------------------------------------------------------------------------
 

@@ -267,16 +267,16 @@ class FactCHDPipeline(Pipeline):
             faults = (short, *faults)
         return reason.value, faults
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt that caused a fault; None if the verifier could not be read.
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompt that caused a fault; none if the verifier could not be read.
 
         A label that is not confirmed is blamed on what says of responses with this label how they have to be.
         """
         if fault.reason.startswith(UNREADABLE):
-            return None
+            return ()
         if fault.check == FORMAT:
-            return fault.reason.partition(":")[0]
-        return _BLAMED.get(fault.check) or _DEMANDS[draft.kind.partition("/")[2]]
+            return (fault.reason.partition(":")[0],)
+        return (_BLAMED.get(fault.check) or _DEMANDS[draft.kind.partition("/")[2]],)
 
     # --- demonstrations ---------------------------------------------------------------------------
 

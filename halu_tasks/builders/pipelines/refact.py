@@ -226,14 +226,14 @@ class RefactPipeline(Pipeline):
             attempt.faults += objections(check, verdict, denied, tagged)
         return attempt.draft(row=row)
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt that caused a fault; None if the verifier could not be read, or nothing was dropped."""
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompt that caused a fault; none if the verifier could not be read, or nothing was dropped."""
         if fault.reason == NO_SINGLES or fault.reason.startswith(UNREADABLE):
-            return None
+            return ()
         if fault.check == PHRASE:
-            return "mentions" if fault.reason == "unreadable mentions" else "phrase"
+            return ("mentions" if fault.reason == "unreadable mentions" else "phrase",)
         edit = "negate" if draft.kind == NEG else "replace"
-        return {FACTS: "facts", CHOICE: "convincing"}.get(fault.check, edit)
+        return ({FACTS: "facts", CHOICE: "convincing"}.get(fault.check, edit),)
 
     # --- items ------------------------------------------------------------------------------------
 
