@@ -325,7 +325,7 @@ def label_items(
     from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
-    say(f"{count:,} items in {output}, with labels and guidelines in files next to it")
+    say(f"{count:,} rows to label in {output}, with labels and guidelines in files next to it")
 
 
 def import_items(

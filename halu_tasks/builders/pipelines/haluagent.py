@@ -7,7 +7,7 @@ result is verified by another agent.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from halu_tasks.benchmarks.cfaith import TYPES
@@ -205,6 +205,28 @@ class HaluAgent(Pipeline):
         """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""
         listed = _numbered([f"[{each['type']}] {each['text']}" for each in item.row["hallucinated"]])
         return {**{name: item.row[key] for name, key in _FACTS.items()}, "hallucinated answers": listed}
+
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
+        """Return the answer, each hallucinated answer, and each with its type: Table 2 has labels of each.
+
+        The names are those of the checks.
+        """
+        shown = {name: item.row[key] for name, key in _FACTS.items()}
+        parts = {ANSWER: shown}
+        for number, each in enumerate(item.row["hallucinated"], 1):
+            parts[f"{HALLUCINATION} {number}"] = {**shown, "hallucinated answer": each["text"]}
+            parts[f"{LABEL} {number}"] = {**shown, "hallucinated answer": each["text"], "its type": f"[{each['type']}]"}
+        return parts
+
+    def annotated_parts(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+        """Return the item with the hallucinated answers that are valid with their types; None without any of them."""
+        valid = {part for part, label in labels.items() if label == self.labels[0]}
+        numbered = enumerate(item.row["hallucinated"], 1)
+        kept = [each for n, each in numbered if {f"{HALLUCINATION} {n}", f"{LABEL} {n}"} <= valid]
+        if ANSWER not in valid or not kept:
+            return None
+        kind = _most_frequent([each["type"] for each in kept], item.kind)
+        return replace(item, kind=kind, row={**item.row, "hallucinated": kept})
 
     def key(self, item: Draft) -> str:
         """Return the question."""
