@@ -34,7 +34,7 @@ from halu_tasks.text.sentences import sentences
 
 logger = logging.getLogger(__name__)
 
-How = Literal["auto", "logprobs", "reasoned", "samples"]
+How = Literal["auto", "logprobs", "reasoned", "reasoned_few_shot", "samples"]
 METHOD = "factored_verification"
 _PROBE = "Reply with the single word: Yes"
 # the maximum number of tokens of a check or a critique
@@ -60,8 +60,9 @@ class FactoredVerifier:
 
     Attributes:
         how: How the probability of a claim is estimated. `logprobs` uses the log-probabilities of a one-word reply, Yes
-            or No; `reasoned` asks for reasoning with quotes that ends in Yes (1) or No (0); `samples` uses the share of
-            Yes among several such replies; `auto` is `logprobs` if the model returns them and `reasoned` if not.
+            or No; `reasoned` asks for reasoning with quotes that ends in Yes (1) or No (0), `reasoned_few_shot` after
+            worked examples (section 2.2; the prompt of A.1.3 has none); `samples` uses the share of Yes among several
+            replies of `reasoned`; `auto` is `logprobs` if the model returns them and `reasoned` if not.
         samples: The number of replies drawn for each claim with `samples`.
         temperature: The temperature of these replies.
         knowledge: A file or folder of passages, in which each claim is looked up instead of the text's source.
@@ -89,9 +90,9 @@ class FactoredVerifier:
         self._library = None
         if self.knowledge is not None:
             self._library = Seeker(METHOD, self.knowledge, None, self.top, self.prompts, self.cache)
-        names = (f"{METHOD}_{name}" for name in ("claims", "check", "check_reasoned"))
+        names = (f"{METHOD}_{name}" for name in ("claims", "check", "check_reasoned", "check_reasoned_few_shot"))
         texts = (asking.method_prompt(name, METHOD, self.prompts) for name in names)
-        self._listing, self._word, self._reasoned = texts
+        self._listing, self._word, self._reasoned, self._after_examples = texts
         self._lock, self._of_models = anyio.Lock(), dict[str, How]()
 
     async def verify(self, text: str, source: str) -> asking.MethodRecord:
@@ -145,7 +146,8 @@ class FactoredVerifier:
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
         number, temperature = (self.samples, self.temperature) if how == "samples" else (1, 0.0)
         settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": asking.yes}
-        replies = await asking.draws(fill(self._reasoned, fields), "verifier", number, cache=self.cache, **settings)
+        prompt = fill(self._after_examples if how == "reasoned_few_shot" else self._reasoned, fields)
+        replies = await asking.draws(prompt, "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
@@ -195,8 +197,8 @@ def factored_verification(
     model role `decomposer` lists the claims and `verifier` checks them; both default to the model under test.
 
     Args:
-        how: How the probability of a claim is estimated: `logprobs`, `reasoned`, `samples`, or `auto`, which is
-            `logprobs` if the verifier returns them and `reasoned` if not.
+        how: How the probability of a claim is estimated: `logprobs`, `reasoned`, `reasoned_few_shot`, `samples`, or
+            `auto`, which is `logprobs` if the verifier returns them and `reasoned` if not.
         samples: Number of replies drawn for each claim with `samples`.
         temperature: Temperature of these replies.
         threshold: A text is called hallucinated if the probability that some claim is wrong is above the threshold.

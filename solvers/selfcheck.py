@@ -21,6 +21,7 @@ from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.solvers import asking
+from halu_tasks.text.folding import language_of
 from halu_tasks.text.sentences import sentences
 
 # the score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)
@@ -134,7 +135,8 @@ def _selfcheck(
         if not subject.keys() & {"query", "source"}:
             task = state.metadata.get("task", "this sample")
             raise UsageError(f"{method} needs the query or the source of each item, and {task} has neither")
-        drawn, in_text = await passages_for(subject), sentences(subject["text"])
+        drawn = await passages_for(subject)
+        in_text = sentences(subject["text"], language_of(subject["text"]))
         passages = [passage for passage in drawn if passage]
         counts = {"sentences": len(in_text), "samples": len(drawn), "samples_empty": len(drawn) - len(passages)}
         record = await compare(in_text, passages)

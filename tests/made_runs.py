@@ -66,7 +66,8 @@ def run_of(task: str = CORRECTION, wrong: int = 0, limit: int | None = None, **o
         "answers": answered(task, wrong, limit, **others),
         "created": "2026-01-01T00:00:00+00:00",
     }
-    return Run(**told | own)
+    settings = own.get("settings", {})
+    return Run(**{"generation": frozenset(settings) - {"chat_template"}, **told, **own})
 
 
 def titles(found: Board) -> list[tuple[str, str, int]]:

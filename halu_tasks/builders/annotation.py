@@ -25,13 +25,13 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line, to_json
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.data.rows import json_lines, read_json_object
-from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
+from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 
 GUIDELINES = Path(__file__).parent / "guidelines"
 ANNOTATION = "annotation.json"
 """File in the folder of a dataset that annotators have checked."""
-ITEM = "item"
-"""The metadata field that holds an item's id."""
+ITEM, PART = "item", "part"
+"""The metadata fields that hold an item's id, and the name of the part of it that is labelled, if it has several."""
 
 NO_LABEL, REPEATED = "no label", "repeated row"
 """Reasons why a row gives no label that are no problem: it is not labelled yet, or was exported twice."""
@@ -47,8 +47,8 @@ LEAST = 2
 def export_items(folder: Folder, output: Path, sample: int | None, seed: int) -> int:
     """Write items as doccano imports them, with the labels and the guidelines in files next to them.
 
-    A row contains the parts of an item that annotators are shown, an empty list of labels, and the item's id, but no
-    labels given by models.
+    A row contains what annotators are shown of an item or a part of it, an empty list of labels, the item's id and the
+    part's name, but no labels given by models.
 
     Args:
         folder: The build.
@@ -57,7 +57,7 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
         seed: Seed of the sample and of the order, which is by a hash and reveals nothing about the items.
 
     Returns:
-        The number of items.
+        The number of rows.
 
     Raises:
         UsageError: There are no guidelines for annotators of this builder.
@@ -88,12 +88,25 @@ def item_rows(pipeline: Pipeline, items: Iterable[Draft], sample: int | None, se
         return stable_number(seed, item.id), item.id
 
     chosen = sorted(items, key=rank) if sample is None else nsmallest(sample, items, key=rank)
-    return [{"text": shown_text(pipeline.shown(item)), "label": [], ITEM: item.id} for item in chosen]
+    return [
+        {"text": shown_text(part, shown), "label": [], ITEM: item.id, **({PART: part} if part else {})}
+        for item in chosen
+        for part, shown in pipeline.parts(item).items()
+    ]
 
 
-def shown_text(shown: Mapping[str, str]) -> str:
-    """Return what annotators see of an item: its texts under their names."""
-    return "\n\n".join(f"[{name}]\n{text}" for name, text in shown.items())
+def shown_text(part: str, shown: Mapping[str, str]) -> str:
+    """Return what annotators see of an item: its texts under their names; of a part, first which kind it is."""
+    asked = [f"Is this right: {_kind(part)}?"] if part else []
+    return "\n\n".join([*asked, *(f"[{name}]\n{text}" for name, text in shown.items())])
+
+
+def _key(item: str, part: str) -> str:
+    return f"{item}#{part}" if part else item
+
+
+def _kind(part: str) -> str:
+    return part.partition(" ")[0]
 
 
 def fingerprint(text: str) -> str:
@@ -111,7 +124,7 @@ class Annotator:
     Attributes:
         name: Name of the file.
         rows: Number of rows.
-        labels: Labels by item id.
+        labels: Labels by item id, or by item id and part.
         left_out: Number of unused rows by reason.
     """
 
@@ -138,7 +151,7 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
 
     Args:
         paths: The files, one per annotator.
-        fingerprints: The `fingerprint` of the text that was shown, by item id.
+        fingerprints: The `fingerprint` of the text that was shown, by item id, or by item id and part.
         labels: The labels annotators could choose from.
 
     Raises:
@@ -168,7 +181,7 @@ def read_labels(
     annotator = Annotator(name, len(rows))
     by_item: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
-        item, given = str(row.get(ITEM, "")), labels_of(row)
+        item, given = _key(str(row.get(ITEM, "")), str(row.get(PART, ""))), labels_of(row)
         if item not in fingerprints:
             annotator.left_out["unknown item" if item else "no item id"] += 1
         elif "text" in row and fingerprint(str(row["text"])) != fingerprints[item]:
@@ -233,23 +246,37 @@ def annotated(
         The items, and the content of `annotation.json`: `rule`, `least`; the numbers of `items`, of those `annotated`
         with a label, of those `kept`, and of those kept but `relabelled`; `dropped` items by reason and kind; `labels`,
         the number (`n`) and share of items by the label agreed on, or by the reason there is none, without items with
-        too few labels; `agreement`, see `agreement_of`; and the `annotators`, with the number of their labels.
+        too few labels; `agreement`, see `agreement_of`; and the `annotators`, with the number of their labels. Where
+        parts of items are labelled, `labels` and `agreement` are by kind of part.
     """
     kept, relabelled, some = [], 0, 0
     dropped: dict[str, Counter[str]] = {}
-    documents: dict[str, list[str]] = {}
+    documents: dict[str, dict[str, list[str]]] = {}
+    clusters: dict[str, dict[str, str]] = {}
     for item in items:
-        labels = [each.labels[item.id] for each in annotators if item.id in each.labels]
-        some += bool(labels)
-        label, reason = settled(labels, rule, least)
-        if len(labels) >= least:
-            documents.setdefault(label or reason, []).append(item.document)
-        result = None if label is None else pipeline.annotated(item, label)
+        votes: dict[str, str | None] = {}
+        reasons, number = [], 0
+        for part in pipeline.parts(item):
+            key, kind = _key(item.id, part), _kind(part)
+            clusters.setdefault(kind, {})[key] = item.document
+            labels = [each.labels[key] for each in annotators if key in each.labels]
+            number += len(labels)
+            votes[part], reason = settled(labels, rule, least)
+            if len(labels) >= least:
+                documents.setdefault(kind, {}).setdefault(votes[part] or reason, []).append(item.document)
+            if votes[part] in (None, pipeline.labels[-1]):
+                reasons.append(f"{kind} {reason or f'voted {votes[part]}'}".strip())
+        some += bool(number)
+        result = pipeline.annotated_parts(item, votes)
         if result is None:
-            dropped.setdefault(reason or f"voted {label}", Counter())[item.kind] += 1
+            dropped.setdefault(next(iter(reasons), f"voted {votes.get('')}"), Counter())[item.kind] += 1
         else:
             kept.append(result)
             relabelled += result != item
+
+    def by_kind(figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        return figures.get("", figures)
+
     return kept, {
         "rule": rule,
         "least": least,
@@ -258,8 +285,8 @@ def annotated(
         "kept": len(kept),
         "relabelled": relabelled,
         "dropped": {reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
-        "labels": _label_shares(documents),
-        "agreement": agreement_of(annotators, {item.id: item.document for item in items}),
+        "labels": by_kind({kind: _label_shares(own) for kind, own in documents.items()}),
+        "agreement": by_kind({kind: agreement_of(annotators, own) for kind, own in clusters.items()}),
         "annotators": [{**to_json(each), "labels": len(each.labels)} for each in annotators],
     }
 
@@ -278,7 +305,8 @@ def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -
     """Return the agreement of annotators.
 
     This is the number of `items` that two of them labelled, the share of pairs of labels that are equal, averaged over
-    items (`agreement`), and Krippendorff's `alpha`; figures are rounded, and have intervals with documents as clusters.
+    items (`agreement`), Krippendorff's `alpha`, and `cohen_kappa` of two annotators, or `fleiss_kappa` of more; that is
+    over the items with the most labels. Figures are rounded, and have intervals with documents as clusters.
 
     Args:
         annotators: The annotators.
@@ -293,8 +321,14 @@ def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[str, str]) -
     if not items:
         return {"items": 0, "agreement": None, "alpha": None}
     documents = [clusters[item] for item in items]
-    alpha = krippendorff_alpha([[each.labels.get(item) for item in items] for each in annotators], documents)
-    return {"items": len(items), "agreement": rounded(clustered_mean(shares, documents)), "alpha": rounded(alpha)}
+    raters = [[each.labels.get(item) for item in items] for each in annotators if each.labels.keys() & clusters.keys()]
+    kappa = cohen_kappa(raters[0], raters[1], documents) if len(raters) == 2 else fleiss_kappa(raters, documents)
+    return {
+        "items": len(items),
+        "agreement": rounded(clustered_mean(shares, documents)),
+        "alpha": rounded(krippendorff_alpha(raters, documents)),
+        "cohen_kappa" if len(raters) == 2 else "fleiss_kappa": rounded(kappa),
+    }
 
 
 # --- what the labels make of a dataset ------------------------------------------------------------
@@ -322,7 +356,11 @@ def import_labels(
     if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
     pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
-    shown = {item.id: fingerprint(shown_text(pipeline.shown(item))) for item in items}
+    shown = {
+        _key(item.id, part): fingerprint(shown_text(part, texts))
+        for item in items
+        for part, texts in pipeline.parts(item).items()
+    }
     annotators = read_annotators(annotations, shown, pipeline.labels)
     kept, report = annotated(pipeline, items, annotators, rule, least)
     if output:

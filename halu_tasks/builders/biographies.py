@@ -1,6 +1,7 @@
 """Biographies from Wikipedia as documents for a builder (HalluVerse25, section 3.1).
 
-People are sampled from Wikidata by profession, country and year of birth. What the folder contains is neither asked for
+People are sampled from Wikidata by profession, country and year of birth; each has an article in one of the languages
+at least (appendix A). What the folder contains is neither asked for
 again nor replaced, so that an interrupted run is continued by the same command.
 
 people.json        whose biographies, and the people that were sampled, with the titles of their articles
@@ -52,8 +53,8 @@ def query(
 ) -> str:
     """Return the SPARQL query for people.
 
-    Articles are found by Wikidata's links to the Wikipedias. The order is that of hashes of the seed and the item, so
-    the first results are a random sample, which is the same for the same seed and data.
+    Articles are found by Wikidata's links to the Wikipedias, in any of the languages. The order is that of hashes of
+    the seed and the item, so the first results are a random sample, which is the same for the same seed and data.
 
     Raises:
         UsageError: A value is invalid.
@@ -73,10 +74,14 @@ def query(
         first, _, last = born.partition("..")
         years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"
         lines.append(f"?person wdt:P569 ?born . FILTER({years})")
-    for language in languages:
-        name, wiki = language.replace("-", "_"), f"<https://{language}.wikipedia.org/>"
-        lines.append(f"?article_{name} schema:about ?person ; schema:isPartOf {wiki} ; schema:name ?title_{name} .")
-    titles = " ".join(f"?title_{language.replace('-', '_')}" for language in languages)
+    names = {language: language.replace("-", "_") for language in languages}
+    for language, name in names.items():
+        wiki = f"<https://{language}.wikipedia.org/>"
+        article = f"?article_{name} schema:about ?person ; schema:isPartOf {wiki} ; schema:name ?title_{name} ."
+        lines.append(f"OPTIONAL {{ {article} }}" if len(names) > 1 else article)
+    if len(names) > 1:
+        lines.append(f"FILTER({' || '.join(f'BOUND(?title_{name})' for name in names.values())})")
+    titles = " ".join(f"?title_{name}" for name in names.values())
     body = "\n".join(f"  {line}" for line in lines)
     order = f'ORDER BY SHA256(CONCAT("{seed} ", STR(?person)))'
     return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {number}"
@@ -146,7 +151,7 @@ def _sample_people(get_json: GetJson, sparql: str, languages: Sequence[str]) -> 
         for row in content["results"]["bindings"]:
             item = str(row["person"]["value"]).rpartition("/")[2]
             if _ITEM.fullmatch(item):
-                people[item] = {language: str(row[name]["value"]) for language, name in names.items()}
+                people[item] = {language: str(row[name]["value"]) for language, name in names.items() if name in row}
     except (KeyError, TypeError, AttributeError):
         raise DataError(f"{WIKIDATA}: not the answer of a SPARQL service") from None
     return people

@@ -127,8 +127,6 @@ _RETYPED = str.maketrans("’‘ʼ＇“”„«»‐‑–—", "''''" + '"' * 
 _ENDED = re.compile(rf"[{_ENDS}][{re.escape(_CLOSERS)}]*\Z")
 _MORE_ENDS = re.compile(rf"[{_ENDS}]+")
 _GOES_ON = ",;،؛、，-–—(（[/&"
-_ORDINAL = re.compile(r"(?:\A|\W)(?:\d{1,2}|[IVXLCDM]{1,6})\.\Z")
-_SHORTENED = re.compile(r"(?:\A|\W)[^\W\d_a-z][^\W\d_]{0,2}\.\Z")
 _LONGEST_SENTENCE = 2_000
 
 
@@ -147,15 +145,8 @@ def one_line(text: str) -> str:
 
 
 def sentence_count(text: str, language: str) -> int:
-    """Return the number of sentences a text certainly contains.
-
-    Ordinals ("II. Mehmed", "am 3. Oktober") do not end a sentence; neither do, except in English, capitalized words of
-    up to three letters ("Hz. Ali"), as abbreviations differ between languages.
-    """
-    parts = sentences(plain(text))
-    ends = (part[-9:] for part in parts[:-1])
-    doubtful = (_ORDINAL.search(end) or (language != "en" and _SHORTENED.search(end)) for end in ends)
-    return len(parts) - sum(map(bool, doubtful))
+    """Return the number of sentences of a text, without reference marks."""
+    return len(sentences(plain(text), language))
 
 
 def ended(text: str) -> bool:

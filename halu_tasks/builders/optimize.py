@@ -265,9 +265,9 @@ class Optimization:
         for outcome in self._draft(f"{current}-train", self.texts[current], TRAIN):
             for each in outcome.drafts:
                 for fault in each.faults:
-                    prompt = self.pipeline.blamed(fault, each)
-                    lines.append({"document": each.document, "draft": each.id, "prompt": prompt, **fault._asdict()})
-                    if prompt:
+                    prompts = self.pipeline.blamed(fault, each)
+                    lines.append({"document": each.document, "draft": each.id, "prompts": prompts, **fault._asdict()})
+                    for prompt in prompts:
                         faults[prompt].append(fault)
         rejected = "".join(json_line(line) + "\n" for line in lines)
         atomic_write_text(self.folder / "rounds" / f"{number}-rejects.jsonl", rejected)
@@ -314,8 +314,9 @@ class Optimization:
         for id, (candidate, prompt) in wanted.items():
             name = f"round-{number}-candidate-{candidate}"
             answer = rewritten(replies.get(id, ""), texts[prompt])
-            if answer.value is None:
-                problems[name][prompt] = answer.reason
+            problem = answer.reason if answer.value is None else self.pipeline.unusable(prompt, answer.value)
+            if answer.value is None or problem:
+                problems[name][prompt] = problem
             else:
                 rewrites[name][prompt] = answer.value
         return {name: {**texts, **rewrite} for name, rewrite in rewrites.items()}, dict(problems)
@@ -331,7 +332,7 @@ class Optimization:
             "prompt": fence(text),
             "rejects": fence("\n\n".join(f"{f.check}: {f.reason}\n{f.detail[:_SHOWN]}" for f in shown)),
             "number": str(len(faults)),
-            "placeholders": ", ".join(f"{{{name}}}" for name in sorted(set(PLACEHOLDER.findall(text)))),
+            "placeholders": ", ".join(f"{{{name}}}" for name in sorted(set(PLACEHOLDER.findall(text)))) or "-",
         }
         return fill(template, fields)
 

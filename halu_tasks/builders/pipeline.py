@@ -178,7 +178,7 @@ class Pipeline(ABC):
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
-    """The prompts that can be optimized; `blamed` maps each fault to one of them."""
+    """The prompts that can be optimized; `blamed` maps each fault to those of them that may have caused it."""
     gate: ClassVar[Gate | None] = None
     """What samples have to pass before a build; None if nothing is tested."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
@@ -283,9 +283,13 @@ class Pipeline(ABC):
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt of `generating` that caused a fault of a draft; None if none of them did."""
-        return None
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompts of `generating` that may have caused a fault of a draft."""
+        return ()
+
+    def unusable(self, name: str, text: str) -> str:
+        """Return why `text` cannot take the place of the prompt `name`, besides its placeholders; empty if it can."""
+        return ""
 
     # --- items ------------------------------------------------------------------------------------
 
@@ -301,6 +305,13 @@ class Pipeline(ABC):
     def shown(self, item: Draft) -> Mapping[str, str]:
         """Return what annotators see of an item, by the names of its parts."""
 
+    def parts(self, item: Draft) -> Mapping[str, Mapping[str, str]]:
+        """Return what annotators see of each part that they label, by name; an item as a whole has no name.
+
+        The first word of a name, such as `label` of `label 2`, is the kind of part by which labels are reported.
+        """
+        return {"": self.shown(item)}
+
     @abstractmethod
     def key(self, item: Draft) -> str:
         """Return the text by which duplicates are detected (a question, a sentence)."""
@@ -315,6 +326,11 @@ class Pipeline(ABC):
     def annotated(self, item: Draft, label: str) -> Draft | None:
         """Return the item with the label annotators agreed on; None if the label drops it."""
         return None if label == self.labels[-1] else item
+
+    def annotated_parts(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+        """Return the item with the labels of its parts, None for those without an agreed one; None drops the item."""
+        label = labels[""]
+        return None if label is None else self.annotated(item, label)
 
 
 # --- prompts --------------------------------------------------------------------------------------

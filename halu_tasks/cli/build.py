@@ -263,7 +263,7 @@ def biographies(
         output: the folder of the documents; the same command continues what it contains
         contact: your e-mail address or web page; Wikimedia asks programs to name one
         number: how many people
-        language: a language of Wikipedia; everyone has an article in each (default: en, ar, tr)
+        language: a language of Wikipedia; everyone has an article in at least one (default: en, ar, tr)
         profession: their profession, as an item of Wikidata (Q82955)
         country: their country of citizenship, as an item of Wikidata (Q43)
         born: their years of birth (1900..1949)
@@ -325,7 +325,7 @@ def label_items(
     from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
-    say(f"{count:,} items in {output}, with labels and guidelines in files next to it")
+    say(f"{count:,} rows to label in {output}, with labels and guidelines in files next to it")
 
 
 def import_items(

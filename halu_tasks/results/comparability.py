@@ -17,26 +17,6 @@ from halu_tasks.tasks import Task
 # a hash, such as that of a chat template, of which labels have eight digits
 _HASH = re.compile(r"\b[0-9a-f]{40,}\b")
 
-# settings of how replies are generated, rather than of the model, its server or its chat template
-_GENERATION = {
-    "best_of",
-    "do_sample",
-    "frequency_penalty",
-    "max_gen_toks",
-    "max_tokens",
-    "num_beams",
-    "presence_penalty",
-    "reasoning_effort",
-    "reasoning_tokens",
-    "repetition_penalty",
-    "seed",
-    "stop_seqs",
-    "temperature",
-    "top_k",
-    "top_p",
-    "until",
-}
-
 Differences = dict[str, str]
 """How a run differs from another, as predicates ("uses other data"), each with what to do about it, if anything."""
 
@@ -228,20 +208,20 @@ def _asked(entry: Entry) -> Entry:
     return replace(entry, model="", settings=settings)
 
 
-def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[Entry, str | None]]:
+def different_settings(compared: Iterable[Mapping[Entry, Run]]) -> dict[str, dict[Entry, str | None]]:
     """Find the generation settings in which compared entries differ.
 
     Args:
-        compared: Entries that are compared with each other, such as those of each column. Entries whose settings are
-            not known do not count.
+        compared: Runs that are compared with each other, such as those of each column, by entry. Entries whose settings
+            are not known do not count.
 
     Returns:
         By the name of the setting, the value of each entry; None is the task's own value.
     """
     differences: dict[str, dict[Entry, str | None]] = {}
-    for entries in compared:
-        known = [entry for entry in entries if entry.method != METHOD_UNKNOWN]
-        for name in sorted(_GENERATION):
+    for runs in compared:
+        known = {entry: run.generation for entry, run in runs.items() if entry.method != METHOD_UNKNOWN}
+        for name in sorted({name for entry, own in known.items() for name in own & entry.settings.keys()}):
             values = {entry: entry.settings.get(name) for entry in known}
             if len({*values.values()}) > 1:
                 differences.setdefault(name, {}).update(values)

@@ -105,6 +105,7 @@ def _run(
         model=model,
         roles=roles,
         settings=own_settings(settings, (logged.decoding for logged in together)),
+        generation=frozenset(config),
         provenance=replace(provenance, scoring=scoring),
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],

@@ -21,6 +21,8 @@ RECORD = "halu_tasks"
 _NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
 
 # settings that have another name in Inspect, by their name in lm-eval
+# arguments of lm-eval's models that say how replies are generated
+_GENERATION_ARGUMENTS = frozenset(("max_gen_toks", "seed"))
 _INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
 
 
@@ -74,8 +76,9 @@ def _read_run(
     if len(answers) != expected:
         raise DataError(f"{name}: {samples.name} holds {len(answers)} of {expected} samples")
     arguments = _parse_arguments(config.get("model_args"))
-    settings = task_config.get("generation_kwargs") or {}
-    settings = {_INSPECT_NAMES.get(key, key): value for key, value in settings.items()} | {
+    generation = task_config.get("generation_kwargs") or {}
+    generation = {_INSPECT_NAMES.get(key, key): value for key, value in generation.items()}
+    settings = generation | {
         "chat_template": results.get("chat_template_sha"),
         "system_instruction": results.get("system_instruction_sha"),
         "fewshot_as_multiturn": results.get("fewshot_as_multiturn") if provenance.fewshot else None,
@@ -95,6 +98,7 @@ def _read_run(
         model=str(model),
         roles={"grader": provenance.judge} if provenance.judge else {},
         settings=own_settings({**model_settings, **settings}, [decoding]),
+        generation=frozenset(generation) | _GENERATION_ARGUMENTS,
         provenance=provenance,
         epochs=task_config.get("repeats") or 1,
         answers=answers,

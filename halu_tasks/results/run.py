@@ -126,6 +126,8 @@ class Run:
         method: The method as it is written for `halu-tasks run --method`; `plain prompt` if the model was asked once.
         chat_template: Whether the model was asked in its chat template; None if that is not known.
         stops: Why the replies ended, by their outcome; empty if that is not known.
+        generation: The names of those settings that say how replies are generated, as the harness was told, rather
+            than of the model, its server or its chat template.
         cost: The total cost of those answers for which a model was called, and the judge's tokens as far as they are
             recorded; None if nothing is.
     """
@@ -144,6 +146,7 @@ class Run:
     method: str = PLAIN
     chat_template: bool | None = None
     stops: Stops = field(default_factory=dict)
+    generation: frozenset[str] = frozenset()
     cost: Mapping[str, float] | None = None
 
     @property

@@ -15,9 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
-
-from rapidfuzz.distance import LCSseq
+from typing import Any, NamedTuple
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
@@ -119,26 +117,30 @@ def token_f1(given: str, gold: str) -> float:
 
 
 def rouge_l_recall(given: str, gold: str) -> float | None:
-    """Compute the recall of ROUGE-L, 0 to 1, bit for bit as rouge-score does with its stemmer.
-
-    This is the length of the longest common subsequence of stemmed words over the number of words in `gold`; None if
-    `gold` has no words.
-    """
-    gold_words = _stems(gold)
-    return LCSseq.similarity(gold_words, _stems(given)) / len(gold_words) if gold_words else None
+    """Compute the recall of ROUGE-L, 0 to 1, by rouge-score with its stemmer; None if `gold` has no words."""
+    if not re.search("[a-z0-9]", gold.lower()):
+        return None
+    return float(_rouge_l().score(gold, given)["rougeL"].recall)
 
 
-def _stems(text: str) -> list[str]:
-    stem = _stemmer()
-    return [stem(word) if len(word) > 3 else word for word in re.findall("[a-z0-9]+", text.lower())]
+class _Tokenizer:
+    """The tokenizer of rouge-score with a cache of stems, without which stemming takes most of the time."""
+
+    def __init__(self) -> None:
+        from rouge_score import tokenize, tokenizers
+
+        self.stem = lru_cache(maxsize=1 << 17)(tokenizers.porter.PorterStemmer().stem)
+        self._tokenize: Callable[[str, _Tokenizer], list[str]] = tokenize.tokenize
+
+    def tokenize(self, text: str) -> list[str]:
+        return self._tokenize(text, self)
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
-    # imported here because it takes longer than everything else; stemming takes most of the time of ROUGE-L
-    from rouge_score.tokenizers import porter
+def _rouge_l() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer  # imported here because it takes longer than everything else
 
-    return lru_cache(maxsize=1 << 17)(porter.PorterStemmer().stem)
+    return RougeScorer(["rougeL"], tokenizer=_Tokenizer())
 
 
 # --- an explanation alone ---------------------------------------------------------------------------------

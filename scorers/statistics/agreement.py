@@ -1,8 +1,9 @@
 """Agreement of raters (people, judges or models) on the labels of the same items.
 
 Every value comes with the clustered jackknife error and 95% interval of `metrics.py`. A missing label is not a label:
-two raters that give an item none do not agree on it. Shares and kappas rest on the items that all of their raters
-labelled, Krippendorff's alpha on those with two labels or more. Each figure therefore has its number of items.
+two raters that give an item none do not agree on it. Shares and Cohen's kappa rest on the items that all of their
+raters labelled, Fleiss' kappa on those with the most labels, Krippendorff's alpha on those with two labels or more.
+Each figure therefore has its number of items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,33 @@ def kappa_of_sums(sums: Array) -> Array:
         return np.asarray(np.where(by_chance < 1 - 1e-12, (agreed / n - by_chance) / (1 - by_chance), np.nan))
 
 
+def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
+    """Compute Fleiss' kappa (1971) of items with equally many labels, by any raters, at most 1.
+
+    It is (P - P_e) / (1 - P_e), where P is the share of equal pairs of labels of an item, and P_e the one expected by
+    chance from the shares of labels.
+
+    Args:
+        raters: R >= 2 sequences of N labels, all in the same order of items; None for a missing label. Items with
+            fewer labels than others are left out.
+        clusters: The clusters of the N items; by default, each item is a cluster.
+
+    Returns:
+        The estimate; None if no item has two labels, or all labels are the same.
+    """
+    counts = _most_labelled(raters)
+    most = counts.sum(axis=1).max(initial=2)
+    pairs = (counts**2 - counts).sum(axis=1) / (most * (most - 1))
+
+    def kappa(sums: Array) -> Array:
+        items, equal, labels = sums[..., 0], sums[..., 1], sums[..., 2:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_chance = (labels**2).sum(axis=-1) / (items * most) ** 2
+            return np.asarray(np.where(by_chance < 1 - 1e-12, (equal / items - by_chance) / (1 - by_chance), np.nan))
+
+    return _estimate([counts.any(axis=1), pairs, *counts.T], kappa, clusters, (-1.0, 1.0), counts)
+
+
 def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
     """Compute Krippendorff's alpha (2004) for nominal labels of any number of raters, at most 1.
 
@@ -107,8 +135,8 @@ def agreement(
 ) -> dict[str, tuple[int, Estimate | None]]:
     """Compute all measures of agreement by name, each with the number of items that it rests on.
 
-    These are `pairwise_agreement` and `krippendorff_alpha` of all raters, and `agreement (a, b)` and
-    `cohen_kappa (a, b)` of each pair.
+    These are `pairwise_agreement`, `krippendorff_alpha` and, if there are more than two, `fleiss_kappa` of all raters,
+    and `agreement (a, b)` and `cohen_kappa (a, b)` of each pair.
 
     Args:
         raters: The labels of each rater by name, all in the same order of items.
@@ -123,6 +151,8 @@ def agreement(
         "pairwise_agreement": (items(everyone, len(everyone)), pairwise_agreement(everyone, clusters)),
         "krippendorff_alpha": (items(everyone, 2), krippendorff_alpha(everyone, clusters)),
     }
+    if len(everyone) > 2:
+        measures["fleiss_kappa"] = int(_most_labelled(everyone).any(axis=1).sum()), fleiss_kappa(everyone, clusters)
     for one, other in combinations(raters, 2):
         pair = (raters[one], raters[other])
         measures[f"agreement ({one}, {other})"] = items(pair, 2), pairwise_agreement(pair, clusters)
@@ -139,6 +169,14 @@ def _counts(raters: Sequence[Labels], fewest: int) -> Array:
     if None in names:
         counts[:, names[None]] = 0
     counts[counts.sum(axis=1) < fewest] = 0
+    return counts
+
+
+def _most_labelled(raters: Sequence[Labels]) -> Array:
+    """Count labels as `_counts` does, only of the items with the most labels, which are two or more."""
+    counts = _counts(raters, 2)
+    given = counts.sum(axis=1)
+    counts[given < given.max(initial=2)] = 0
     return counts
 
 

@@ -145,6 +145,9 @@ def test_a_note_says_which_compared_entries_have_different_generation_settings(t
     report = report_on(runs, tmp_path)
     assert report.notes == [f"{told}toy"]
     assert f"{told}toy." in re.sub("<[^>]*>", "", render(report)) and escaped(f"{told}toy") in markdown(report)
+    # no list says which settings there are: whatever a harness was told of generation is compared
+    (note,) = report_on([run_of(model="toy"), run_of(model="tiny", settings={"min_p": 0.1})], tmp_path).notes
+    assert "min_p is 0.1 for tiny and the task’s own for toy" in note
     (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).notes
     assert note == f"{told}4 entries"
     # they are not compared, as they were scored in other ways

@@ -85,6 +85,21 @@ def test_probabilities_of_claims_multiply(run_method: Run) -> None:
     assert found["input_tokens"] == found["output_tokens"] == found["calls"]
 
 
+def test_reasoned_checks_may_follow_worked_examples(run_method: Run) -> None:
+    verifier = Verifier()
+    asked: list[str] = []
+
+    def noting(request: dict[str, Any]) -> Any:
+        asked.append(str(request["messages"][-1]["content"]))
+        return verifier(request)
+
+    log = run_method(TASK, "factored_verification", noting, how="reasoned_few_shot", limit=4)
+    assert {sample.output.metadata["halu_steps"]["how"] for sample in log.samples} == {"reasoned_few_shot"}
+    checks = [prompt for prompt in asked if "The claims are:" not in prompt]
+    assert checks and all(prompt.endswith("Reasoning:") and "Supported: No\n" in prompt for prompt in checks)
+    assert figures(log)["acc"] == 1.0
+
+
 @pytest.mark.slow
 def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(run_method: Run, caplog: Caplog) -> None:
     log = run_method(TASK, "factored_verification", Verifier(logprobs=False), limit=FEW)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from common import Cli, Run, read_rows, write_rows
-from scripted_builders import Learning, document
+from common import Cli, Run, fenced, read_rows, write_rows
+from scripted_builders import HaluModel, Learning, document
 
 Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 
@@ -112,3 +112,32 @@ def test_an_optimizer_that_nobody_can_read_is_an_error(optimize: Optimize) -> No
     shutil.rmtree(folder / "logs" / "round-1-optimizer")
     done, _ = optimize(Learning(best=1, each=10))
     assert done.returncode == 0 and (folder / "prompts.yaml").is_file(), done.stderr
+
+
+@pytest.mark.slow
+def test_the_definitions_of_types_are_optimized_for_labels_that_do_not_fit(optimize: Optimize) -> None:
+    class Mislabelling(HaluModel):
+        def __call__(self, request: dict[str, Any]) -> Any:
+            asked = str(request["messages"][-1]["content"])
+            if "You improve a prompt" in asked:
+                prompt = fenced(asked)[0]
+                if "SpaErr spatiotemporal error:" not in prompt:
+                    return f"<prompt>{prompt} </prompt>"
+                kept = "candidate" if "type does not fit" in asked else ""
+                return f"<prompt>{prompt}\nA year is a time, {kept}.</prompt>"
+            if "You label wrong answers" in asked:
+                return json.dumps(["EntErr", "EntErr", "SpaErr" if "A year is a time" in asked else "EntErr"])
+            if "You check labels" in asked:
+                assert "A year is a time" not in asked
+                fits = "century later, by Ada Rook.\n   → spatiotemporal error" in asked
+                return json.dumps([{"verdict": verdict} for verdict in ("yes", "yes", "yes" if fits else "no")])
+            return super().__call__(request)
+
+    done, folder = optimize(Mislabelling(), "--json")
+    assert done.returncode == 0, done.stderr
+    assert "A year is a time, candidate." in (folder / "prompts.yaml").read_text("utf-8")
+    rates = [
+        found["tried"][0]["validation"]["overall"]["share"]["value"] for found in json.loads(done.stdout)["rounds"][:2]
+    ]
+    assert rates == [0.0, 1.0]
+    assert {tuple(row["prompts"]) for row in read_rows(folder / "rounds" / "1-rejects.jsonl")} == {("label", "types")}

@@ -112,6 +112,15 @@ def test_both_harnesses_parse_every_file() -> None:
         assert settings["tasks"].removeprefix("halu_tasks/") in {*TASKS, *GROUPS}
 
 
+def test_published_figures_with_a_tuned_threshold_have_rows_that_tune_it() -> None:
+    tuned = [path for path in INSPECT if "tuned_threshold" in str(content(path)["metadata"]["published"])]
+    for path in tuned:
+        task = content(path)["task"]
+        items = build(task["task"].removeprefix("halu_tasks/"), Options(data="sample", **task["args"])).items
+        assert {item.tags["part"] for item in items} == {"train", "test"}, path
+    assert tuned
+
+
 # --- lm-eval --------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from halu_tasks.scorers.statistics.agreement import (
     agreement,
     cohen_kappa,
+    fleiss_kappa,
     krippendorff_alpha,
     pairwise_agreement,
 )
@@ -34,6 +35,22 @@ def test_agreement_of_the_table_of_fleiss_1971_as_reprinted() -> None:
     raters = list(zip(*rows, strict=True))
     share = pairwise_agreement(raters)
     assert share and share.value == pytest.approx(0.378, abs=0.0005)
+    kappa = fleiss_kappa(raters)
+    assert kappa and kappa.value == pytest.approx(0.210, abs=0.0005)
+
+
+def test_fleiss_kappa_is_that_of_statsmodels_on_the_items_with_the_most_labels() -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa as theirs
+
+    draw = Random(3)
+    rows = [[draw.choice("aabc") for _ in range(3)] for _ in range(80)]
+    table = [[row.count(label) for label in "abc"] for row in rows]
+    found = fleiss_kappa(list(zip(*rows, strict=True)))
+    assert found and found.value == pytest.approx(theirs(table)) and found.low is not None
+    # groups of three raters that share the items give every item three labels, too; an item with two is left out
+    apart = [[*row, None, None, None] if place < 40 else [None, None, None, *row] for place, row in enumerate(rows)]
+    assert fleiss_kappa(list(zip(*apart, ["a", "b", *[None] * 4], strict=True))) == found
+    assert fleiss_kappa([["a"] * 4] * 3) is None is fleiss_kappa([[None], [None], ["a"]])
 
 
 def test_a_missing_label_agrees_with_nothing() -> None:
@@ -47,7 +64,7 @@ def test_a_missing_label_agrees_with_nothing() -> None:
 def test_each_figure_has_the_items_that_it_rests_on() -> None:
     found = agreement({"a": ["x", "y", None, "x"], "b": ["x", "y", "y", None], "c": ["x", "x", "y", None]})
     assert {name: items for name, (items, _) in found.items() if "kappa" in name or "alpha" in name} == {
-        "krippendorff_alpha": 3, "cohen_kappa (a, b)": 2, "cohen_kappa (a, c)": 2,
+        "krippendorff_alpha": 3, "fleiss_kappa": 2, "cohen_kappa (a, b)": 2, "cohen_kappa (a, c)": 2,
         "cohen_kappa (b, c)": 3,
     }  # fmt: skip
 

@@ -216,7 +216,7 @@ class FactCHDPipeline(Pipeline):
             "label": label,
             "query": query,
             "response": response,
-            "evidence": evidence_of(document),
+            "evidence": evidence_of(document, self.language),
             "reason": reason,
             **({"domain": domain} if domain else {}),
             "type": "text" if subgraph.pattern == VANILLA else "kg",
@@ -262,21 +262,21 @@ class FactCHDPipeline(Pipeline):
         prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
         verdict = read_verdict(await ask(prompt, VERIFIER))
         faults = objections(EXPLANATION, verdict, "does not support the label", "")
-        if (number := len(sentences(explanation_of(reason.value)))) < _SENTENCES:
+        if (number := len(sentences(explanation_of(reason.value), self.language))) < _SENTENCES:
             short = Fault(EXPLANATION, "fewer than three sentences", f"{reason.value}\n{number} sentences")
             faults = (short, *faults)
         return reason.value, faults
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt that caused a fault; None if the verifier could not be read.
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompt that caused a fault; none if the verifier could not be read.
 
         A label that is not confirmed is blamed on what says of responses with this label how they have to be.
         """
         if fault.reason.startswith(UNREADABLE):
-            return None
+            return ()
         if fault.check == FORMAT:
-            return fault.reason.partition(":")[0]
-        return _BLAMED.get(fault.check) or _DEMANDS[draft.kind.partition("/")[2]]
+            return (fault.reason.partition(":")[0],)
+        return (_BLAMED.get(fault.check) or _DEMANDS[draft.kind.partition("/")[2]],)
 
     # --- demonstrations ---------------------------------------------------------------------------
 
@@ -378,7 +378,7 @@ def names(text: str, name: str) -> bool:
     return plain(name).strip() != "" and plain(name) in plain(text)
 
 
-def evidence_of(document: Document) -> Evidence:
+def evidence_of(document: Document, language: str) -> Evidence:
     """Return the evidence of a row in the format of the published ones.
 
     Each piece is a triple, or a sentence with the document's title, or a sentence alone if there is no title.
@@ -386,7 +386,7 @@ def evidence_of(document: Document) -> Evidence:
     if triples := subgraph_of(document).triples:
         return [list(triple) for triple in triples]
     title = document.fields.get("title")
-    facts = [" ".join(sentence.split()) for sentence in sentences(document.text)]
+    facts = [" ".join(sentence.split()) for sentence in sentences(document.text, language)]
     return [[title, sentence] for sentence in facts] if isinstance(title, str) and title.strip() else [*facts]
 
 

@@ -129,11 +129,11 @@ class HalluVerse25Pipeline(Pipeline):
         row = {"orig_sentence": sentence, "edited_sentence": edited, "final_label": kind}
         return Draft.of(document, kind, sentence, checks=checks, faults=faults, row={} if faults else row)
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return `extract`, or the prompt of the draft's type; None if the verifier could not be read."""
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return `extract`, or the prompt of the draft's type; none if the verifier could not be read."""
         if fault.check in _OF_FACT:
-            return "extract"
-        return None if fault.check == VERDICT or fault.reason.startswith(UNREADABLE) else draft.kind
+            return ("extract",)
+        return () if fault.check == VERDICT or fault.reason.startswith(UNREADABLE) else (draft.kind,)
 
     def lines(self, item: Draft) -> Iterator[tuple[str, Row]]:
         """Return the item's row of the language's file."""

@@ -7,7 +7,7 @@ result is verified by another agent.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from halu_tasks.benchmarks.cfaith import TYPES
@@ -24,11 +24,13 @@ RESPONSES = 3
 """Number of hallucinated answers per question (section 3.3)."""
 
 FORMAT, ANSWER, HALLUCINATION, LABEL = "format", "answer", "hallucination", "label"
-_BLAMED = {ANSWER: "question", HALLUCINATION: "hallucinate", LABEL: "label"}
+_BLAMED = {ANSWER: ("question",), HALLUCINATION: ("hallucinate",), LABEL: ("label", "types")}
 # how reasons of format faults begin, and the prompt whose reply had the wrong format
 _BLAMED_FORMATS = {"question": "question", "hallucinated answers": "hallucinate", "labels": "label"}
 _RELEASED = {name: label for label, name in TYPES.items()}
-_DEFINITION = re.compile(r"(?m)^(\w+) ([^:：\n]+)[:：]\s*(.+)$")
+# a definition goes on until the next one begins, so it may have lines of examples
+_NAME = f"({'|'.join(_RELEASED)}) ([^:：\n]+)[:：]"
+_DEFINITION = re.compile(rf"(?ms)^{_NAME}[ \t]*(.+?)\s*(?=^{_NAME}|\Z)")
 _LETTERS = "ABCD"
 
 
@@ -48,9 +50,9 @@ class HaluAgent(Pipeline):
     checks: ClassVar[tuple[str, ...]] = (FORMAT, ANSWER, HALLUCINATION, LABEL)
     prompts_used: ClassVar[tuple[str, ...]] = (
         *("types", "question", "hallucinate", "label"),
-        *("check_answer", "check_hallucination", "check_label", "choice"),
+        *("check_answer", "check_hallucination", "check_label", "check_types", "choice"),
     )
-    generating: ClassVar[tuple[str, ...]] = ("question", "hallucinate", "label")
+    generating: ClassVar[tuple[str, ...]] = ("types", "question", "hallucinate", "label")
 
     language: str = option("zh", "language of the documents and the prompts (ISO 639-1)")
     types: tuple[str, ...] = option(
@@ -61,10 +63,10 @@ class HaluAgent(Pipeline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if missing := [name for name in _RELEASED if name not in self.kinds]:
-            raise UsageError(
-                f"prompt {self.name}_types_{self.language} does not define {missing[0]}; add a line that begins with it"
-            )
+        for prompt in ("types", "check_types"):
+            if missing := [name for name in _RELEASED if name not in _kinds_of(self.texts[prompt])]:
+                entry = f"{self.name}_{prompt}_{self.language}"
+                raise UsageError(f"prompt {entry} does not define {missing[0]}; add a line that begins with it")
 
     @property
     def variant(self) -> str:
@@ -73,11 +75,8 @@ class HaluAgent(Pipeline):
 
     @property
     def kinds(self) -> dict[str, tuple[str, str]]:
-        """The types by the paper's names: their names in the prompts' language and their definitions.
-
-        The prompt has them in lines of the form `NAME local name: definition`.
-        """
-        return {name: (local, definition) for name, local, definition in _DEFINITION.findall(self.texts["types"])}
+        """The types by the paper's names: their names in the prompts' language and their definitions."""
+        return _kinds_of(self.texts["types"])
 
     # --- drafts -----------------------------------------------------------------------------------
 
@@ -125,7 +124,7 @@ class HaluAgent(Pipeline):
         (right,), wrong, fits = await gather(
             _verify(ask, self.prompt("check_answer", **facts), 1),
             _verify(ask, self.prompt("check_hallucination", **shown), RESPONSES),
-            _verify(ask, self.prompt("check_label", **labelled), RESPONSES),
+            _verify(ask, self.prompt("check_label", **{**labelled, "types": self.texts["check_types"]}), RESPONSES),
         )
         faults = objections(ANSWER, right, "not supported by the knowledge", detail)
         supported = not faults
@@ -157,11 +156,20 @@ class HaluAgent(Pipeline):
         names = [spellings.get(fold(text), "") for text in texts.value]
         return Answer(names) if all(names) else Answer(None, "an unknown type")
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt whose reply failed the check; None if none did."""
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompts whose reply failed the check; for a label also the definitions that it shows."""
         if fault.check == FORMAT:
-            return _BLAMED_FORMATS.get(fault.reason.partition(":")[0])
-        return _BLAMED.get(fault.check)
+            prompt = _BLAMED_FORMATS.get(fault.reason.partition(":")[0])
+            return (prompt,) if prompt else ()
+        return _BLAMED.get(fault.check, ())
+
+    def unusable(self, name: str, text: str) -> str:
+        """Return which type's name a rewritten definition lacks or changes, by which replies are read."""
+        if name != "types":
+            return ""
+        new = _kinds_of(text)
+        changed = (each for each, (local, _) in self.kinds.items() if new.get(each, ("", ""))[0] != local)
+        return next((f"leaves out or renames {each}" for each in changed), "")
 
     # --- items ------------------------------------------------------------------------------------
 
@@ -198,6 +206,28 @@ class HaluAgent(Pipeline):
         listed = _numbered([f"[{each['type']}] {each['text']}" for each in item.row["hallucinated"]])
         return {**{name: item.row[key] for name, key in _FACTS.items()}, "hallucinated answers": listed}
 
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
+        """Return the answer, each hallucinated answer, and each with its type: Table 2 has labels of each.
+
+        The names are those of the checks.
+        """
+        shown = {name: item.row[key] for name, key in _FACTS.items()}
+        parts = {ANSWER: shown}
+        for number, each in enumerate(item.row["hallucinated"], 1):
+            parts[f"{HALLUCINATION} {number}"] = {**shown, "hallucinated answer": each["text"]}
+            parts[f"{LABEL} {number}"] = {**shown, "hallucinated answer": each["text"], "its type": f"[{each['type']}]"}
+        return parts
+
+    def annotated_parts(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+        """Return the item with the hallucinated answers that are valid with their types; None without any of them."""
+        valid = {part for part, label in labels.items() if label == self.labels[0]}
+        numbered = enumerate(item.row["hallucinated"], 1)
+        kept = [each for n, each in numbered if {f"{HALLUCINATION} {n}", f"{LABEL} {n}"} <= valid]
+        if ANSWER not in valid or not kept:
+            return None
+        kind = _most_frequent([each["type"] for each in kept], item.kind)
+        return replace(item, kind=kind, row={**item.row, "hallucinated": kept})
+
     def key(self, item: Draft) -> str:
         """Return the question."""
         return str(item.row["question"])
@@ -205,6 +235,11 @@ class HaluAgent(Pipeline):
 
 # fields of a row by the names under which models and annotators see them
 _FACTS = {"knowledge": "support", "question": "question", "answer": "answer"}
+
+
+def _kinds_of(text: str) -> dict[str, tuple[str, str]]:
+    """Read definitions of the form `NAME local name: definition`."""
+    return {match[1]: (match[2], match[3]) for match in _DEFINITION.finditer(text)}
 
 
 def _most_frequent(types: Sequence[str], asked_for: str) -> str:

@@ -141,7 +141,7 @@ class RefactPipeline(Pipeline):
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each transformation in `kinds`."""
-        prose = Prose(document.text)
+        prose = Prose(document.text, self.language)
         attempts = [Transformation(self, ask, document, prose, kind) for kind in self.kinds]
         reply = read_texts(await ask(attempts[0].prompt("facts"), GENERATOR))
         sentences = {string: prose.sentence(string) for string in reply.value or ()}
@@ -226,14 +226,14 @@ class RefactPipeline(Pipeline):
             attempt.faults += objections(check, verdict, denied, tagged)
         return attempt.draft(row=row)
 
-    def blamed(self, fault: Fault, draft: Draft) -> str | None:
-        """Return the prompt that caused a fault; None if the verifier could not be read, or nothing was dropped."""
+    def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
+        """Return the prompt that caused a fault; none if the verifier could not be read, or nothing was dropped."""
         if fault.reason == NO_SINGLES or fault.reason.startswith(UNREADABLE):
-            return None
+            return ()
         if fault.check == PHRASE:
-            return "mentions" if fault.reason == "unreadable mentions" else "phrase"
+            return ("mentions" if fault.reason == "unreadable mentions" else "phrase",)
         edit = "negate" if draft.kind == NEG else "replace"
-        return {FACTS: "facts", CHOICE: "convincing"}.get(fault.check, edit)
+        return ({FACTS: "facts", CHOICE: "convincing"}.get(fault.check, edit),)
 
     # --- items ------------------------------------------------------------------------------------
 
@@ -337,7 +337,7 @@ async def _negation(attempt: Transformation, span: Span) -> Edits | Fault:
     if (stops := _STOPS.search(original)) and text[-1].isalnum():
         text += stops[0]
     fault = refact_edits.unfit(text, original)
-    if not fault and len(sentence_spans(text)) != 1:
+    if not fault and len(sentence_spans(text, attempt.pipeline.language)) != 1:
         fault = "several sentences"
     if not fault and attempt.prose.has_sentence(text):
         fault = "another sentence of the answer"

@@ -76,11 +76,12 @@ class Prose:
 
     Args:
         text: The text.
+        language: Its language (ISO 639-1).
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, language: str = "en") -> None:
         self.text = text
-        self.sentences: Sequence[Span] = sentence_spans(text)
+        self.sentences: Sequence[Span] = sentence_spans(text, language)
         self._begins = frozenset(start for start, _ in self.sentences)
         self._alike = Counter(alike(text[start:end]) for start, end in self.sentences)
         self._placed = Text(text)

@@ -1,6 +1,7 @@
 """Items to annotators and back: nothing is lost, agreement is as worked out by hand, rules are as stated."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -205,9 +206,12 @@ def test_agreement_is_as_worked_out_by_hand() -> None:
     found = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"})
     assert (found["items"], found["agreement"]["value"]) == (10, 0.7)
     assert found["alpha"]["value"] == round(1 - 0.3 / (2 * 13 * 7 / (20 * 19)), 4)
+    # ana: 7 v, bo: 6 v; by chance 0.7 * 0.6 + 0.3 * 0.4
+    assert found["cohen_kappa"]["value"] == round((0.7 - 0.54) / (1 - 0.54), 4) and "fleiss_kappa" not in found
     # groups that share the work agree as if they were one; three pairs of three items that have them: 3, 1, 1 and 3
     one = agreement({"a": "vvii", "b": "viii", "c": "vivi"})
     groups = agreement({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"})
+    assert one["fleiss_kappa"]["value"] == round((2 / 3 - 74 / 144) / (1 - 74 / 144), 4)
     assert one == groups and one["agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
     # an item with one label is no part of it
     assert agreement({"a": "vvvv", "b": "vvv "})["items"] == 3
@@ -227,3 +231,40 @@ def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys
     assert {label: own["n"] for label, own in report["labels"].items()} == dict.fromkeys(
         ("0", "no majority", "one", "other"), 1
     )
+
+
+def test_answers_hallucinations_and_their_types_have_labels_of_their_own() -> None:
+    pipeline = pipeline_named("haluagent", {"language": "en"})
+    wrong = [{"text": f"wrong {n}", "type": kind} for n, kind in enumerate(("EntErr", "SpaErr", "EntErr"), 1)]
+    row = {"question": "Who?", "answer": "Ada.", "support": "Ada did.", "title": "T", "hallucinated": wrong}
+    items = [Draft(id=f"i{n}", kind="EntErr", document=f"d{n}", checks=(), row=row) for n in range(6)]
+    rows = item_rows(pipeline, items, None)
+    assert Counter(each["part"].split()[0] for each in rows) == {"answer": 6, "hallucination": 18, "label": 18}
+    assert all(each["text"].startswith("Is this right: ") for each in rows)
+    assert not any("EntErr" in each["text"] for each in rows if "label" not in each["part"])
+
+    def invalid(item: str, part: str) -> bool:
+        # i0: the answer; i1: a hallucination; i2: the types of two; i3: a hallucination or its type of each
+        return (item, part) in {
+            ("i0", "answer"), ("i1", "hallucination 2"), ("i2", "label 1"), ("i2", "label 3"),
+            ("i3", "label 1"), ("i3", "hallucination 2"), ("i3", "label 3"),
+        }  # fmt: skip
+
+    given = [[{**each, "label": [VALID[invalid(each["item"], each["part"])]]} for each in rows] for _ in range(3)]
+    given[0][0]["label"] = ["invalid" if given[0][0]["label"] == ["valid"] else "valid"]
+    shown = {f"{each['item']}#{each['part']}": fingerprint(each["text"]) for each in rows}
+    people = [read_labels(name, own, shown, VALID) for name, own in zip("abc", given, strict=True)]
+    kept, report = annotated(pipeline, items, people, "majority", 2)
+    assert {item.id: [each["text"] for each in item.row["hallucinated"]] for item in kept} == {
+        "i1": ["wrong 1", "wrong 3"], "i2": ["wrong 2"],
+        "i4": ["wrong 1", "wrong 2", "wrong 3"], "i5": ["wrong 1", "wrong 2", "wrong 3"],
+    }  # fmt: skip
+    assert {item.id: item.kind for item in kept}["i2"] == "SpaErr"
+    assert report["dropped"] == {"answer voted invalid": {"EntErr": 1}, "label voted invalid": {"EntErr": 1}}
+    assert {kind: own["valid"]["n"] for kind, own in report["labels"].items()} == {
+        "answer": 5, "hallucination": 16, "label": 14,
+    }  # fmt: skip
+    assert {kind: own["items"] for kind, own in report["agreement"].items()} == {
+        "answer": 6, "hallucination": 18, "label": 18,
+    }  # fmt: skip
+    assert report["agreement"]["label"]["fleiss_kappa"].value == 1.0

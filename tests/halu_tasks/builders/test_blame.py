@@ -1,23 +1,24 @@
 """Which prompt of a builder is blamed for a failure, on which its optimization rests; and HaluAgent's other wording."""
 
+import json
 from pathlib import Path
 
 import pytest
 from cases import CASES
 
 from halu_tasks.builders.pipeline import Draft, Fault, pipeline_named, pipelines
+from halu_tasks.builders.pipelines.haluagent import HaluAgent
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
 
-@pytest.mark.parametrize(("builder", "kind", "check", "reason", "prompt"), CASES["a_failure_is_blamed_on_a_prompt"])
-def test_a_failure_is_blamed_on_a_prompt(builder: str, kind: str, check: str, reason: str, prompt: str | None) -> None:
+@pytest.mark.parametrize(("builder", "kind", "check", "reason", "prompts"), CASES["a_failure_is_blamed_on_prompts"])
+def test_a_failure_is_blamed_on_prompts(builder: str, kind: str, check: str, reason: str, prompts: list[str]) -> None:
     pipeline = pipeline_named(builder, {})
     failure = Fault(check, reason)
     assert check in pipeline.checks
-    assert (
-        pipeline.blamed(failure, Draft(id="1", kind=kind, document="d", checks=(check,), faults=(failure,))) == prompt
-    )
-    assert prompt is None or prompt in pipeline.generating
+    draft = Draft(id="1", kind=kind, document="d", checks=(check,), faults=(failure,))
+    assert list(pipeline.blamed(failure, draft)) == prompts
+    assert set(prompts) <= set(pipeline.generating)
 
 
 def test_every_builder_can_be_optimized() -> None:
@@ -31,7 +32,7 @@ def test_prompts_with_examples_end_with_what_they_are_about(language: str) -> No
     pipeline = pipeline_named("haluagent", {"language": language, "examples": True})
     assert pipeline.settings["prompt_hash"] != plain.settings["prompt_hash"]
     changed = {name for name, text in pipeline.texts.items() if text != plain.texts[name]}
-    assert changed == set(pipeline.texts) - {"types", "choice"}
+    assert changed == set(pipeline.texts) - {"types", "check_types", "choice"}
     for name in changed:
         text = pipeline.texts[name]
         assert set(PLACEHOLDER.findall(text)) == set(PLACEHOLDER.findall(plain.texts[name])), name
@@ -55,3 +56,18 @@ def test_a_users_prompts_take_the_place_of_both_wordings(tmp_path: Path) -> None
     ]
     french.write_text("".join(lines))
     assert pipeline_named("haluagent", {"language": "fr", "prompts": str(french)}).texts["question"]
+
+
+def test_definitions_of_types_may_be_rewritten_but_keep_their_names(tmp_path: Path) -> None:
+    packaged = pipeline_named("haluagent", {"language": "en"})
+    text = packaged.texts["types"]
+    longer = text.replace("of something wrong.", "of something wrong.\n  Example 1: it happened in 1921, not in 1912.")
+    assert longer != text and not packaged.unusable("types", longer)
+    assert packaged.unusable("types", text.replace("SpaErr", "Space")) == "leaves out or renames SpaErr"
+    assert packaged.unusable("types", text.replace("relation error:", "link:")) == "leaves out or renames RelErr"
+    own = tmp_path / "own.yaml"
+    own.write_text(json.dumps({"haluagent_types_en": {"user": longer}}))
+    rewritten = pipeline_named("haluagent", {"language": "en", "prompts": str(own)})
+    assert isinstance(rewritten, HaluAgent) and rewritten.kinds["SpaErr"][1].endswith("1921, not in 1912.")
+    # what is checked remains
+    assert rewritten.texts["check_types"] == text
