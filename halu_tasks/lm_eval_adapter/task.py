@@ -26,6 +26,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
+from halu_tasks.core.prompting import NO_SYSTEM_ROLE, system_in_user, takes_system
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
@@ -146,6 +147,8 @@ class HaluTask(ConfigurableTask):
         # without a chat template lm-eval puts nothing between the system text and what follows
         if doc["system"] and not self._chat_template:
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
+        if self._evaluation.options.system_in_user and (render := kwargs.get("chat_template")):
+            kwargs["chat_template"] = lambda said, **how: render(system_in_user(said), **how)
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
 
     def construct_requests(
@@ -179,7 +182,8 @@ class HaluTask(ConfigurableTask):
         evaluation, shots = self._evaluation, self.config.num_fewshot or 0
         if shots != evaluation.options.fewshot:
             # lm-eval sets `--num_fewshot` after the task was made
-            self._evaluation = evaluation = build(evaluation.task, replace(evaluation.options, fewshot=shots))
+            evaluation = build(evaluation.task, replace(evaluation.options, fewshot=shots))
+        self._evaluation = evaluation = _for_template(evaluation, kwargs)
         tags = evaluation.version_tags
         self.VERSION: Any = "-".join([str(self._version), *tags]) if tags else self._version
         return super().build_all_requests(**kwargs | {"cache_requests": False})
@@ -354,6 +358,21 @@ def _given(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     makers = (frame.f_locals.get("self") for frame, _ in walk_stack(None))
     return next((maker._meta for maker in makers if isinstance(maker, TaskFactory)), metadata)
+
+
+def _for_template(evaluation: Evaluation, asked: Mapping[str, Any]) -> Evaluation:
+    """Return a task as a model's chat template can ask it.
+
+    Args:
+        evaluation: The task.
+        asked: How lm-eval asks for requests.
+    """
+    render = asked.get("chat_template") if asked.get("apply_chat_template") else None
+    in_user = render is not None and (evaluation.options.system_in_user or not takes_system(render))
+    changed = replace(evaluation, options=replace(evaluation.options, system_in_user=in_user))
+    if changed.system_in_user and not evaluation.system_in_user:
+        logger.warning(NO_SYSTEM_ROLE, evaluation.task.name)
+    return changed
 
 
 def _task_path(config: Mapping[str, Any]) -> Path:

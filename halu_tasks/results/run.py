@@ -230,8 +230,8 @@ class Run:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
         own = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
-        structured = options.get("structured", False)
-        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, "structured": structured, **own}
+        form = {name: options.get(name, False) for name in ("structured", "system_in_user")}
+        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **form, **own}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -260,7 +260,7 @@ class Run:
     def condition(self) -> tuple[Any, ...]:
         """What comparable runs of a task have in common beside items, as a key; first, how the model was asked."""
         asked = {name: str(value) for name, value in self.asked.items()}
-        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured")))
+        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured", "system_in_user")))
         what = (self.task, self.task_version, self.scoring, self.provenance.data_sha256)
         return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs
 
