@@ -114,7 +114,7 @@ def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
 def without_system_role(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Put system texts before the first user turn, as `core.prompting.system_in_user` does for a task's own prompt."""
     texts = [message.text for message in messages if message.role == "system"]
-    others = [message for message in messages if message.role != "system"]
+    others: list[ChatMessage] = [message for message in messages if message.role != "system"]
     at = next((n for n, message in enumerate(others) if message.role == "user"), None)
     if texts and at is not None:
         content = "\n\n".join([*texts, others[at].text])

@@ -10,9 +10,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from traceback import walk_stack
 from typing import Any
@@ -172,9 +174,7 @@ class HaluTask(ConfigurableTask):
             from lm_eval.models.openai_completions import LocalChatCompletion  # takes long to import
 
             if isinstance(backend, LocalChatCompletion):
-                schema = response_schema(self._evaluation.task, self._evaluation.options)
-                form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-                settings["response_format"] = form
+                settings["response_format"] = _response_format(self._evaluation)
         return [Instance("generate_until", doc, (ctx, settings), idx=0, **known)]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
@@ -408,6 +408,47 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
         "doc_to_target": "target",
         "fewshot_config": {"sampler": "first_n"},
     }
+
+
+def _response_format(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the field by which a chat server is asked for the schema of the answer."""
+    schema = response_schema(evaluation.task, evaluation.options)
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, Any]:
+    """Return the body of the first request to a chat server.
+
+    Args:
+        evaluation: The task.
+        command: The words of lm-eval's command.
+
+    Raises:
+        UsageError: lm-eval does not know one of the words.
+    """
+    from lm_eval._cli.harness import HarnessCLI
+    from lm_eval.api.registry import get_model
+
+    told = StringIO()
+    try:
+        with redirect_stderr(told):
+            given = HarnessCLI()._parser.parse_args(list(command[1:]))
+    except SystemExit:
+        raise UsageError(told.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read") from None
+    item, settings = evaluation.asked[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
+    if evaluation.options.structured:
+        settings["response_format"] = _response_format(evaluation)
+    if given.system_instruction:
+        item = replace(item, system="\n\n".join(filter(None, [given.system_instruction, item.system])))
+    arguments = given.model_args or {}
+    payload: dict[str, Any] = get_model(given.model)(**arguments)._create_payload(
+        evaluation.messages(item),
+        generate=True,
+        gen_kwargs=settings | (given.gen_kwargs or {}),
+        seed=arguments.get("seed", 1234),
+        eos=arguments.get("eos_string"),
+    )
+    return payload
 
 
 class Documents(list[dict[str, Any]]):

@@ -239,7 +239,7 @@ class Evaluation:
         """Return what is asked and how, if the number of items is already known."""
         changed, judged = self.options.changed(), self.task.judged
         given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        asked = [name for name in ("structured", "reader") if name in changed]
+        asked = [name for name in changed if name in ("structured", "reader")]
         asked += ["system_in_user"] if self.system_in_user else []
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
         options = {
