@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output, RunOptions, key_values
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, say, table, warn
 from halu_tasks.cli.report import summary
-from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
+from halu_tasks.core.errors import HaluTasksError, RejectedError, RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
@@ -285,7 +285,9 @@ def _finish(
             see = "" if error else f"see {'the output above' if run.shown else run.output}"
             kept = "" if error else run.replies_kept()
             reason = "; ".join(filter(None, [why, see, kept and f"{kept} are kept"]))
-            warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; the same command continues")
+            rejected = isinstance(error, RejectedError) if error else run.is_rejected()
+            again = "the server would reject the same command again" if rejected else "the same command continues"
+            warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; {again}")
     written = None
     if any(row["done"] for row in done.values()):
         sys.stdout.flush()

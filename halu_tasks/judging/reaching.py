@@ -18,7 +18,7 @@ from inspect_ai.util import display_type
 from tenacity import RetryError
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import ModelError
+from halu_tasks.core.errors import ModelError, RejectedError
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +29,8 @@ PATIENCE = 60
 """Seconds within which a model must answer the probe."""
 REJECTED = (400, 422)
 """The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
+# those of a probe whose request is rejected as it is
+_INVALID = (400, 422)
 _TOKENS = 64
 # maximum number of characters of the description of an error
 _LONGEST = 300
@@ -187,7 +189,7 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
     which concerns one item; and one without the system text, whether that role is.
 
     Raises:
-        ModelError: The server rejects the system role or a setting.
+        RejectedError: The server rejects the system role or a setting.
     """
     asked = request.config.merge(config)
     try:
@@ -212,7 +214,7 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
     takes_no_system = bool(system) and not await _refusal(model, [question], asked)
     problem, advice = "the system role" if takes_no_system else "the settings", request.advice[not takes_no_system]
     name, address = _identity(model)
-    raise ModelError(
+    raise RejectedError(
         f"model {name}{f' at {address}' if address else ''} rejects {problem} of {request.task} "
         f"({_said(of_form, model)}); {advice}"
     )
@@ -223,7 +225,7 @@ async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateCo
     try:
         await model.generate(list(messages), config=config)
     except Exception as error:
-        if status_of(error) not in REJECTED:
+        if status_of(error) not in _INVALID:
             raise
         return error
     return None

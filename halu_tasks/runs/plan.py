@@ -42,7 +42,11 @@ from halu_tasks.tasks import Evaluation, Task, build
 _IN_USER = "add --system-in-user, which puts the system text before the first user turn"
 _ADVICE = {
     "inspect": (_IN_USER, "set what it names otherwise after --, such as -- --temperature 1"),
-    "lm_eval": (_IN_USER, "set what it names otherwise after --, such as -- --gen_kwargs temperature=1"),
+    "lm_eval": (
+        _IN_USER,
+        "set what it names otherwise after --, such as -- --gen_kwargs temperature=1, or use --harness inspect, which "
+        "sends neither seed nor stop",
+    ),
 }
 
 Counted = Literal["exactly", "at most", "about", "at least"]
