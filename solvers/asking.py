@@ -145,6 +145,17 @@ def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
     return [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
 
 
+def without_system_role(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Put system texts before the first user turn, as `core.prompting.system_in_user` does for a task's own prompt."""
+    texts = [message.text for message in messages if message.role == "system"]
+    others: list[ChatMessage] = [message for message in messages if message.role != "system"]
+    at = next((n for n, message in enumerate(others) if message.role == "user"), None)
+    if texts and at is not None:
+        content = "\n\n".join([*texts, others[at].text])
+        others[at] = others[at].model_copy(update={"content": content})
+    return others
+
+
 def last_question(messages: Sequence[ChatMessage]) -> int:
     """Return the index of the last user message.
 
@@ -325,6 +336,7 @@ class SampleMetadata(BaseModel):
         group: The group that the sample is run in.
         structured: Whether JSON is asked for.
         fewshot: The number of worked examples.
+        system_in_user: Whether the system text is in the first user turn.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -340,6 +352,7 @@ class SampleMetadata(BaseModel):
     group: str | None = None
     structured: bool = False
     fewshot: int = 0
+    system_in_user: bool = False
 
     @classmethod
     def of(cls, state: TaskState) -> SampleMetadata | None:

@@ -19,7 +19,7 @@ from halu_tasks.core.items import Example
 from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns, without_cue
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies import embedded
-from halu_tasks.solvers.asking import SampleMetadata, chat_messages, checked, last_question
+from halu_tasks.solvers.asking import SampleMetadata, chat_messages, checked, last_question, without_system_role
 from halu_tasks.tasks import Task, task_named
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
@@ -296,7 +296,8 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
     """Create a solver that sets a sample's messages and, if `then_generate` is true, calls the model."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        state.messages = messages(state)
+        asked, own = messages(state), SampleMetadata.of(state)
+        state.messages = without_system_role(asked) if own and own.system_in_user else asked
         return await generate(state) if then_generate else state
 
     return solve

@@ -13,6 +13,10 @@ def completion(message: dict[str, Any], prompt: int = 1, reply: int = 1, **choic
     return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
 
 
+class Rejected(Exception):
+    """Raised by what answers requests, it rejects one with this message."""
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 

@@ -34,8 +34,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 _TRUTH = {"true": True, "false": False}
 
 # what follows the class are the options that the command has not
-ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability")]
-ReplyOptions = Annotated[Options, ("fewshot", "cot", "structured", "probability")]
+ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability", "system_in_user")]
+ReplyOptions = Annotated[Options, ("fewshot", "cot", "structured", "probability", "system_in_user")]
 RunOptions = Annotated[Options, ()]
 Count = Annotated[int, click.IntRange(min=1), "N"]
 Output = Annotated[Path, "-o", "--output", "FOLDER"]

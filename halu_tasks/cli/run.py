@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output, RunOptions, key_values
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, say, table, warn
 from halu_tasks.cli.report import summary
-from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError
+from halu_tasks.core.errors import HaluTasksError, RejectedError, RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
@@ -127,7 +127,7 @@ def run(
             # tasks on a cluster go on without their command, and the same command waits for them
             run.require_free()
         _check_methods(pending, chosen)
-    left_out = {} if no_check else _left_out([run.model for run in pending], chosen, options)
+    left_out = {} if no_check else _left_out(pending, chosen, options)
     if left_out and all(run.model.name in left_out for run in runs):
         raise next(iter(left_out.values()))
     job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
@@ -243,21 +243,22 @@ def _planned(
             )
 
 
-def _left_out(models: Sequence[HarnessModel], tasks: Sequence[Task], options: Options) -> Mapping[str, HaluTasksError]:
-    """Check judge and models before a run; return why models cannot be run, by their names.
+def _left_out(runs: Sequence[ModelRun], tasks: Sequence[Task], options: Options) -> Mapping[str, HaluTasksError]:
+    """Check judge and models before runs; return why models cannot be run, by their names.
 
     Raises:
         JudgeError: The judge does not answer.
     """
     from halu_tasks.runs.models import require_model
+    from halu_tasks.runs.plan import first_requests
 
     left_out: dict[str, HaluTasksError] = {}
-    distinct = {model.name: model for model in models}
+    distinct = {run.model.name: run.model for run in runs}
     if len(distinct) > 1:
         progress(f"Checking {len(distinct)} models …")
     for name, model in distinct.items():
         try:
-            require_model(model)
+            require_model(model, first_requests([run for run in runs if run.model.name == name], tasks))
         except HaluTasksError as error:
             left_out[name] = error
     judged = next((task.judged for task in tasks if task.judged), None)
@@ -284,7 +285,9 @@ def _finish(
             see = "" if error else f"see {'the output above' if run.shown else run.output}"
             kept = "" if error else run.replies_kept()
             reason = "; ".join(filter(None, [why, see, kept and f"{kept} are kept"]))
-            warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; the same command continues")
+            rejected = isinstance(error, RejectedError) if error else run.is_rejected()
+            again = "the server would reject the same command again" if rejected else "the same command continues"
+            warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; {again}")
     written = None
     if any(row["done"] for row in done.values()):
         sys.stdout.flush()

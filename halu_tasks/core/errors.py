@@ -44,6 +44,10 @@ class ModelError(HaluTasksError, RuntimeError):
     """A model that does not answer: its server is unreachable, rejects the key, or does not know the model."""
 
 
+class RejectedError(ModelError):
+    """A model whose server rejects what a task asks, and would reject it again."""
+
+
 class RunInterrupted(HaluTasksError, RuntimeError):
     """A run that was interrupted from the keyboard, and that the same command continues."""
 

@@ -271,6 +271,11 @@ class AskingOptions:
         False,
         "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt",
     )
+    system_in_user: bool = option(
+        False,
+        "put the system text before the first user turn, for a server that refuses the system role; weights whose chat "
+        "template has no such role are always asked so",
+    )
 
 
 @dataclass(frozen=True)

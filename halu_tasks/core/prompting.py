@@ -9,7 +9,7 @@ lm-eval.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -240,3 +240,30 @@ def render(item: Item, prompt: Prompt, *, cot: bool = False) -> Item:
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
     """Return the chat messages of an item."""
     return turns(item.system, item.prompt, examples)
+
+
+def system_in_user(said: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Put the system text before the first user turn, with a blank line between them."""
+    system = "\n\n".join(turn["content"] for turn in said if turn["role"] == "system")
+    others = [dict(turn) for turn in said if turn["role"] != "system"]
+    if system and (first := next((turn for turn in others if turn["role"] == "user"), None)):
+        first["content"] = f"{system}\n\n{first['content']}"
+    return others
+
+
+NO_SYSTEM_ROLE = "%s: the model's chat template has no system role, so the system text goes before the first user turn"
+"""A warning about a task."""
+
+
+def takes_system(render: Callable[[list[dict[str, str]]], Any]) -> bool:
+    """Return whether a chat template has a system role.
+
+    Some templates raise an error, others leave the text out, and lm-eval does so in the place of those that raise one.
+
+    Args:
+        render: Applies the template to messages.
+    """
+    try:
+        return "the system text" in str(render(turns("the system text", "the question")))
+    except Exception:  # a template may raise anything
+        return False

@@ -2,15 +2,21 @@
 
 import logging
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
+from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+    active_generate_config,
+)
+from inspect_ai.model._model import active_model  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.scorer import ScoreReducer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, registry_info
@@ -18,10 +24,18 @@ from inspect_ai.util import JSONSchema, registry_info
 from halu_tasks.core.errors import UsageError, install_excepthook, unknown
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import SCORING_OPTIONS, Options
-from halu_tasks.core.prompting import messages
+from halu_tasks.core.prompting import NO_SYSTEM_ROLE, takes_system
 from halu_tasks.inspect_adapter.figures import RECORD, warn
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
-from halu_tasks.judging.reaching import REJECTED, active_models, describe_error, reach_active, refusal, status_of
+from halu_tasks.judging.reaching import (
+    REJECTED,
+    FirstRequest,
+    active_models,
+    describe_error,
+    reach_active,
+    refusal,
+    status_of,
+)
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
@@ -36,6 +50,12 @@ install_excepthook("inspect", "inspect_ai/__main__.py")
 
 ID, TASK = "halu_id", "halu_task"
 """The keys of a message's metadata by which embedded models know the item and the task."""
+
+
+_ADVICE = (
+    "add -T system_in_user=true, which puts the system text before the first user turn",
+    "set what it names otherwise, such as with --temperature 1",
+)
 
 
 def inspect_task(name: str, **options: Any) -> Task:
@@ -144,8 +164,18 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
     for unused in chosen.unused(task.prompts.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
     evaluation = build(task, chosen.for_tasks(task.prompts.task_options))
+    if not chosen.system_in_user and not _takes_system():
+        evaluation = replace(evaluation, options=replace(evaluation.options, system_in_user=True))
+        if evaluation.system_in_user:
+            logger.warning(NO_SYSTEM_ROLE, name)
     embedded.remember(evaluation)
     return evaluation
+
+
+def _takes_system() -> bool:
+    """Return whether the chat template of the current model has a system role, as far as this process applies it."""
+    render = getattr(getattr(active_model(), "api", None), "hf_chat", None)
+    return render is None or takes_system(lambda said: render(chat_messages(said), []))
 
 
 def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], version: int) -> Task:
@@ -159,7 +189,7 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     """
     first = members[0]
     check_addresses(first.options)
-    reach_active()
+    reach_active(_first_requests(members, samples))
     roles = model_roles()
     # an error of one line is only possible while the task is created
     for evaluation in (evaluation for evaluation in members if evaluation.task.judged):
@@ -210,6 +240,24 @@ class _PackageTask(Task):
         self._reducers = reducers
 
 
+def _first_requests(members: Sequence[Evaluation], samples: Sequence[Sample]) -> list[FirstRequest]:
+    """Return what the model is asked first, unless a solver of the user's decides that."""
+    frames = (frame for frame, _ in walk_stack(None) if frame.f_code.co_name == "eval_async")
+    if not samples or any(frame.f_locals.get("solver") for frame in frames):
+        return []
+    config = first_config(members).merge(active_generate_config())
+    ask = list[Any](samples[0].input)
+    return [FirstRequest(members[0].task.name, ask, config, _ADVICE, schema_optional=bool(config.response_schema))]
+
+
+def first_config(members: Sequence[Evaluation]) -> GenerateConfig:
+    """Return the settings with which the first of some tasks is asked, all of which are run as one."""
+    config, first = _config(members), members[0]
+    if first.options.structured:
+        config.response_schema = _response_format(response_schema(first.task, first.options))
+    return config
+
+
 def _config(members: Sequence[Evaluation]) -> GenerateConfig:
     decodings = [evaluation.decoding for evaluation in members]
     weighed = any(evaluation.asks_for_probability for evaluation in members)
@@ -238,7 +286,7 @@ def samples_of(evaluation: Evaluation, group: str | None = None, items: Sequence
 
 def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group: str | None, embedded: bool) -> Sample:
     task = evaluation.task
-    chat = chat_messages(messages(item, evaluation.examples))
+    chat = chat_messages(evaluation.messages(item))
     if embedded:
         chat[-1].metadata = {ID: item.id, TASK: task.name}
     metadata = SampleMetadata(
@@ -251,6 +299,7 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         group=group,
         structured=evaluation.options.structured,
         fewshot=evaluation.options.fewshot,
+        system_in_user=evaluation.options.system_in_user,
     )
     return Sample(
         id=f"{task.name}/{item.id}" if group else item.id,
@@ -258,6 +307,10 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         target=task.rules.answer.targets(item),
         metadata=metadata.model_dump(exclude_defaults=True),
     )
+
+
+def _response_format(schema: Mapping[str, Any]) -> ResponseSchema:
+    return ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(schema), strict=True)
 
 
 @solver
@@ -268,10 +321,7 @@ def generate_reply(schemas: dict[str, Any] | None = None) -> Solver:
         schemas: The JSON schema of the replies to each task, by its name, with which a server is asked unless it
             rejects one; by default, none.
     """
-    formats = {
-        name: ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(schema), strict=True)
-        for name, schema in (schemas or {}).items()
-    }
+    formats = {name: _response_format(schema) for name, schema in (schemas or {}).items()}
     takes_schema = bool(formats)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:

@@ -1,24 +1,35 @@
 """Calls of models that fail: a short question before work begins, errors in one line, and a line about retries."""
 
 import asyncio
+import logging
 import random
 import re
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextvars import Context, ContextVar
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from anyio.from_thread import start_blocking_portal
 from inspect_ai.hooks import Hooks, ModelRetry, hooks
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
 from inspect_ai.util import display_type
 from tenacity import RetryError
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import ModelError
+from halu_tasks.core.errors import ModelError, RejectedError
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -29,6 +40,8 @@ REJECTED = (400, 404, 415, 422, 500, 501)
 """The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
 _REFUSED = (400, 413, 422, 451)
 """The HTTP statuses by which servers refuse a request that they would refuse again."""
+# those of a probe whose request is rejected as it is
+_INVALID = (400, 422)
 _TOKENS = 64
 # maximum number of characters of the description of an error
 _LONGEST = 300
@@ -41,8 +54,8 @@ _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
 # providers that start a server, which takes minutes, unless an address is named
 _STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
 
-# models that have answered in this process, by name and address
-_reached: set[tuple[str, str]] = set()
+# models that have answered in this process, by name and address; also with the form of a request that they have taken
+_reached: set[tuple[str, ...]] = set()
 
 
 def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -58,23 +71,54 @@ def run_blocking(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
 # --- a question before work begins ------------------------------------------------------------------
 
 
-def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None = None) -> None:
-    """Ask each model a short question, unless it runs in this process or has answered before.
+class FirstRequest(NamedTuple):
+    """What a task asks a model first.
+
+    Attributes:
+        task: The name of the task.
+        messages: The messages.
+        config: The settings of the call.
+        advice: What to do if the server refuses the system role, and if it refuses a setting.
+        schema_optional: Whether the task is asked without its response schema if the server refuses that.
+    """
+
+    task: str
+    messages: list[ChatMessage]
+    config: GenerateConfig
+    advice: tuple[str, str]
+    schema_optional: bool = False
+
+    @property
+    def form(self) -> tuple[str, ...]:
+        """What it has in common with requests that a server takes or refuses alike, whatever their content."""
+        return (*dict.fromkeys(m.role for m in self.messages), self.config.model_dump_json(exclude_none=True))
+
+
+def reach(
+    models: Iterable[Model], first: Sequence[FirstRequest] = (), *, again: bool = False, timeout: int | None = None
+) -> None:
+    """Ask each model a question, unless it runs in this process or has answered before.
 
     For callers outside an event loop, or inside another one's.
 
     Args:
         models: The models to ask.
+        first: What tasks ask first, which is then asked, once for each form; otherwise, a short question is.
         again: Also ask models that have answered before.
         timeout: The timeout of calls in seconds, if it is longer than `PATIENCE`.
 
     Raises:
-        ModelError: A model does not answer; the message says why and what to do.
+        ModelError: A model does not answer, or refuses a request; the message says why and what to do.
     """
-    for key, model in {_identity(model): model for model in models if _has_server(model)}.items():
+    forms = {request.form: request for request in first}
+    for key, model in {_identity(model): model for model in models if has_server(model)}.items():
+        new: dict[tuple[str, ...], FirstRequest | None]
+        new = {(*key, *form): request for form, request in forms.items()} or {key: None}
+        due = [request for known, request in new.items() if again or known not in _reached]
         # connections belong to an event loop, so a copy is asked
-        if (again or key not in _reached) and (copy := _copy(model)):
-            run_blocking(partial(_reach, copy, timeout))
+        if due and (copy := _copy(model)):
+            run_blocking(partial(_reach, copy, due, timeout))
+            _reached.update({key, *new})
 
 
 def _copy(model: Model) -> Model | None:
@@ -86,15 +130,19 @@ def _copy(model: Model) -> Model | None:
         return None
 
 
-def reach_active() -> None:
+def reach_active(first: Sequence[FirstRequest] = ()) -> None:
     """Check that the models of the current eval answer; does nothing outside of an eval.
 
+    Args:
+        first: What the main model is asked first.
+
     Raises:
-        ModelError: A model does not answer.
+        ModelError: A model does not answer, or refuses a request.
     """
     if models := active_models():
         log_retries()
-        reach(models)
+        reach(models[:1], first)
+        reach(models[1:])
 
 
 def active_models() -> list[Model]:
@@ -110,7 +158,7 @@ def active_models() -> list[Model]:
     return [active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))]
 
 
-def _has_server(model: Model) -> bool:
+def has_server(model: Model) -> bool:
     """Return whether a model has a server that is already running."""
     name, address = _identity(model)
     provider = name.partition("/")[0]
@@ -122,27 +170,87 @@ def _identity(model: Model) -> tuple[str, str]:
     return str(model), str(getattr(model.api, "base_url", None) or "")
 
 
-async def _reach(model: Model, timeout: int | None) -> None:
-    """Ask a model a short question; one whose server is overloaded counts as reached."""
+async def _reach(model: Model, requests: Sequence[FirstRequest | None], timeout: int | None) -> None:
+    """Ask a model the requests, a short question for None; one whose server is overloaded counts as reached."""
     _probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
     try:
         async with model:
-            try:
-                await model.generate(PROBE, config=config.merge(GenerateConfig(max_tokens=_TOKENS)))
-            except Exception as error:
-                if status_of(error) not in REJECTED:
-                    raise
-                # reasoning models reject a token limit that is too low
-                await model.generate(PROBE, config=config)
+            for request in requests:
+                await (_ask_first(model, request, config) if request else _ask_shortly(model, config))
+    except ModelError:
+        raise
     except Exception as error:
         if status_of(error) != 429:
-            _reached.discard(_identity(model))
+            _reached.difference_update({known for known in _reached if known[:2] == _identity(model)})
             # servers repeat the key that they reject
             key = getattr(model.api, "api_key", None)
             raise model_error(*_identity(model), last_error(error), patience, key) from None
-    _reached.add(_identity(model))
+
+
+async def _ask_shortly(model: Model, config: GenerateConfig) -> None:
+    if await _refusal(model, [ChatMessageUser(content=PROBE)], config.merge(GenerateConfig(max_tokens=_TOKENS))):
+        # reasoning models reject a token limit that is too low
+        await model.generate(PROBE, config=config)
+
+
+async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig) -> None:
+    """Ask what a task asks first.
+
+    If it is rejected, a short question with the same system text and settings tells whether its content is the reason,
+    which concerns one item; and one without the system text, whether that role is.
+
+    Raises:
+        RejectedError: The server rejects the system role or a setting.
+    """
+    asked = request.config.merge(config)
+    try:
+        error = await _refusal(model, request.messages, asked)
+    except Exception as late:
+        if "Timeout" not in type(last_error(late)).__name__:
+            raise
+        # a long reply takes its time, while a setting is rejected at once
+        await _ask_shortly(model, config)
+        return
+    if error and request.schema_optional:
+        asked = asked.model_copy(update={"response_schema": None})
+        error = await _refusal(model, request.messages, asked)
+    if not error:
+        return
+    system = [message for message in request.messages if message.role == "system"]
+    question = ChatMessageUser(content=PROBE)
+    of_form = await _refusal(model, [*system, question], asked)
+    if not of_form:
+        logger.warning("%s: %s rejects the first item (%s)", request.task, model, _said(error, model))
+        return
+    takes_no_system = bool(system) and not await _refusal(model, [question], asked)
+    problem, advice = "the system role" if takes_no_system else "the settings", request.advice[not takes_no_system]
+    name, address = _identity(model)
+    raise RejectedError(
+        f"model {name}{f' at {address}' if address else ''} rejects {problem} of {request.task} "
+        f"({_said(of_form, model)}); {advice}"
+    )
+
+
+async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateConfig) -> Exception | None:
+    """Ask a model; return the error by which its server rejects the request, None if it does not."""
+    try:
+        await model.generate(list(messages), config=config)
+    except Exception as error:
+        if status_of(error) not in _INVALID:
+            raise
+        return error
+    return None
+
+
+def _said(error: Exception, model: Model) -> str:
+    """Return what a server says of a request that it rejects, in one line."""
+    key = str(getattr(model.api, "api_key", None) or "")
+    if message := getattr(error, "provider_message", None):
+        text = " ".join(str(message).split())
+        return redacted(text.replace(key, "…") if key else text)[:_LONGEST]
+    return describe_error(error, key)
 
 
 # --- errors -----------------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from traceback import walk_stack
 from typing import Any
@@ -26,6 +28,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
+from halu_tasks.core.prompting import NO_SYSTEM_ROLE, system_in_user, takes_system
 from halu_tasks.lm_eval_adapter.refusals import FailedReply
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
@@ -147,6 +150,8 @@ class HaluTask(ConfigurableTask):
         # without a chat template lm-eval puts nothing between the system text and what follows
         if doc["system"] and not self._chat_template:
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
+        if self._evaluation.options.system_in_user and (render := kwargs.get("chat_template")):
+            kwargs["chat_template"] = lambda said, **how: render(system_in_user(said), **how)
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
 
     def construct_requests(
@@ -170,9 +175,7 @@ class HaluTask(ConfigurableTask):
             from lm_eval.models.openai_completions import LocalChatCompletion  # takes long to import
 
             if isinstance(backend, LocalChatCompletion):
-                schema = response_schema(self._evaluation.task, self._evaluation.options)
-                form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-                settings["response_format"] = form
+                settings["response_format"] = _response_format(self._evaluation)
         return [Instance("generate_until", doc, (ctx, settings), idx=0, **known)]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
@@ -180,7 +183,8 @@ class HaluTask(ConfigurableTask):
         evaluation, shots = self._evaluation, self.config.num_fewshot or 0
         if shots != evaluation.options.fewshot:
             # lm-eval sets `--num_fewshot` after the task was made
-            self._evaluation = evaluation = build(evaluation.task, replace(evaluation.options, fewshot=shots))
+            evaluation = build(evaluation.task, replace(evaluation.options, fewshot=shots))
+        self._evaluation = evaluation = _for_template(evaluation, kwargs)
         tags = evaluation.version_tags
         self.VERSION: Any = "-".join([str(self._version), *tags]) if tags else self._version
         return super().build_all_requests(**kwargs | {"cache_requests": False})
@@ -359,6 +363,21 @@ def _given(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return next((maker._meta for maker in makers if isinstance(maker, TaskFactory)), metadata)
 
 
+def _for_template(evaluation: Evaluation, asked: Mapping[str, Any]) -> Evaluation:
+    """Return a task as a model's chat template can ask it.
+
+    Args:
+        evaluation: The task.
+        asked: How lm-eval asks for requests.
+    """
+    render = asked.get("chat_template") if asked.get("apply_chat_template") else None
+    in_user = render is not None and (evaluation.options.system_in_user or not takes_system(render))
+    changed = replace(evaluation, options=replace(evaluation.options, system_in_user=in_user))
+    if changed.system_in_user and not evaluation.system_in_user:
+        logger.warning(NO_SYSTEM_ROLE, evaluation.task.name)
+    return changed
+
+
 def _task_path(config: Mapping[str, Any]) -> Path:
     """Return the file that defines a task, for error messages.
 
@@ -392,6 +411,47 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
         "doc_to_target": "target",
         "fewshot_config": {"sampler": "first_n"},
     }
+
+
+def _response_format(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the field by which a chat server is asked for the schema of the answer."""
+    schema = response_schema(evaluation.task, evaluation.options)
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, Any]:
+    """Return the body of the first request to a chat server.
+
+    Args:
+        evaluation: The task.
+        command: The words of lm-eval's command.
+
+    Raises:
+        UsageError: lm-eval does not know one of the words.
+    """
+    from lm_eval._cli.harness import HarnessCLI
+    from lm_eval.api.registry import get_model
+
+    told = StringIO()
+    try:
+        with redirect_stderr(told):
+            given = HarnessCLI()._parser.parse_args(list(command[1:]))
+    except SystemExit:
+        raise UsageError(told.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read") from None
+    item, settings = evaluation.asked[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
+    if evaluation.options.structured:
+        settings["response_format"] = _response_format(evaluation)
+    if given.system_instruction:
+        item = replace(item, system="\n\n".join(filter(None, [given.system_instruction, item.system])))
+    arguments = given.model_args or {}
+    payload: dict[str, Any] = get_model(given.model)(**arguments)._create_payload(
+        evaluation.messages(item),
+        generate=True,
+        gen_kwargs=settings | (given.gen_kwargs or {}),
+        seed=arguments.get("seed", 1234),
+        eos=arguments.get("eos_string"),
+    )
+    return payload
 
 
 class Documents(list[dict[str, Any]]):

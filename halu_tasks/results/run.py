@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +35,7 @@ from halu_tasks.tasks import Provenance, Task
 from halu_tasks.tasks.prompts import Decoding
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog
+    from inspect_ai.log import EvalError, EvalLog
 
 RUN_FILES = SETTINGS, COMMAND = "settings.json", "command.txt"
 """The files in a folder that `halu-tasks run` made: how the model is run, and its last commands."""
@@ -50,6 +51,20 @@ TRANSPORT = {
     *("no_log_realtime", "tags", "metadata", "cache", "cache_prompt", "eos_string"),
 }
 """Settings and options that change where and how fast a model is asked, and what happens on errors, not its replies."""
+
+
+IS_REJECTED = re.compile(r"(?:Error|Error code|[Ss]tatus(?: code)?):? (?:400|422)\b")
+"""How clients say that a server rejected a request, which it would reject again."""
+# what a traceback has between two errors, the second of which says that calls were retried, or what was sent
+_CAUSED = "The above exception was the direct cause of the following exception:"
+
+
+def cause_of(error: EvalError) -> str:
+    """Return why a task of Inspect failed, in one line; for a call, why its last attempt failed."""
+    is_call = error.message.startswith(("RetryError", "ModelGenerateError"))
+    called = error.traceback.rpartition(_CAUSED)[0].strip() if is_call else ""
+    lines = (called or error.message).strip().splitlines()
+    return " ".join((lines[-1] if called else lines[0]).split()) if lines else ""
 
 
 class ScoredReply(NamedTuple):
@@ -99,7 +114,8 @@ class UnfinishedError(DataError):
         if all((path.parent.parent / name).is_file() for name in RUN_FILES):
             # eval-retry would ask without the checks and limits of that command
             advice = "the same halu-tasks run command continues it"
-        if header.error and header.error.message.startswith(("UsageError(", "ArgumentError(")):
+        is_usage = header.error and header.error.message.startswith(("UsageError(", "ArgumentError("))
+        if is_usage or (header.error and IS_REJECTED.search(cause_of(header.error))):
             advice = "the run would fail alike; correct the command, or remove this log"
         super().__init__(f"{log}: {why}; {advice}")
         # `inspect log recover` writes what was kept of a log that was broken off to another file
@@ -247,8 +263,8 @@ class Run:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
         own = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
-        structured = options.get("structured", False)
-        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, "structured": structured, **own}
+        form = {name: options.get(name, False) for name in ("structured", "system_in_user")}
+        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **form, **own}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -277,7 +293,7 @@ class Run:
     def condition(self) -> tuple[Any, ...]:
         """What comparable runs of a task have in common beside items, as a key; first, how the model was asked."""
         asked = {name: str(value) for name, value in self.asked.items()}
-        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured")))
+        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured", "system_in_user")))
         what = (self.task, self.task_version, self.scoring, self.provenance.data_sha256)
         return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs
 

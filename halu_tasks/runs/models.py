@@ -1,12 +1,14 @@
 """Models as users name them, in the words of the harness that runs them, and whether they answer."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StrictStr, ValidationError
 
@@ -15,6 +17,9 @@ from halu_tasks.core.errors import HaluTasksError, ModelError, UsageError, missi
 from halu_tasks.core.files import read_yaml
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks.keys import Keys, reason_of
+
+if TYPE_CHECKING:
+    from halu_tasks.judging.reaching import FirstRequest
 
 Harness = Literal["inspect", "lm_eval"]
 
@@ -231,10 +236,14 @@ def _gguf_has_chat_template(name: str, weights: str) -> bool:
         raise ModelError(f"model {name}: {weights} cannot be read ({why}); check the folder and the file") from None
 
 
-def require_model(model: HarnessModel) -> None:
-    """Check that what a model needs is installed, and that it answers a short question if a server has it.
+def require_model(model: HarnessModel, first: Iterable[FirstRequest] = ()) -> None:
+    """Check that what a model needs is installed, and if a server has it, that it answers what is asked first.
 
     The harnesses themselves wait minutes for a server that is not there.
+
+    Args:
+        model: The model.
+        first: What it is asked first, which is made only if a server has it.
 
     Raises:
         HaluTasksError: A package or an API key is missing, the harness does not know the model, or it does not answer.
@@ -255,10 +264,12 @@ def require_model(model: HarnessModel) -> None:
         base_url = str(arguments.get("base_url", _OPENAI)).removesuffix("/chat/completions")
         name, arguments = f"openai-api/{service}/{arguments.get('model')}", {}
     from halu_tasks.inspect_adapter.run_models import create_model
-    from halu_tasks.judging.reaching import reach
+    from halu_tasks.judging.reaching import has_server, reach
 
     config = {"timeout": model.options.get("timeout")}
-    reach([create_model(name, base_url, {"memoize": False, "api_key": key, **arguments}, config)])
+    created = create_model(name, base_url, {"memoize": False, "api_key": key, **arguments}, config)
+    if has_server(created):
+        reach([created], [*first])
 
 
 class ModelKeys(Keys):

@@ -10,11 +10,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
-from inspect_ai.model import ModelName, ModelOutput
+from click import ClickException
+from inspect_ai._cli.eval import eval_set_command  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+from inspect_ai._util.generate_config_args import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+    config_from_locals,
+)
+from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig, ModelName, ModelOutput
 from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 
@@ -22,17 +28,26 @@ from halu_tasks.core.errors import UsageError, unknown
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options, Price
-from halu_tasks.core.prompting import messages
-from halu_tasks.inspect_adapter.tasks import samples_of
+from halu_tasks.inspect_adapter.tasks import first_config, samples_of
 from halu_tasks.judging.judge import SETTINGS
-from halu_tasks.judging.reaching import run_blocking
+from halu_tasks.judging.reaching import FirstRequest, run_blocking
 from halu_tasks.replies import embedded
 from halu_tasks.runs.command import flags
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
-from halu_tasks.solvers.asking import MethodRecord, stand_in, yes
+from halu_tasks.solvers.asking import MethodRecord, chat_messages, stand_in, yes
 from halu_tasks.solvers.methods import method_named
 from halu_tasks.tasks import Evaluation, Task, build
+
+_IN_USER = "add --system-in-user, which puts the system text before the first user turn"
+_ADVICE = {
+    "inspect": (_IN_USER, "set what it names otherwise after --, such as -- --temperature 1"),
+    "lm_eval": (
+        _IN_USER,
+        "set what it names otherwise after --, such as -- --gen_kwargs temperature=1, or use --harness inspect, which "
+        "sends neither seed nor stop",
+    ),
+}
 
 Counted = Literal["exactly", "at most", "about", "at least"]
 # what a model is (`Planned.part`), and its name
@@ -85,8 +100,7 @@ def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Plann
         refused: dict[str, UsageError] = {}
         for name in run.missing():
             if name not in evaluations:
-                options = Options(**{"fewshot": known[name].prompts.shots, **run.options})
-                evaluations[name] = build(known[name], options.for_tasks(known[name].prompts.task_options))
+                evaluations[name] = _evaluation(run, known[name])
             try:
                 rows += _Counter(run, evaluations[name]).rows()
             except UsageError as error:
@@ -133,6 +147,52 @@ def priced(
     return rows
 
 
+def first_requests(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> Iterator[FirstRequest]:
+    """Yield what the model of some runs is asked first, for each task without a result.
+
+    Args:
+        runs: The runs of the model, which a server has.
+        tasks: The tasks.
+
+    Raises:
+        UsageError: A method cannot do a task, or the harness does not know an argument.
+        HaluTasksError: A task does not support an option, or its data cannot be read.
+    """
+    known = {task.name: task for task in tasks}
+    for run in runs:
+        for name in run.missing():
+            evaluation = _evaluation(run, known[name])
+            (command,) = run.commands([name])
+            if run.model.harness == "inspect":
+                messages, own = _Counter(run, evaluation).first()
+                config = first_config([evaluation]).merge(_config_of(command)).merge(GenerateConfig(**own))
+                structured = not run.method and evaluation.options.structured
+                if not structured:
+                    config.response_schema = None
+                yield FirstRequest(name, messages, config, _ADVICE["inspect"], schema_optional=structured)
+            else:
+                from halu_tasks.lm_eval_adapter.task import first_request  # takes seconds to import
+
+                body = first_request(evaluation, command)
+                messages = chat_messages(body.pop("messages"))
+                del body["model"]
+                yield FirstRequest(name, messages, GenerateConfig(extra_body=body), _ADVICE["lm_eval"])
+
+
+def _evaluation(run: ModelRun, task: Task) -> Evaluation:
+    options = Options(**{"fewshot": task.prompts.shots, **run.options})
+    return build(task, options.for_tasks(task.prompts.task_options))
+
+
+def _config_of(command: Sequence[str]) -> GenerateConfig:
+    """Return the settings of calls that a command of Inspect states."""
+    try:
+        context = eval_set_command.make_context(command[1], list(command[2:]), auto_envvar_prefix="INSPECT_EVAL_SET")
+        return GenerateConfig(**config_from_locals(dict(context.params)))
+    except ClickException as error:
+        raise UsageError(f"{shlex.join(command[:2])}: {error.format_message()}") from None
+
+
 class _Counter:
     """Answers in the place of all models of a run on a task, and counts what each is asked."""
 
@@ -148,6 +208,7 @@ class _Counter:
         self._ways: dict[Asked, Counted] = {}
         self._usual: Counted = "exactly"
         self._known, self._reply = set[str](), ""
+        self._first: tuple[str | list[ChatMessage], dict[str, Any]] | None = None
         judge, reader = evaluation.options.judge, evaluation.options.reader
         judges = {"judge": self._roles.get("grader", judge), "reader": self._roles.get("reader", reader)}
         specs = {"judge": evaluation.task.judged, "reader": evaluation.reader}
@@ -163,11 +224,19 @@ class _Counter:
             for asked, counts in self._counts.items()
         ]
 
+    def first(self) -> tuple[list[ChatMessage], dict[str, Any]]:
+        """Return what the model is asked first: the messages, and the settings of the call that differ."""
+        item = self._evaluation.asked[0]
+        if self._run.method:
+            self._run_method([item])
+        prompt, config = self._first or (chat_messages(self._evaluation.messages(item)), {})
+        return [ChatMessageUser(content=prompt)] if isinstance(prompt, str) else prompt, config
+
     def _ask_plainly(self, items: Sequence[Item]) -> None:
         evaluation = self._evaluation
         weighs = evaluation.asks_for_probability and self._run.model.harness == "lm_eval"
         for item in items:
-            prompt = "\n".join(message["content"] for message in messages(item, evaluation.examples))
+            prompt = "\n".join(message["content"] for message in evaluation.messages(item))
             for choice in (evaluation.task.rules.choices or ()) if weighs else [""]:
                 self._count(self._model, prompt + choice, 0 if weighs else self._longest)
             self._judge(item, [_filled(evaluation.oracle(item), self._longest, item.id)])
@@ -200,6 +269,8 @@ class _Counter:
         # the last message of a task's own prompt names its item, so that Inspect's cache tells equal prompts apart
         items = [] if isinstance(prompt, str) else [message.metadata for message in prompt]
         asked = (role, self._roles[role]) if role and role in self._roles else self._model
+        if asked == self._model and not self._first:
+            self._first = prompt, config
         longest = config.get("max_tokens") or self._longest
         # without a cache, each call is made
         call = short_hash(asked, text, items, config, draw if draw[1] else len(self._known))

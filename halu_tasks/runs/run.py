@@ -29,12 +29,12 @@ from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report, run_here
 from halu_tasks.replies.scoring import REPORT_FOLLOWS
-from halu_tasks.results.run import COMMAND, SETTINGS, TRANSPORT
+from halu_tasks.results.run import COMMAND, IS_REJECTED, SETTINGS, TRANSPORT, cause_of
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalError, EvalLog
+    from inspect_ai.log import EvalLog
 
     from halu_tasks.tasks import Task
 
@@ -44,8 +44,6 @@ LOGS, RESULTS, CACHE = "logs", "results", "replies"
 _OUTPUT, _PROMPT = "output.txt", "$ "
 # how often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up
 _RETRIES = 7
-# what a traceback has between two errors, the second of which says that calls were retried
-_CAUSED = "The above exception was the direct cause of the following exception:"
 
 
 @dataclass(frozen=True)
@@ -204,8 +202,12 @@ class ModelRun:
 
     def why_missing(self) -> str:
         """Return the error of a task, or the last line that the harness printed; empty if it is not known."""
-        errors = [_cause(log.error) for log in logs_of(self.folder) if log.error]
+        errors = [cause_of(log.error) for log in logs_of(self.folder) if log.error]
         return errors[-1] if errors else _last_line(self.output)
+
+    def is_rejected(self) -> bool:
+        """Whether a server rejected a request, so that the same command would fail again."""
+        return bool(IS_REJECTED.search(self.why_missing()))
 
     def prepare(self) -> None:
         """Create the folder, with the settings and the checksums of the data.
@@ -371,13 +373,6 @@ def _samples_kept(log: EvalLog) -> int:
     except Exception:
         return 0
     return sum(summary.completed and not summary.error for summary in summaries)
-
-
-def _cause(error: EvalError) -> str:
-    """Return why a task of Inspect failed, in one line; for a call that was retried, why the last one failed."""
-    retried = error.traceback.rpartition(_CAUSED)[0].strip() if error.message.startswith("RetryError") else ""
-    lines = (retried or error.message).strip().splitlines()
-    return " ".join((lines[-1] if retried else lines[0]).split()) if lines else ""
 
 
 def _last_line(path: Path) -> str:

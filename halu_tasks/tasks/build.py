@@ -11,7 +11,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import WORDING, Example, Item
 from halu_tasks.core.options import JUDGE_SETTINGS, Options
-from halu_tasks.core.prompting import Prompt, prompt_hash, render
+from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
 from halu_tasks.data.locate import Located
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.tasks.asking import (
@@ -109,6 +109,17 @@ class Evaluation:
         return drawn(self.items)
 
     @property
+    def system_in_user(self) -> bool:
+        """Whether there is a system text that goes before the first user turn, in that turn."""
+        key = "cot" if self.options.cot else "system"
+        return self.options.system_in_user and any(prompt.get(key) for prompt in self.prompts.values())
+
+    def messages(self, item: Item) -> list[dict[str, str]]:
+        """Return the chat messages of an item, with the worked examples."""
+        said = messages(item, self.examples)
+        return system_in_user(said) if self.options.system_in_user else said
+
+    @property
     def decoding(self) -> Decoding:
         """The decoding, with more tokens if the answer is asked for as JSON."""
         decoding = self.task.prompts.decoding
@@ -187,6 +198,7 @@ class Evaluation:
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
         tags += options.version_tags(self.task.prompts.task_options)
+        tags += ["system_in_user"] if self.system_in_user else []
         if self.task.judged:
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
@@ -227,7 +239,8 @@ class Evaluation:
         """Return what is asked and how, if the number of items is already known."""
         changed, judged = self.options.changed(), self.task.judged
         given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        asked = [name for name in ("structured", "reader") if name in changed]
+        asked = [name for name in changed if name in ("structured", "reader")]
+        asked += ["system_in_user"] if self.system_in_user else []
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
         judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in asked)]
         options = {

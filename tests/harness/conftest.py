@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from common import Patch, Run, write_rows
 from filelock import FileLock
-from loopback import Handler, Server, completion
+from loopback import Handler, Rejected, Server, completion
 
 from halu_tasks.judging.reaching import PROBE
 
@@ -23,14 +23,15 @@ to close the connection without a reply."""
 
 class ScriptedServer(Server):
     """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
-    last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status or several of
-    them in turn, and counted in `probed`. With `paths`, any other path is not found."""
+    last request's. The short question whether a model is there is answered by `ready`, a text or an HTTP status or
+    several of them in turn, or what returns one for a request, and counted in `probed`. With `paths`, any other path is
+    not found."""
 
     def __init__(
         self,
         answer: Answer,
         delay: float = 0.0,
-        ready: str | int | list[str | int] = "ready",
+        ready: Any = "ready",
         paths: Any = (),
     ) -> None:
         super().__init__(_Handler)
@@ -53,20 +54,21 @@ class _Handler(Handler):
         if self.server.paths and self.path not in self.server.paths:
             self.send(404, {"detail": "Not Found"})
             return
-        if str(request.get("messages", [{}])[-1].get("content")) == PROBE:
+        if str(request.get("messages", [{}])[-1].get("content")).endswith(PROBE):
             self.server.probed += 1
             ready = self.server.ready
-            answer: Any = ready.pop(0) if isinstance(ready, list) else ready
+            script = ready if callable(ready) else lambda _: ready.pop(0) if isinstance(ready, list) else ready
         else:
             self.server.asked.append(request)
             time.sleep(self.server.delay)
-            try:
-                answer = self.server.answer(request)
-            except Exception as error:
-                # a script that fails must fail its test: a broken connection would be tried again for ever
-                message = f"the script failed: {type(error).__name__}: {error}"
-                self.send(400, {"error": {"message": message, "type": "invalid_request_error"}})
-                return
+            script = self.server.answer
+        try:
+            answer: Any = script(request)
+        except Exception as error:
+            # a script that fails must fail its test: a broken connection would be tried again for ever
+            why = str(error) if isinstance(error, Rejected) else f"the script failed: {type(error).__name__}: {error}"
+            self.send(400, {"error": {"message": why, "type": "invalid_request_error"}})
+            return
         if isinstance(answer, int):
             self.send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
             return

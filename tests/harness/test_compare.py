@@ -16,6 +16,7 @@ from mock_models import saying
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.report.board import board
 from halu_tasks.report.write import compare, write_report
 from halu_tasks.results.inspect_logs import read_runs
 from halu_tasks.results.published import published
@@ -119,6 +120,14 @@ def test_epochs_compare_with_as_many(tmp_path: Path, baseline: str, run: Run, re
     ends = [[own["pairs"][0][end] for end in ("low", "high")] for own in (shown, once)]
     assert ends[0] == pytest.approx(ends[1])
     assert "answers each item 3 times, not 1; run both with the same --epochs" in refused(baseline, thrice[0])
+
+
+def test_where_the_system_text_stands_is_another_question(tmp_path: Path) -> None:
+    for in_user in (False, True):
+        asked(tmp_path / str(in_user), model=saying(lambda text: "Yes"), system_in_user=in_user)
+    columns = board(read_results([str(tmp_path)]).runs).columns
+    assert [column.why for column in columns] == ["", "has system_in_user True, not False"]
+    assert columns[1].first.version == f"{columns[0].first.version}-system_in_user"
 
 
 # --- what is refused -------------------------------------------------------------------------------

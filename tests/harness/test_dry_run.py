@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cases import CASES
 from common import Patch
+from loopback import Rejected
 
 DEAD = "http://127.0.0.1:9/v1"
 TASK = ("--tasks", "refact_judgment_independent", "--data", "sample")
@@ -21,7 +22,8 @@ def tried(here: Any, tmp_path: Path, monkeypatch: Patch) -> Tried:
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret-s3cret")
 
     def run(*arguments: str | Path, status: int = 0) -> str:
-        done = here("run", *arguments, "--dry-run", "-o", tmp_path / "out")
+        at = [*arguments, "--"].index("--")
+        done = here("run", *arguments[:at], "--dry-run", "-o", tmp_path / "out", *arguments[at:])
         assert done.returncode == status, done.stderr
         assert "s3cret" not in done.stdout + done.stderr and not (tmp_path / "out").exists()
         if status == 0:
@@ -35,26 +37,113 @@ def tried(here: Any, tmp_path: Path, monkeypatch: Patch) -> Tried:
     return run
 
 
-@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
-@pytest.mark.parametrize(("ready", "found", "advice"), CASES["a_server_is_asked_one_question"])
+HARNESSES = pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+
+
+@HARNESSES
+@pytest.mark.parametrize(("reply", "found", "advice"), CASES["a_server_is_asked_one_question"])
 def test_a_server_is_asked_one_question(
-    serve: Any, tried: Tried, harness: str, ready: Any, found: str, advice: str
+    serve: Any, tried: Tried, harness: str, reply: Any, found: str, advice: str
 ) -> None:
-    server = serve(lambda request: 500, ready=ready)
-    url = DEAD if ready is None else server.url
+    server = serve(lambda request: reply)
+    url = DEAD if reply is None else server.url
     arguments = ("openai-api/local/NAME", "--base-url", url, "--harness", harness, *TASK, "--limit", "3")
-    told = tried(*arguments, status=0 if ready == "ready" else 2)
-    if (harness, ready) == ("inspect", "ready"):
+    told = tried(*arguments, status=0 if reply == "ready" else 2)
+    if (harness, reply) == ("inspect", "ready"):
         advice = "inspect eval-set halu_tasks/refact_judgment_independent "
     assert found in told and advice in told
-    assert server.probed == (ready is not None) and not server.asked
+    assert len(server.asked) == (reply is not None) and not server.probed
+
+
+@pytest.mark.slow
+@HARNESSES
+@pytest.mark.parametrize("options", [(), ("--fewshot", "1", "--structured", "--system-in-user")])
+def test_a_server_is_asked_what_the_run_asks_first(
+    serve: Any, here: Any, tmp_path: Path, harness: str, options: tuple[str, ...]
+) -> None:
+    server = serve(lambda request: "Final Verdict: True")
+    served = ("openai-api/local/NAME", "--base-url", server.url, "--harness", harness, *TASK, "--limit", "2", *options)
+    given = {"inspect": ("--temperature", "0.5"), "lm_eval": ("--gen_kwargs", "temperature=0.5,do_sample=True")}
+    command = ("run", *served, "-o", tmp_path / "out")
+    assert here(*command, "--dry-run", "--", *given[harness]).returncode == 0
+    (first,) = server.asked
+    assert here(*command, "--", *given[harness]).returncode == 0
+    # the dry run, the check before the run, and one of the two items
+    assert server.asked.count(first) == 3 and len(server.asked) == 4 and not server.probed
+    assert first["temperature"] == 0.5 and len(first["messages"]) == (3 if options else 2)
+
+
+def rejecting(field: str) -> Callable[[dict[str, Any]], str]:
+    def answer(request: dict[str, Any]) -> str:
+        if field in request or (field == "system" and any(turn["role"] == field for turn in request["messages"])):
+            raise Rejected(f"'{field}' is not taken")
+        return "True"
+
+    return answer
+
+
+@HARNESSES
+@pytest.mark.parametrize("field", ["system", "temperature", "stop", "seed"])
+def test_what_a_server_rejects_is_named_with_what_helps(serve: Any, tried: Tried, harness: str, field: str) -> None:
+    server = serve(rejecting(field), ready=rejecting(field))
+    served = ("openai-api/local/NAME", "--base-url", server.url, "--harness", harness, *TASK)
+    # Inspect sends these only if it is told to
+    further = {"stop": ("--", "--stop-seqs", "5"), "seed": ("--", "--seed", "5")} if harness == "inspect" else {}
+    if field in further:
+        tried(*served)
+    told = tried(*served, *further.get(field, ()), status=2)
+    assert f"(Error code: 400 - '{field}' is not taken)" in told
+    assert ("rejects the system role of" in told and "add --system-in-user" in told) == (field == "system")
+    if field == "system":
+        tried(*served, "--system-in-user")
+        assert [turn["role"] for turn in server.asked[-1]["messages"]] == ["user"]
+    else:
+        assert ("such as -- --gen_kwargs" if harness == "lm_eval" else "such as -- --temperature 1") in told
+
+
+@HARNESSES
+def test_a_server_that_rejects_only_the_first_item_is_told_of(
+    serve: Any, tried: Tried, harness: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def answer(request: dict[str, Any]) -> str:
+        raise Rejected("too long for 10 tokens")
+
+    served = ("openai-api/local/NAME", "--base-url", serve(answer).url, "--harness", harness)
+    tried(*served, *TASK)
+    assert "rejects the first item (Error code: 400 - too long for 10 tokens)" in caplog.text
+
+
+@HARNESSES
+def test_a_schema_is_left_out_where_the_harness_does_so(serve: Any, tried: Tried, harness: str) -> None:
+    server = serve(rejecting("response_format"), ready=rejecting("response_format"))
+    served = ("openai-api/local/NAME", "--base-url", server.url, "--harness", harness, *TASK, "--structured")
+    told = tried(*served, status=0 if harness == "inspect" else 2)
+    assert "response_format" in server.asked[0] and ("'response_format'" in told) == (harness == "lm_eval")
+
+
+def test_a_method_is_tried_with_what_it_asks_first(serve: Any, tried: Tried) -> None:
+    server = serve(lambda request: "Yes")
+    served = ("openai-api/local/NAME", "--base-url", server.url, *TASK)
+    tried(*served, "--method", "chain_of_thought:system=Think aloud.")
+    roles = [turn["role"] for turn in server.asked[-1]["messages"]]
+    assert roles == ["system", "system", "user"] and server.asked[-1]["messages"][1]["content"] == "Think aloud."
+    tried(*served, "--method", "chain_of_thought:system=Think aloud.", "--system-in-user")
+    (turn,) = server.asked[-1]["messages"]
+    assert turn["role"] == "user" and turn["content"].startswith("Think aloud.\n\nYou check scientific answers.")
+
+
+def test_arguments_that_the_harness_does_not_know_are_refused(tried: Tried, serve: Any) -> None:
+    served = ("openai-api/local/NAME", "--base-url", serve(lambda request: "True").url, *TASK)
+    assert "No such option '--no-such'" in tried(*served, "--", "--no-such", status=2)
+    told = tried(*served, "--harness", "lm_eval", "--", "--no-such", status=2)
+    assert "unrecognized arguments: --no-such" in told
 
 
 def test_models_that_answer_are_shown_beside_those_that_do_not(
     serve: Any, here: Any, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.delenv("LOCAL_API_KEY", raising=False)
-    good = {"model": "openai-api/local/x", "base_url": serve(lambda request: 500).url}
+    good = {"model": "openai-api/local/x", "base_url": serve(lambda request: "True").url}
     weights = {"harness": "lm_eval", "model": "hf", "arguments": {"pretrained": "a/b"}}
     models = {"good": good, "bad": {**good, "base_url": DEAD}, "weights": weights, "embedded": {"model": "halu/oracle"}}
     (tmp_path / "models.yaml").write_text(json.dumps({"models": models}))

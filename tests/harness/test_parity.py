@@ -8,6 +8,7 @@ import pytest
 from common import Capture, Run, write_rows
 from item_values import check_items
 from judges import figures
+from mock_models import saying
 from programs import shown_stderr
 from shared_runs import ChatReplayLM, mixed_replies
 
@@ -29,6 +30,13 @@ class Keeper(ChatReplayLM):
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         self.asked |= {request.doc["id"]: request.args[0] for request in requests}
         return super().generate_until(requests, disable_tqdm)
+
+
+class WithoutSystemRole(Keeper):
+    """Its chat template has no system role: lm-eval's classes for weights then leave the system text out."""
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        return super().apply_chat_template([turn for turn in chat_history if turn["role"] != "system"])
 
 
 def check_figures(scored: dict[str, Any], in_lm_eval: dict[str, Any], log: Any) -> None:
@@ -87,6 +95,44 @@ def test_no_examples_can_be_asked_for_where_a_task_has_four(run_lm_eval: Run, ru
     in_lm_eval = [json.loads(asked.partition("\n")[0]) for asked in keeper.asked.values()]
     assert [[turn["role"] for turn in turns] for turns in in_lm_eval] == [["system", "user"]] * 2
     assert [[message.role for message in sample.input] for sample in log.samples] == [["system", "user"]] * 2
+
+
+def test_where_a_chat_template_has_no_system_role_its_text_stands_before_the_first_user_turn(
+    run_lm_eval: Run, run_inspect: Run, tmp_path: Path
+) -> None:
+    def rendered(said: list[Any], tools: list[Any]) -> str:
+        if said[0].role == "system":
+            raise ValueError("System role not supported")
+        return said[0].text
+
+    task, evaluation = "refact_correction", build("refact_correction", Options(data="sample", fewshot=1))
+    for name in (task, "cfaith_choice"):
+        write_rows(tmp_path / f"{name}.jsonl", mixed_replies(name))
+    keeper = WithoutSystemRole(tmp_path)
+    chat = {"num_fewshot": 1, "apply_chat_template": True, "fewshot_as_multiturn": True}
+    run = run_lm_eval([task, "cfaith_choice"], keeper, **chat)
+    weights = saying(lambda prompt: "hm")
+    weights.api.hf_chat = rendered  # as of Inspect's provider of weights
+    log = run_inspect(task, weights, {"fewshot": 1})
+
+    turns, (example,), version = turns_in(log), evaluation.examples, evaluation.task.version
+    assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items() if id in turns} == turns
+    for item in evaluation.items:
+        assert [*turns[item.id][0].values()] == ["user", f"{item.system}\n\n{example.prompt}"]
+        assert [turn["content"] for turn in turns[item.id][1:]] == [example.reply, item.prompt]
+    # a task without a system text is asked as ever
+    assert run["versions"] == {task: f"{version}.0-sample-system_in_user", "cfaith_choice": "1.0-sample"}
+    assert log.eval.task_version == f"{version}-A-sample-system_in_user-1shot"
+    (record,) = log.eval.metadata["halu_tasks"]
+    assert record["system_in_user"] and run["configs"][task]["metadata"]["halu_tasks"]["system_in_user"]
+    assert "system_in_user" not in run["configs"]["cfaith_choice"]["metadata"]["halu_tasks"]
+
+
+def test_the_system_text_of_lm_eval_itself_is_not_lost_either(run_lm_eval: Run, tmp_path: Path) -> None:
+    task = "cfaith_choice"
+    keeper = WithoutSystemRole(write_rows(tmp_path / "predictions.jsonl", mixed_replies(task)))
+    run_lm_eval([task], keeper, apply_chat_template=True, system_instruction="Be brief.")
+    assert all("Be brief.\\n\\n" in asked for asked in keeper.asked.values())
 
 
 def test_without_a_chat_template_the_system_text_stands_above_the_prompt(run_lm_eval: Run, tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
     done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "openai-api_local_NAME: no complete result of refact_judgment_independent: " in done.stderr
-    assert re.search(r"see the output above; \d of 8 replies are kept; the same command continues", done.stderr)
+    assert re.search(r"see the output above; \d of 8 replies are kept; the server would reject", done.stderr)
+    assert "Error code: 400 - scripted failure" in done.stderr and "the same command continues" not in done.stderr
     (finished,) = finished_tasks(tmp_path / "out" / "openai-api_local_NAME")
     assert finished == "cfaith_choice" and entries(tmp_path / "out") == {"openai-api/local/NAME"}
 
