@@ -79,6 +79,18 @@ class Columns:
         """The names of the columns that were asked for."""
         return tuple(self._known)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Columns]) -> Columns:
+        """Join the columns of different clusters."""
+        before = np.cumsum([0, *(part.clusters for part in parts)])
+        cluster = np.concatenate([part.cluster + first for part, first in zip(parts, before, strict=False)])
+        return cls(lambda name: np.concatenate([part[name] for part in parts]), cluster, int(before[-1]))
+
+    def only(self, names: Iterable[str]) -> Columns:
+        """Return some columns, without keeping the scores in memory that they are made of."""
+        known = {name: self[name] for name in names}
+        return Columns(known.__getitem__, self.cluster, self.clusters)
+
     def where(self, kept: npt.NDArray[np.bool_]) -> Columns:
         """Select items."""
         return Columns(lambda name: self[name][kept], self.cluster[kept], self.clusters)

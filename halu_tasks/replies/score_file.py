@@ -382,8 +382,7 @@ def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     sums = metric.sums_of_items(columns)
     if isinstance(sums, Sums):
         return sums.by_cluster(columns.cluster, columns.clusters).different()
-    known = {name: columns[name] for name in metric.columns}
-    return Columns(known.__getitem__, columns.cluster, columns.clusters)
+    return columns.only(metric.columns)
 
 
 def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int, int], str]:
@@ -400,11 +399,7 @@ def _estimate(metric: Metric, parts: Sequence[Sums | Columns]) -> Estimate | Non
     """Estimate a metric from its sums, or from its columns."""
     if sums := [part for part in parts if isinstance(part, Sums)]:
         return estimate_of_sums(metric, Sums(*(np.concatenate(each) for each in zip(*sums, strict=True))))
-    columns = [part for part in parts if isinstance(part, Columns)]
-    before = np.cumsum([0, *(part.clusters for part in columns)])
-    cluster = np.concatenate([part.cluster + first for part, first in zip(columns, before, strict=False)])
-    together = Columns(lambda name: np.concatenate([part[name] for part in columns]), cluster, int(before[-1]))
-    return estimate(metric, together)
+    return estimate(metric, Columns.joined([part for part in parts if isinstance(part, Columns)]))
 
 
 # --- details ----------------------------------------------------------------------------------------

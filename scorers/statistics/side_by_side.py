@@ -59,7 +59,7 @@ class Pairs:
                 both = (np.concatenate([getattr(own, name) for own in sums], axis=1) for name in ("terms", "classes"))
                 self._sums[metric.name].append(Sums(*both).different())
             else:
-                self._columns[metric.name].append((_only(ones, metric.columns), _only(others, metric.columns)))
+                self._columns[metric.name].append((ones.only(metric.columns), others.only(metric.columns)))
 
     def figures(self) -> dict[str, SideBySide]:
         """Compute the metrics that are defined for either, by name."""
@@ -74,23 +74,9 @@ class Pairs:
             values = estimate_of_sums(metric, one), estimate_of_sums(metric, other)
             without = left_out_of_sums(metric, one), left_out_of_sums(metric, other)
         elif columns := self._columns[metric.name]:
-            ones, others = (joined(part) for part in zip(*columns, strict=True))
+            ones, others = (Columns.joined(part) for part in zip(*columns, strict=True))
             values = estimate(metric, ones), estimate(metric, others)
             without = left_out(metric, ones), left_out(metric, others)
         else:
             return None
         return SideBySide(*values, difference_of(metric, *without, self._items[metric.name]))
-
-
-def _only(columns: Columns, names: Iterable[str]) -> Columns:
-    """Return columns of which only some are kept in memory."""
-    known = {name: columns[name] for name in names}
-    return Columns(known.__getitem__, columns.cluster, columns.clusters)
-
-
-def joined(parts: Iterable[Columns]) -> Columns:
-    """Join the columns of different clusters."""
-    parts = list(parts)
-    before = np.cumsum([0, *(part.clusters for part in parts)])
-    cluster = np.concatenate([part.cluster + first for part, first in zip(parts, before, strict=False)])
-    return Columns(lambda name: np.concatenate([part[name] for part in parts]), cluster, int(before[-1]))
