@@ -79,7 +79,7 @@ def run(
         base_url: the address of a server that is already running, such as http://localhost:8000/v1
         model_arg: an argument of the model
         chat_template: whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)
-        no_check: do not ask judge and models a short question first: for servers that only machines of a cluster reach
+        no_check: do not ask judge and models before the run: for servers that only machines of a cluster reach
         dry_run: print calls and tokens, check judge and models, and print the harnesses' commands instead of running
             them
         price: with --dry-run, dollars per million input and output tokens, such as 2.50/10, of all models or of one, a

@@ -1,4 +1,4 @@
-"""Calls of models that fail: a short question before work begins, errors in one line, and a line about retries."""
+"""Calls of models that fail: a question before work begins, errors in one line, and a line about retries."""
 
 import asyncio
 import logging

@@ -65,7 +65,7 @@ class Planned(NamedTuple):
         counted: How the calls of the run differ from these: `exactly` none; `at most`, since a judge is not asked about
             a blank reply, and nothing is asked whose answer is in a cache; `about`, since a reply decides what else is
             asked; `at least`, since a model may call a tool.
-        calls: The number of calls, without retries and the short question whether a model answers.
+        calls: The number of calls, without retries and what is asked before the run.
         input_tokens: The tokens of all prompts.
         most_output_tokens: The most tokens that all replies can have.
         dollars: The most that they cost; None without a price.

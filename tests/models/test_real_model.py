@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -131,6 +132,33 @@ def test_what_both_harnesses_log_of_a_transformers_model_becomes_a_report_and_a_
     assert not skipped and [len(own.answers) for own in runs] == [2, 2]
     assert main(["report", *results, "-o", str(tmp_path / "report")]) == 0
     assert main(["report", "--pairs", *results]) == 0
+
+
+def test_weights_without_a_system_role_are_asked_alike_in_both_harnesses(model: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    folder, task = tmp_path / "no-system", "refact_judgment_independent"
+    shutil.copytree(model, folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    refusal = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    tokenizer.chat_template = refusal + TEMPLATE
+    tokenizer.save_pretrained(folder)
+    printed = run(
+        "lm_eval", "--model", "hf", "--model_args", f"pretrained={folder}", "--device", "cpu", "--tasks", task,
+        "--apply_chat_template", "--output_path", str(tmp_path / "results"), *LM_EVAL,
+    )  # fmt: skip
+    assert "1.0-sample-system_in_user" in printed and "has no system role, so the system text goes before" in printed
+    (sample, _) = lm_eval_samples(tmp_path / "results", task)
+    doc: Any = sample["doc"]
+    sent = sample["arguments"]["gen_args_0"]["arg_0"]  # type: ignore[index]
+    assert sent == f"<|user|>{doc['system']}\n\n{doc['prompt']}<|endoftext|><|assistant|>"
+    run(
+        "inspect_ai", "eval-set", f"halu_tasks/{task}", "--model", "hf/tiny", "-M", f"model_path={folder}", "-M",
+        "device=cpu", "-M", "do_sample=false", "--log-dir", str(tmp_path / "logs"), *INSPECT,
+    )  # fmt: skip
+    runs, skipped = read_results([str(tmp_path / "results"), str(tmp_path / "logs")])
+    assert not skipped and [own.version for own in runs] == ["1-sample-system_in_user"] * 2
+    assert runs[1].answers[0].item.prompt == f"{doc['system']}\n\n{doc['prompt']}"
 
 
 def test_lm_eval_weighs_the_choices_of_a_transformers_model(model: Path, tmp_path: Path) -> None:
