@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.annotators import POOL, annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
+from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.tasks.task import Task
 
@@ -73,5 +74,6 @@ def human_ceiling(task: Task, mode: str, items: Iterable[Item]) -> HumanCeiling 
     names = {who for _, people in known.values() for who in people}
     pool = str(shared[0].gold[POOL])
     figures, alpha = estimates(metrics, scores), annotators_alpha(shared, answer, mode)
-    undefined = tuple(m.name for m in metrics if m.averaged and not m.requires_option and m.name not in figures)
+    compared = (m for m in metrics if len(m.of_classes(Columns.of([])).T) > 1 and not m.requires_option)
+    undefined = tuple(m.name for m in compared if m.name not in figures)
     return HumanCeiling(figures, alpha, pool, len(shared), len(names), undefined)
