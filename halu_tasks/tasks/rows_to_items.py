@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictStr
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.hashing import short_hash
+from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import POOLS, Options
 from halu_tasks.core.prompting import render_jinja
@@ -54,7 +54,7 @@ class RowKeys(Keys):
             one, and their own fields take precedence.
         where: The values that fields must have in the rows that are used.
         id: The field with the item's id, or a template over the fields and the stem of the file (`file`).
-        cluster: The field that items with a common source share; by default, each item is its own cluster.
+        cluster: The field that items with a common source share; by default, items of which the same is asked share it.
         tags: The field of each tag, unless it has the tag's name.
     """
 
@@ -407,11 +407,23 @@ class ItemMaker:
         self.row.check_values(row)
         self.answer.check(self._item(row, Options(), Counter()))
 
-    def items(self, rows: Iterable[Row], options: Options) -> Iterator[Item]:
-        """Yield the item of each row."""
-        seen: Counter[str] = Counter()
+    def items(self, rows: Iterable[Row], options: Options, asked: Iterable[str]) -> Iterator[Item]:
+        """Yield the item of each row.
+
+        Args:
+            rows: The rows.
+            options: The options of the task.
+            asked: The names of the fields that the prompt shows. Rows that are equal in all of them are one observation,
+                however often they are in the data; without a cluster of their own, they get the first one's.
+        """
+        seen, first = Counter[str](), dict[int, str]()
+        names = sorted(asked)
         for row in rows:
-            yield self._item(row, options, seen)
+            item = self._item(row, options, seen)
+            if self.row.cluster is None:
+                same = stable_number(*(item.fields[name] for name in names))
+                item = replace(item, cluster=first.setdefault(same, item.id))
+            yield item
 
     def _item(self, row: Row, options: Options, seen: Counter[str]) -> Item:
         fields = {name: text_at(row, path) for name, path in self.fields.items()}
