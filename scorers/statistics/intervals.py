@@ -114,11 +114,11 @@ def degrees_of_freedom(moments: Moments, slope: float = 0.0) -> float:
     return max(min(clusters - 1.0, 2 / unexplained) if unexplained > 0 else clusters - 1.0, 1.0)
 
 
-def t_quantile(degrees: float) -> float:
-    """Compute the 0.975 quantile of Student's t distribution from its degrees of freedom, above 0."""
+def t_quantile(degrees: float, below: float = ABOVE) -> float:
+    """Compute a quantile of Student's t distribution from its degrees of freedom, above 0; by default, the 0.975 one."""
     from scipy.special import stdtrit  # takes long to import, and many commands compute no interval
 
-    return float(stdtrit(degrees, ABOVE))
+    return float(stdtrit(degrees, below))
 
 
 def exact_interval(
@@ -168,7 +168,7 @@ def exact_interval(
 
 def unseen_share(clusters: int, t: float) -> float:
     """Compute the share of all clusters, at most, that are unlike each of those seen."""
-    return 1 / (1 + clusters / t / t)
+    return 1 / (1 + clusters / t / t) if t else 0.0
 
 
 def unseen_weight(moments: Moments, scale: float) -> float:

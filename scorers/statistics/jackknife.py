@@ -159,11 +159,14 @@ class LeftOut(NamedTuple):
         """Return the difference to another value without the same clusters."""
         if len(self.without) != len(other.without):
             return self.of_value(self.value - other.value)
+        pairs = zip(self.parts, other.parts, strict=True) if len(self.parts) == len(other.parts) else ()
         return LeftOut(
             self.value - other.value,
             self.without - other.without,
             self.contributes | other.contributes,
             min(self.support, other.support) if self.support and other.support else None,
+            parts=tuple(one.minus(another) for one, another in pairs),
+            of=min(self.of, other.of),  # one run may have unparsed replies, whose figure is 0
         )
 
     def covariance(self) -> Array:
@@ -172,7 +175,8 @@ class LeftOut(NamedTuple):
         for row, part in zip(errors, self.parts, strict=True):
             own, number = part.contributes, part.clusters
             without, times = part.without[own], None if self.times is None else self.times[own]
-            row[own] = math.sqrt(1 - 1 / number) * (exact_sum(without, times) / number - without)
+            if number:
+                row[own] = math.sqrt(1 - 1 / number) * (exact_sum(without, times) / number - without)
         return np.array([[exact_sum(one * other, self.times) for other in errors] for one in errors])
 
 
