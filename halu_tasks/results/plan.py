@@ -94,8 +94,8 @@ def plan(
     Returns:
         The arguments as JSON values, with the runs that the difference `needed`, by the number of repeats, and those
         that are `bought` with the calls, the smallest error first: the standard error of the difference (`stderr`), and
-        the `smallest` difference that each detects; None if it detects none that is possible. With several looks, each run has
-        the items of each, and the bound below which the adjusted p-value must be.
+        the `smallest` difference that each detects; None if it detects none that is possible. With several looks, each
+        run has the items of each, and the bound below which the adjusted p-value must be.
     """
     level = LEVEL / comparisons
     levels, inflation = planning.looks_at(looks, power, level)

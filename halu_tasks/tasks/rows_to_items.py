@@ -413,8 +413,8 @@ class ItemMaker:
         Args:
             rows: The rows.
             options: The options of the task.
-            asked: The names of the fields that the prompt shows. Rows that are equal in all of them are one observation,
-                however often they are in the data; without a cluster of their own, they get the first one's.
+            asked: The names of the fields that the prompt shows. Rows without a cluster of their own that are equal in
+                all of these are one observation, however many they are, and get the first one's id as their cluster.
         """
         seen, first = Counter[str](), dict[int, str]()
         names = sorted(asked)

@@ -196,7 +196,9 @@ class Task:
         if not judged:
             return items
         # items of logs have no fields
-        return (replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in judged}}) for item in items)
+        return (
+            replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in judged}}) for item in items
+        )
 
     @cached_property
     def prompts(self) -> Prompts:

@@ -31,7 +31,7 @@ from halu_tasks.scorers.classification import (
     score_label,
 )
 from halu_tasks.scorers.columns import Column, Columns
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, of_columns, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.clauses import Clause
 from halu_tasks.scorers.reading.lexicon import Token

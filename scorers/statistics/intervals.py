@@ -115,7 +115,7 @@ def degrees_of_freedom(moments: Moments, slope: float = 0.0) -> float:
 
 
 def t_quantile(degrees: float, below: float = ABOVE) -> float:
-    """Compute a quantile of Student's t distribution from its degrees of freedom, above 0; by default, the 0.975 one."""
+    """Compute a quantile of Student's t distribution, by default the 0.975 one, from its degrees of freedom (> 0)."""
     from scipy.special import stdtrit  # takes long to import, and many commands compute no interval
 
     return float(stdtrit(degrees, below))
@@ -207,7 +207,9 @@ def mean_interval(ends: Array, values: Array, covariance: Array, of: int) -> tup
         The lower and the upper end.
     """
     correlation, mean = correlation_of(covariance), float(values.sum()) / of
-    return mean - joint_reach(values - ends[0], correlation) / of, mean + joint_reach(ends[1] - values, correlation) / of
+    return mean - joint_reach(values - ends[0], correlation) / of, mean + joint_reach(
+        ends[1] - values, correlation
+    ) / of
 
 
 def correlation_of(covariance: Array) -> Array:
