@@ -90,11 +90,8 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     names = [*labels, NO_LABEL] if unparsed_is_label else list(labels)
 
     def value(sums: Array) -> Array:
-        hits, predicted, actual = np.moveaxis(sums.reshape(*sums.shape[:-1], len(names), 3), -1, 0)
-        # over all rows at once: leaving out the only cluster with a label must not change which labels are averaged
-        occurs = ((predicted + actual) > 0).reshape(-1, len(names)).any(axis=0)
-        figures = ratio_or_zero(np.stack(part_and_whole(figure, hits, predicted, actual), axis=-1))
-        return np.asarray(figures[..., occurs].mean(axis=-1)) if occurs.any() else np.full(sums.shape[:-1], np.nan)
+        of_labels = sums.reshape(*sums.shape[:-1], len(names), 3)
+        return np.where(of_labels[..., 2] > 0, ratio_or_zero(of_labels), np.nan)
 
     unparsed = "one more label" if unparsed_is_label else "misses"
     about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unparsed}"
@@ -102,12 +99,13 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     def classes(target: Column) -> list[Column]:
         return [target == label for label in labels]
 
-    @metric(name=name, about=about, value=value, classes=classes, averaged=True)
+    @metric(name=name, about=about, value=value, classes=classes)
     def mean_over_labels(answer: Column, target: Column) -> Terms:
-        right = answer == target
-        return tuple(
-            column for label in names for column in ((answer == label) & right, answer == label, target == label)
-        )
+        terms: list[Column] = []
+        for label in names:
+            predicted, actual = 1.0 * (answer == label), 1.0 * (target == label)
+            terms += [*part_and_whole(figure, predicted * actual, predicted, actual), predicted + actual]
+        return tuple(terms)
 
     return mean_over_labels
 
@@ -124,10 +122,8 @@ def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[[Colu
     of_class = of_columns(classes)
 
     def value(sums: Array) -> Array:
-        hits, items = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 2), -1, 0)
-        occurs = (items > 0).reshape(-1, items.shape[-1]).any(axis=0)
-        shares = ratio(np.stack([hits, items], axis=-1))[..., occurs]
-        return np.asarray(shares.mean(axis=-1)) if occurs.sum() > 1 else np.full(sums.shape[:-1], np.nan)
+        shares = ratio(sums.reshape(*sums.shape[:-1], -1, 2))
+        return np.where((~np.isnan(shares)).sum(axis=-1, keepdims=True) > 1, shares, np.nan)
 
     return Metric(
         "balanced_acc",
@@ -135,7 +131,6 @@ def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[[Colu
         "unweighted mean over classes of the share of their items that are right; replies without an answer are wrong",
         value=value,
         classes=of_class,
-        averaged=True,
     )
 
 

@@ -38,8 +38,8 @@ import numpy.typing as npt
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import Interval, exact_interval, mean_interval, support
-from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, exact_sum, leave_out, leave_out_items
+from halu_tasks.scorers.statistics.intervals import FEWEST, Interval, exact_interval, mean_interval
+from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, leave_out, leave_out_items
 
 __all__ = ["Array", "Columns", "by_cluster"]
 
@@ -84,12 +84,12 @@ class Metric:
         about: One line that explains the metric in listings.
         higher_is_better: Whether higher values are better; None if neither direction is (a bias, a count).
         range: The lowest and the highest possible value; the highest may be infinite.
-        value: Computes the metric from sums of shape (…, K), if the function returns what is summed up.
+        value: Computes the metric from sums of shape (…, K), if the function returns what is summed up; of an average
+            over classes, the figure of each (`jackknife.Value`), whose intervals give that of their mean.
         requires_option: The option without which the metric is undefined, if any.
         within: Tags with their values, if the metric is computed only over the items with all of them.
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
             items are of it. An interval needs five clusters of each class.
-        averaged: Whether the metric is an average over these classes.
         bounds: Computes from the sums over all items, shape (K,), the lowest and the highest value that `value` can
             have, if it is cut at the ends of `range` afterwards; None if the sums are not enough for an error.
         interval: The function that computes the interval; None if the clusters give no error, because the metric does
@@ -106,7 +106,6 @@ class Metric:
     requires_option: str | None = None
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
-    averaged: bool = False
     bounds: Callable[[Array], tuple[float, float] | None] | None = None
     interval: Interval | None = exact_interval
     members: tuple[Metric, ...] = ()
@@ -145,8 +144,8 @@ class Metric:
     def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[int, tuple[float, float]] | None:
         """Say on what the error rests (`jackknife.Support`)."""
         bounds = self.bounds(total) if self.bounds else self.range
-        rests_on = support(of_classes, averaged=self.averaged) if len(of_classes) else clusters
-        return (rests_on, bounds) if bounds and rests_on and rests_on > 1 else None
+        rests_on, fewest = (int(of_classes.min()), FEWEST) if len(of_classes) else (clusters, 2)
+        return (rests_on, bounds) if bounds and rests_on >= fewest else None
 
     @property
     def tags(self) -> set[str]:
@@ -239,11 +238,7 @@ def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
 
 def estimate(metric: Metric, columns: Columns) -> Estimate | None:
     """Estimate a metric over scores (see `by_cluster`); None if it is undefined."""
-    if not len(columns):
-        return None
-    if metric.members:
-        return _estimate_of_mean(metric, columns)
-    return _estimate(metric, left_out(metric, columns))
+    return _estimate(metric, left_out(metric, columns)) if len(columns) else None
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
@@ -277,9 +272,12 @@ def left_out(metric: Metric, columns: Columns) -> LeftOut:
 
 def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
     """Estimate a metric from its values without each cluster; None if it is undefined."""
-    value, moments, (bottom, top) = known.value, known.moments, metric.range
+    value, (bottom, top) = known.value, metric.range
     if math.isnan(value):
         return None
+    if known.parts:
+        return _estimate_of_mean(metric.members or [metric] * len(known.parts), known)
+    moments = known.moments
     if metric.interval and metric.within and not known.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
     alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
@@ -295,23 +293,15 @@ def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
     return alone._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
 
 
-def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
-    """Estimate the mean of a metric's members from their estimates; clusters in several members stay correlated."""
-    parts = [left_out(member, columns) for member in metric.members]
-    mean = LeftOut.mean(parts)
-    if math.isnan(mean.value):
-        return None
-    known = [_estimate(member, part) for member, part in zip(metric.members, parts, strict=True)]
+def _estimate_of_mean(metrics: Sequence[Metric], mean: LeftOut) -> Estimate | None:
+    """Estimate a mean from the estimates of its parts; clusters that have several of them stay correlated."""
+    known = [_estimate(metric, part) for metric, part in zip(metrics, mean.parts, strict=True)]
     ends = [(each.low, each.high) for each in known if each and each.low is not None and each.high is not None]
-    if len(ends) < len(known) or any(len(part.without) != columns.clusters for part in parts):
+    if len(ends) < len(known):
         return None if None in known else Estimate(mean.value, None, None, None)
-    errors = np.zeros((len(parts), columns.clusters))
-    for row, part in zip(errors, parts, strict=True):
-        without = part.without[part.contributes]
-        row[part.contributes] = math.sqrt(1 - 1 / len(without)) * (exact_sum(without) / len(without) - without)
-    covariance = errors @ errors.T
-    stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / len(parts)
-    low, high = mean_interval(np.array(ends).T, np.array([part.value for part in parts]), covariance)
+    covariance = mean.covariance()
+    stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / mean.of
+    low, high = mean_interval(np.array(ends).T, np.array([part.value for part in mean.parts]), covariance, mean.of)
     return Estimate(mean.value, stderr, low, high)
 
 

@@ -17,7 +17,7 @@ from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
-from halu_tasks.scorers.metrics import Metric, Terms
+from halu_tasks.scorers.metrics import Metric, Terms, ratio
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Sums
@@ -143,6 +143,8 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
 
     def value(sums: Array) -> Array:
         figures = headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))
+        if figures.ndim > sums.ndim:  # an average over classes
+            figures = ratio(np.stack([np.nansum(figures, axis=-1), (~np.isnan(figures)).sum(axis=-1)], axis=-1))
         return np.asarray(np.std(figures, axis=-1, ddof=1))
 
     about = f"standard deviation of {headline.name} over the wordings of the prompt"

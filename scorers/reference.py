@@ -311,12 +311,18 @@ def _kappa(sums: Array) -> Array:
     return kappa_of_sums(np.stack([weight, agreed, positive, judge, weight - positive, weight - judge], axis=-1))
 
 
+def _agree_on_both(weight: float, positive: float, judge: float, both: float, _: float) -> bool:
+    return both > 0 and weight - positive - judge + both > 1e-9
+
+
 @metric(
     requires_option="reference",
     range=(-1.0, 1.0),
     value=_kappa,
-    classes=lambda label_weight, label_positive: [label_positive > 0, label_weight > label_positive],
-    bounds=lambda total: (-1.0, 1.0) if total[4] >= FEWEST else None,
+    classes=lambda label_weight, label_positive, labelled_positive: [
+        own for positive in (label_positive, labelled_positive) for own in (positive > 0, label_weight > positive)
+    ],
+    bounds=lambda total: (-1.0, 1.0) if total[4] >= FEWEST and _agree_on_both(*total) else None,
 )
 def judge_kappa(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column

@@ -23,10 +23,10 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from halu_tasks.scorers.benchmarks.labels import position_bias
-from halu_tasks.scorers.classification import Figure, label_metric, macro_metric
+from halu_tasks.scorers.classification import Figure, balanced_acc, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, estimate, left_out, mean, mean_of, micro
-from halu_tasks.scorers.statistics.agreement import cohen_kappa
+from halu_tasks.scorers.statistics.agreement import cohen_kappa, krippendorff_alpha
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
 from halu_tasks.scorers.statistics.differences import Difference, difference_of
 
@@ -235,6 +235,55 @@ def kappas() -> Iterator[Design]:
         yield Design("Cohen's kappa", f"clusters of 1 to 20, classes {classes}, {skill} right", clusters, truth, run)
 
 
+def rare_averages() -> Iterator[Design]:
+    """Simulate averages over two classes, of which one is rare and nearly all right, all wrong or between."""
+    classes = ["rare", "common"]
+    averages = {
+        "balanced accuracy": balanced_acc(lambda target: [target == each for each in classes], lambda c: c["correct"]),
+        "macro F1": macro_metric("f1", classes, "m", unparsed_is_label=True),
+    }
+    mixes = product(averages, CLUSTERS[1:], (0.03, 0.05), (0.99, 0.9, 0.5, 0.1, 0.01), (0.8,))
+    for name, clusters, share, rare, common in mixes:
+
+        def draw(rng: Rng, clusters: int, share: float = share, rare: float = rare, common: float = common) -> Drawn:
+            has = rng.random(clusters) < share
+            right = rng.random(clusters) < np.where(has, rare, common)
+            target, answer = (np.where(each, "rare", "common").astype(object) for each in (has, has == right))
+            return np.arange(clusters), {"target": target, "answer": answer, "correct": right * 1.0}
+
+        called = share * rare + (1 - share) * (1 - common)  # the share of answers that are the rare class
+        f1 = share * rare / (share + called) + (1 - share) * common / (2 - share - called)
+        truth = f1 if name == "macro F1" else (rare + common) / 2
+        label = f"{name}, {share} of the rare class, {rare} of it right, {common} of the others"
+        run = of_items(averages[name], draw, clusters)
+        yield Design("average, rare class", label, clusters, truth, run)
+
+
+def rare_agreement() -> Iterator[Design]:
+    """Simulate Cohen's kappa and Krippendorff's alpha of two raters, who give a rare label seldom otherwise."""
+    measures = {"kappa": cohen_kappa, "alpha": lambda one, other: krippendorff_alpha([one, other])}
+    for name, clusters, share, (finds, errs) in product(
+        measures, CLUSTERS[1:], (0.03, 0.05), ((0.95, 0.0), (0.7, 0.01), (0.4, 0.02), (0.05, 0.03))
+    ):
+        given = share * finds + (1 - share) * errs
+        both = share * finds**2 + (1 - share) * errs**2
+        different = 2 * (given - both)
+        truth = 1 - different / (2 * given * (1 - given))
+
+        def run(
+            rng: Rng,
+            clusters: int = clusters,
+            share: float = share,
+            says: tuple[float, float] = (finds, errs),
+            measure: Callable[..., Estimate | None] = measures[name],
+        ) -> Ends | None:
+            chance = np.where(rng.random(clusters) < share, *says)
+            return ends_of(measure(*(np.where(rng.random(clusters) < chance, "yes", "no").tolist() for _ in "12")))
+
+        label = f"{name}, {share} with the label, of which a rater finds {finds}, and {errs} of the others"
+        yield Design("kappa and alpha, rare label", label, clusters, truth, run)
+
+
 # --- probabilities ------------------------------------------------------------------------------------------
 
 
@@ -332,6 +381,8 @@ SHAPES: dict[str, Callable[[], Iterator[Design]]] = {
     "f1": partial(of_classes, "f1"),
     "macro": partial(of_classes, "f1", macro=True),
     "kappa": kappas,
+    "rare": rare_averages,
+    "rare-agreement": rare_agreement,
     "auc": partial(rankings, roc_auc("Yes")),
     "auprc": partial(rankings, auprc("Yes")),
     "tuned": tuned,

@@ -109,7 +109,7 @@ def plan(
         looks: how often the report is looked at, after equal parts of the items; each look has a bound of its own
         power: the probability that the report calls the better of two models better on one task
         share: the share of items that one model has right; the other has this plus --difference
-        correlation: of the two models over items; 0 is the safe side
+        correlation: of the two models over items; ReFACT's models have 0.06 to 0.32, and 0 is the safe side
         within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
         intraclass: the correlation of the difference between two items of a cluster (default: 0)
         cluster_size: the number of items in a cluster (default: 1)
@@ -128,18 +128,22 @@ def plan(
         raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
     if metric and not results:
         raise UsageError("--metric is the metric of a pilot; name a result")
-    pilot, variances = None, None
+    pilot, variances, pilot_width = None, None, 1.0
     if not results:
         variances = _assumed(assumptions, difference, calls, correlation)
     else:
-        pilot, own, available = read_pilot(results, metric, warn)
+        pilot, own, available, pilot_width = read_pilot(results, metric, warn)
         if difference or calls:
             variances = of_pilot(own, len(pilot["sources"]), correlation)
             items = items or available
     planned = None
     if variances:
         family = {"comparisons": differences_of(models, tasks), "looks": looks}
-        planned = plan_of(variances, power, difference=difference, calls=calls, available=items, **family)
+        most = pilot_width if share is None else max(share, 1 - share)
+        planned = plan_of(variances, power, difference=difference, calls=calls, available=items, most=most, **family)
+        for run in planned["bought"]:
+            if run["smallest"] is None:
+                warn(f"{run['items']:,} items (epochs: {run['epochs']}) detect no difference that two models can have")
     record = {"pilot": pilot, "assumptions": {**assumptions, "correlation": correlation}, "plan": planned}
     print_record(record, as_json=json)
 
@@ -153,10 +157,10 @@ def _assumed(
     needed = {
         "--share 0.7 (of the items that one model has right)": "share" in assumptions,
         "--difference 0.05 (or --calls 2000)": difference is not None or calls is not None,
-        "--correlation 0.5 (of the two models over items; 0 is the safe side)": correlation is not None,
+        "--correlation 0.2 (of the two models over items; 0 is the safe side)": correlation is not None,
     }
     if lacking := [flag for flag, given in needed.items() if not given]:
-        raise UsageError(f"without a pilot, the plan lacks, with usual values, {', '.join(lacking)}")
+        raise UsageError(f"without a pilot, the plan lacks {', '.join(lacking)}; the values are examples")
     try:
         return assumed(difference=difference or 0.0, correlation=correlation or 0.0, **assumptions)
     except ValueError as error:

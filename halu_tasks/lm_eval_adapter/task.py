@@ -29,6 +29,7 @@ from halu_tasks.core.errors import JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.prompting import NO_SYSTEM_ROLE, system_in_user, takes_system
+from halu_tasks.data.sources import OwnSource
 from halu_tasks.lm_eval_adapter.refusals import FailedReply
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
@@ -46,7 +47,7 @@ from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.asking import response_schema, worked_examples
-from halu_tasks.tasks.registry import HEADLINE, registry, task_of
+from halu_tasks.tasks.registry import HEADLINE, check_groups_beside, registry, task_of
 from halu_tasks.tasks.yaml_files import TaskFile, comparable, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -101,6 +102,9 @@ class HaluTask(ConfigurableTask):
             # lm-eval makes all tasks of a run before it builds requests, so those are another run's
             _tasks_of_run.clear()
         _tasks_of_run[evaluation.task.name] = self
+        if isinstance(evaluation.task.data.source, OwnSource):
+            own = {name: other._evaluation.task for name, other in list(_tasks_of_run.items())}
+            check_groups_beside(evaluation.task, own)
 
     # --- what results show -------------------------------------------------------------------------
 

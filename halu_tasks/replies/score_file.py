@@ -188,7 +188,9 @@ def score_file(
 
 def _options_of_run(evaluation: Evaluation, options: Options) -> dict[str, Any]:
     """Return the options with which a report makes the task again."""
-    names, source = {*DATA_OPTIONS, *evaluation.task.prompts.task_options}, evaluation.task.data.source
+    # the wordings of prompts, if there are several, are part of the ids
+    names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options, "prompts"}
+    source = evaluation.task.data.source
     if options.data is None and isinstance(source, OwnSource):
         # it does so without the task's file, whose folder has the rows
         options = replace(options, data=str(source.folder))

@@ -220,10 +220,12 @@ def rule(report: Report) -> str:
     families += [f"{_number(apart)} in results shown apart"] if apart else []
     several = len(families) > 1
     analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
-    equal = "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is at most 5%, too (Holm)."
+    equal = (
+        "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is about 5% at most, too (Holm)."
+    )
     return (
         f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "
-        f"{'each' if several else 'it'} is at most 5% (p values adjusted by Holm's method).{equal} "
+        f"{'each' if several else 'it'} is about 5% at most (p values adjusted by Holm's method).{equal} "
         "Intervals are of one pair on one task alone, so an interval can exclude 0 although the pair is open. "
         f"{left_out}".rstrip()
     )

@@ -17,7 +17,7 @@ EPOCHS = (1, 2, 4, 8)
 
 def read_pilot(
     paths: Sequence[str], metric: str | None, warn: Callable[[str], None]
-) -> tuple[dict[str, Any], planning.Variances, int]:
+) -> tuple[dict[str, Any], planning.Variances, int, float]:
     """Read one run, or two on the same items, and estimate the variances of its figure, or of their difference.
 
     Args:
@@ -26,7 +26,8 @@ def read_pilot(
         warn: Called with a message for each file that cannot be read.
 
     Returns:
-        The variances with what they come from, as JSON values; the variances; and how many items the task has.
+        The variances with what they come from, as JSON values; the variances; how many items the task has; and the
+        largest difference that the metric's range allows.
 
     Raises:
         DataError: There are no runs, they cannot be compared, or their variances cannot be estimated.
@@ -64,7 +65,7 @@ def read_pilot(
         "within": within,
         "share_of_error_within": None if replies is None else min(replies / figure.stderr**2, 1.0),
     }
-    return record, variances, max(first.provenance.items, items)
+    return record, variances, max(first.provenance.items, items), chosen.range[1] - chosen.range[0]
 
 
 def plan(
@@ -74,6 +75,7 @@ def plan(
     difference: float | None = None,
     calls: int | None = None,
     available: int | None = None,
+    most: float = math.inf,
     comparisons: int = 1,
     looks: int = 1,
 ) -> dict[str, Any]:
@@ -85,14 +87,15 @@ def plan(
         difference: The difference to detect; None to plan no needed runs.
         calls: The number of calls of each model; None to plan no budget.
         available: The number of different items that there are; None for no limit.
+        most: The largest difference that is possible.
         comparisons: The number of differences in the report, which are tested together.
         looks: How often the report is looked at, after equal parts of the items.
 
     Returns:
         The arguments as JSON values, with the runs that the difference `needed`, by the number of repeats, and those
         that are `bought` with the calls, the smallest error first: the standard error of the difference (`stderr`), and
-        the `smallest` difference that each detects; None if it has too few clusters. With several looks, each run has
-        the items of each, and the bound below which the adjusted p-value must be.
+        the `smallest` difference that each detects; None if it detects none that is possible. With several looks, each
+        run has the items of each, and the bound below which the adjusted p-value must be.
     """
     level = LEVEL / comparisons
     levels, inflation = planning.looks_at(looks, power, level)
@@ -111,7 +114,8 @@ def plan(
     for design in planning.affordable(variances, calls, available) if calls else []:
         stderr = variances.stderr(design.items, design.epochs)
         smallest = planning.smallest(inflated, design, power, level)
-        bought.append(record(design) | {"stderr": stderr, "smallest": smallest})
+        detects = smallest is not None and smallest <= most
+        bought.append(record(design) | {"stderr": stderr, "smallest": smallest if detects else None})
     return {
         "variances": variances._asdict(),
         "power": power,
@@ -140,6 +144,6 @@ def of_pilot(variances: planning.Variances, runs: int, correlation: float | None
             raise UsageError("--correlation is for a pilot of one run; two runs have their own")
         return variances
     if correlation is None:
-        needs = "--correlation, between it and the other model, such as 0.5; 0 is the safe side"
+        needs = "--correlation, between it and the other model, such as 0.2; 0 is the safe side"
         raise UsageError(f"a pilot of one run needs {needs}")
     return planning.of_difference(variances, correlation)

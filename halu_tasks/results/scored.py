@@ -15,6 +15,7 @@ from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.results.run import METHOD_UNKNOWN, Run, ScoredReply
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Evaluation, Provenance, build
+from halu_tasks.tasks.asking import PACKAGED
 
 RECORD = "halu_tasks"
 
@@ -87,7 +88,9 @@ def _evaluation(
     path: Path, record: Mapping[str, Any], provenance: Provenance, known: dict[str, Evaluation]
 ) -> Evaluation:
     """Return the task of a run with its data, which must be those that were scored."""
-    options = Options(**record["options"], scoring=provenance.scoring)
+    given = record["options"]
+    files = [name if name == PACKAGED else str(_locate(path, name)) for name in given.get("prompts", ())]
+    options = Options(**{**given, "prompts": tuple(files)}, scoring=provenance.scoring)
     task = provenance.task.resolve()
     own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
     if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
@@ -95,8 +98,13 @@ def _evaluation(
             f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
             "the predictions again with --data FILE"
         )
-    asked = json.dumps([provenance.task.as_json(), record["options"], options.scoring])
+    asked = json.dumps([provenance.task.as_json(), given, files, options.scoring])
     evaluation = known[asked] = known.get(asked) or build(task, options)
+    of_prompts = {tag for tag in evaluation.version_tags if tag.startswith("prompts_")}
+    if not of_prompts <= {*provenance.version.split("-")}:
+        raise DataError(
+            f"{path}: the prompts {', '.join(files)} have changed since the predictions were scored; score them again"
+        )
     if evaluation.located.sha256 != provenance.data_sha256:
         raise DataError(
             f"{path}: the data {evaluation.located} have changed since the predictions were scored; score them again"

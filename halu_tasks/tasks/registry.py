@@ -7,6 +7,7 @@ at once, those of tasks when a task is used, and their keys are checked then, to
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, product
@@ -54,15 +55,16 @@ class Group:
         """The metrics whose unweighted means over the members are reported, the members' headline first."""
 
     def check(self) -> None:
-        """Check that the members have the metrics of the means.
+        """Check that the members have the metrics of the means, with the same direction and range.
 
         Raises:
-            UsageError: One lacks a metric; the message names the file and the key.
+            UsageError: One lacks a metric, or theirs differ; the message names the file and the key.
         """
         for mean, task in product(self.means, self.tasks):
             if mean not in (known := [HEADLINE, *(metric.name for metric in task.scoring["strict"].metrics)]):
                 reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
                 raise self.file.fault("aggregate_metric_list", reason)
+        check_alike(self.file, self.tasks)
 
     def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
         """Estimate the means over the members' scores.
@@ -102,6 +104,56 @@ class Group:
     def scores(self, by_task: Mapping[str, Sequence[Score]]) -> list[Score]:
         """Join the members' scores, each with the member's name as its tag `task`."""
         return [score.tagged({"task": name}) for name in self.members for score in by_task.get(name, ())]
+
+
+def check_alike(file: TaskFile, tasks: Sequence[Task]) -> None:
+    """Check that the metrics of which a group reports the mean have the same direction and range in all members.
+
+    Args:
+        file: The group's file.
+        tasks: The members; one without a metric is not compared.
+
+    Raises:
+        UsageError: Theirs differ; a mean of them would rank a model that is worse first.
+    """
+    ways = {True: "higher is better", False: "lower is better", None: "no direction"}
+    entries = file.values.get("aggregate_metric_list")
+    names = [entry["metric"] for entry in (entries if isinstance(entries, list) else [entries]) if entry]
+    for name, mode in product(names, ("strict", "paper")):
+        found = [
+            (task.name, metric)
+            for task in tasks
+            for metric in task.scoring[mode].metrics[: 1 if name == HEADLINE else None]
+            if name in (HEADLINE, metric.name)
+        ]
+        if len({(metric.higher_is_better, metric.range) for _, metric in found}) < 2:
+            continue
+        listed = ", ".join(
+            f"{task}: {metric.name} ({ways[metric.higher_is_better]}, {metric.range[0]:g} to {metric.range[1]:g})"
+            for task, metric in found
+        )
+        reason = f"{name} is no mean of metrics with another direction or range: {listed} (scoring: {mode}); group "
+        raise file.fault("aggregate_metric_list", f"{reason}tasks whose metrics are alike")
+
+
+def check_groups_beside(task: Task, of_run: Mapping[str, Task]) -> None:
+    """Check, as `check_alike` does, the groups in the folder of a task's file whose members are all in a run.
+
+    lm-eval averages the members of such a group itself.
+
+    Raises:
+        UsageError: The members of one differ.
+    """
+    for path in sorted(task.file.path.parent.glob("*.yaml")):
+        try:
+            if not re.search(r"^group:", path.read_text(encoding="utf-8", errors="replace"), re.M):
+                continue
+            file = read_task_file(path)
+        except (UsageError, OSError):
+            continue  # lm-eval says itself what keeps it from using a file
+        names = [str(name) for name in file.values.get("task") or ()]
+        if task.name in names and {*names} <= of_run.keys():
+            check_alike(file, [of_run[name] for name in names])
 
 
 def _members(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictStr
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.hashing import short_hash
+from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import POOLS, Options
 from halu_tasks.core.prompting import render_jinja
@@ -56,7 +56,7 @@ class RowKeys(Keys):
             one, and their own fields take precedence.
         where: The values that fields must have in the rows that are used.
         id: The field with the item's id, or a template over the fields and the stem of the file (`file`).
-        cluster: The field that items with a common source share; by default, each item is its own cluster.
+        cluster: The field that items with a common source share; by default, items of which the same is asked share it.
         tags: The field of each tag, unless it has the tag's name.
     """
 
@@ -464,11 +464,23 @@ class ItemMaker:
         self.row.check_values(row)
         self.answer.check(self._item(row, Options(), Counter()))
 
-    def items(self, rows: Iterable[Row], options: Options) -> Iterator[Item]:
-        """Yield the item of each row."""
-        seen: Counter[str] = Counter()
+    def items(self, rows: Iterable[Row], options: Options, asked: Iterable[str]) -> Iterator[Item]:
+        """Yield the item of each row.
+
+        Args:
+            rows: The rows.
+            options: The options of the task.
+            asked: The names of the fields that the prompt shows. Rows without a cluster of their own that are equal in
+                all of these are one observation, however many they are, and get the first one's id as their cluster.
+        """
+        seen, first = Counter[str](), dict[int, str]()
+        names = sorted(asked)
         for row in rows:
-            yield self._item(row, options, seen)
+            item = self._item(row, options, seen)
+            if self.row.cluster is None:
+                same = stable_number(*(item.fields[name] for name in names))
+                item = replace(item, cluster=first.setdefault(same, item.id))
+            yield item
 
     def _item(self, row: Row, options: Options, seen: Counter[str]) -> Item:
         fields = {name: text_at(row, path) for name, path in self.fields.items()}

@@ -183,17 +183,22 @@ class Task:
 
     def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
         """Make items of rows; their prompts are not rendered yet."""
-        maker, data, shown = self.maker, self.data, self.shown_to_judge
+        from halu_tasks.core.prompting import placeholders
+
+        maker, data, judged = self.maker, self.data, self.shown_to_judge
         items: Iterable[Item]
         if maker:
-            items = maker.items(rows, options)
+            shown = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
+            items = maker.items(rows, options, shown & {*self.prompts.fields})
         else:
             assert data.cases
             items = data.cases(rows, options, **data.cases_arguments)
-        if not shown:
+        if not judged:
             return items
         # items of logs have no fields
-        return (replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in shown}}) for item in items)
+        return (
+            replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in judged}}) for item in items
+        )
 
     @cached_property
     def prompts(self) -> Prompts:

@@ -30,8 +30,8 @@ from halu_tasks.scorers.classification import (
     pairs_of,
     score_label,
 )
-from halu_tasks.scorers.columns import Column
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, of_columns, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.columns import Column, Columns
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.clauses import Clause
 from halu_tasks.scorers.reading.lexicon import Token
@@ -42,7 +42,6 @@ from halu_tasks.scorers.reading.types import TypeQuestion
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
-from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.text.folding import fold, slug
 
 # --- a label out of a set ---------------------------------------------------------------------------------
@@ -316,6 +315,11 @@ def _type_alone(item: Item, reply: str) -> Answer[str]:
     return Answer(word) if word in item.gold["types"] else Answer(None, "not one class alone")
 
 
+def _is_or_lacks(columns: Columns, name: str) -> Column:
+    """Say of each item whether it is of a type, or of a question that does not offer the type."""
+    return np.asarray((columns["target"] == name) | np.isnan(columns[f"as_{name}"]))
+
+
 def _confusion(target: str, answer: str) -> Metric:
     """Create one cell of the confusion matrix, as a share (0 to 1) of its row."""
     return mean(
@@ -345,9 +349,8 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold["types"]})
 
     f1 = macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False)
-    # `none`, whose number of items is the last sum, is needed only if questions offer it
-    classes = of_columns(lambda target: [target == each for each in TYPES if each != NONE])
-    f1 = replace(f1, classes=classes, bounds=lambda total: None if 0 < total[-1] < FEWEST else f1.range)
+    # a type that a question does not offer, such as `none`, needs no items with it
+    f1 = replace(f1, classes=lambda columns: [_is_or_lacks(columns, each) for each in TYPES])
     metrics = (
         mean("acc", "correct", "share of items whose type is named"),
         f1,

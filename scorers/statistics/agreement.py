@@ -7,6 +7,7 @@ Each figure therefore has its number of items.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from typing import Any
 
@@ -56,7 +57,7 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
     labels = sorted({label for label in (*one, *other) if label is not None})
     given = [np.array([mine == label for mine in rater]) & complete for label in labels for rater in (one, other)]
     terms = [complete, (counts == 2).any(axis=1), *given]
-    return _estimate(terms, kappa_of_sums, clusters, (-1.0, 1.0), counts)
+    return _estimate(terms, kappa_of_sums, clusters, (-1.0, 1.0), counts, [one, other])
 
 
 def kappa_of_sums(sums: Array) -> Array:
@@ -107,15 +108,18 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
     Returns:
         The estimate; None if no item has two labels, or all labels are the same.
     """
-    return alpha_of_counts(_counts(raters, 2), clusters)
+    return alpha_of_counts(_counts(raters, 2), clusters, raters)
 
 
-def alpha_of_counts(counts: Array, clusters: Sequence[str] | None = None) -> Estimate | None:
+def alpha_of_counts(
+    counts: Array, clusters: Sequence[str] | None = None, raters: Sequence[Labels] = ()
+) -> Estimate | None:
     """Compute Krippendorff's alpha as `krippendorff_alpha` does, from how often each item has each label.
 
     Args:
         counts: The counts, shape (N, L); at least two labels of each item, or none.
         clusters: The clusters of the items; by default, each item is a cluster.
+        raters: Each rater's labels, if they are known.
     """
     given = counts.sum(axis=1)
     # the pairs of different labels of an item, each counted 1 / (labels of the item - 1) times
@@ -127,7 +131,7 @@ def alpha_of_counts(counts: Array, clusters: Sequence[str] | None = None) -> Est
         by_chance = number**2 - (labels**2).sum(axis=-1)
         return 1 - ratio(np.stack([(number - 1) * sums[..., 0], by_chance], axis=-1))
 
-    return _estimate([different, *counts.T], alpha, clusters, (-1.0, 1.0), counts)
+    return _estimate([different, *counts.T], alpha, clusters, (-1.0, 1.0), counts, raters)
 
 
 def agreement(
@@ -162,7 +166,7 @@ def agreement(
 
 def _counts(raters: Sequence[Labels], fewest: int) -> Array:
     """Count how often each item has each label, shape (N, L); never, if it has fewer than `fewest` labels."""
-    names = {label: column for column, label in enumerate(dict.fromkeys(chain(*zip(*raters, strict=True))))}
+    names = _columns(raters)
     counts = np.zeros((len(raters[0]), len(names)))
     for rater in raters:
         np.add.at(counts, (np.arange(len(rater)), np.array([names[label] for label in rater])), 1)
@@ -180,12 +184,17 @@ def _most_labelled(raters: Sequence[Labels]) -> Array:
     return counts
 
 
+def _columns(raters: Sequence[Labels]) -> dict[str | None, int]:
+    return {label: column for column, label in enumerate(dict.fromkeys(chain(*zip(*raters, strict=True))))}
+
+
 def _estimate(
     terms: Sequence[npt.ArrayLike],
     value: Value,
     clusters: Sequence[str] | None,
     bounds: tuple[float, float],
     counts: Array | None = None,
+    raters: Sequence[Labels] = (),
 ) -> Estimate | None:
     """Estimate a value of sums of terms of the items.
 
@@ -194,17 +203,28 @@ def _estimate(
         value: The function of the sums.
         clusters: The clusters of the items; None if each item is a cluster.
         bounds: The lowest and the highest possible value.
-        counts: For a value that compares labels, how often each item has each of them. Like a metric of two classes,
-            the most common label and all others, it needs five clusters of each for an interval.
+        counts: For a value that compares labels, how often each item has each of them. It is taken for a metric of two
+            classes, the most common label and all others, and needs five clusters of each for an interval, from each
+            of two raters, and an item with the same rare label twice. Otherwise, hardly anything varies whatever the
+            raters would say of other items.
+        raters: Each rater's labels, if they are known.
     """
     table = np.column_stack(terms).astype(np.float64)
     own: Sequence[Any] = range(len(table)) if clusters is None else clusters
     # an array of names, which may be whole texts, would take gigabytes where items are characters
     numbers = {name: number for number, name in enumerate(sorted(set(own)))}
     cluster = np.array([numbers[name] for name in own], dtype=np.intp)
-    classes = np.zeros((len(table), 0), dtype=bool)
+    classes, agree = np.zeros((len(table), 0), dtype=bool), True
     if counts is not None:
-        common = counts[:, int(counts.sum(axis=0).argmax())]
-        classes = np.column_stack([common > 0, counts.sum(axis=1) > common])
-    metric = Metric("agreement", lambda columns: (), range=bounds, value=value, averaged=True)
+        most, given = int(counts.sum(axis=0).argmax()), counts.sum(axis=1)
+        flags = [(counts[:, most] > 0, given > counts[:, most])]
+        if raters:
+            column = _columns(raters)
+            codes = [np.array([-1 if label is None else column[label] for label in rater]) for rater in raters]
+            of_raters = [((code == most) & (given > 0), (code >= 0) & (code != most) & (given > 0)) for code in codes]
+            flags = sorted(of_raters, key=lambda each: int(each[1].sum()))[-2:]
+        classes = np.column_stack([flag for each in flags for flag in each])
+        agree = bool((np.delete(counts, most, axis=1) > 1).any())
+    metric = Metric("agreement", lambda columns: (), range=bounds, value=value)
+    metric = metric if agree else replace(metric, interval=None)
     return estimate_of_sums(metric, Sums(table, classes).by_cluster(cluster, len(numbers)))

@@ -13,11 +13,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
+from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.intervals import (
+    BELOW,
     NO_VARIANCE,
+    correlation_of,
     degrees_of_freedom,
+    joint_reach,
     t_quantile,
     unseen_share,
     unseen_weight,
@@ -138,12 +144,13 @@ def difference_of(
     value, error = change.value, _error(metric, change)
     if math.isnan(value):
         return None
-    if not (error and (error.stderr or error.unseen)):
+    if not (error and (error.reach(BELOW) or error.reach(BELOW, -1))):
         return Difference(value, None, None, None, error and error.stderr, items, change.clusters)
-    p, p_equal = min(2 * error.tail(abs(value)), 1.0), None
+    low, high = max(value - error.reach(BELOW), -error.width), min(value + error.reach(BELOW, -1), error.width)
+    p, p_equal = min(2 * error.tail(abs(value), 1 if value >= 0 else -1), 1.0), None
     if margin is not None:
-        p_equal = max(error.tail(margin + by, error.width + by) for by in (value, -value))
-    return Difference(value, *error.interval(value), p, error.stderr, items, change.clusters, p_equal)
+        p_equal = max(error.tail(margin + sign * value, sign) for sign in (1, -1))
+    return Difference(value, low, high, p, error.stderr, items, change.clusters, p_equal)
 
 
 class DifferenceError(NamedTuple):
@@ -159,6 +166,7 @@ class DifferenceError(NamedTuple):
     the factor k, and the wider one counts, so that one item that changes a little does not narrow it.
 
     Attributes:
+        value: The difference.
         stderr: The jackknife standard error; 0 if all clusters differ by the same amount.
         degrees: The degrees of freedom of the standard error.
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
@@ -167,41 +175,89 @@ class DifferenceError(NamedTuple):
         clusters: The number of clusters on which the difference rests (`support`).
     """
 
+    value: float
     stderr: float
     degrees: float
     width: float
     unseen: float
     clusters: int
 
-    def interval(self, value: float) -> tuple[float, float]:
-        """Return the 95% interval of a difference."""
-        below = above = t_quantile(self.degrees) * self.stderr
-        if self.unseen:
-            share = self.unseen * unseen_share(self.clusters, t_quantile(self.clusters - 1))
-            below, above = max(below, share * (self.width + value)), max(above, share * (self.width - value))
-        return max(value - below, -self.width), min(value + above, self.width)
+    def reach(self, beyond: float, sign: int = 1) -> float:
+        """Return the distance to the lower end of an interval, with `sign` -1 to the upper one.
 
-    def tail(self, above: float, room: float | None = None) -> float:
+        Args:
+            beyond: The probability beyond the end.
+            sign: Which end.
+        """
+        reach = -t_quantile(self.degrees, beyond) * self.stderr
+        if self.unseen:
+            share = self.unseen * unseen_share(self.clusters, t_quantile(self.clusters - 1, beyond))
+            reach = max(reach, share * (self.width + sign * self.value))
+        return reach
+
+    def tail(self, above: float, sign: int) -> float:
         """Return the p-value of "the difference is not above a bound", which is that where the interval ends there.
 
         Args:
-            above: By how much the difference is above the bound.
-            room: How far unseen clusters can differ from it downwards; by default as far as the range allows from 0.
+            above: By how much the difference is above the bound; with `sign` -1, below it.
+            sign: Which end of the interval the bound is at, as in `reach`.
         """
         from scipy.special import stdtr
 
         size = abs(above)
         below = float(stdtr(self.degrees, -size / self.stderr)) if self.stderr else 0.0
         if self.unseen:
-            room = self.width + size if room is None else room
+            room = self.width + sign * self.value
             share = size / (self.unseen * room) if room else math.inf
             t = math.sqrt(self.clusters * share / (1 - share)) if share < 1 else math.inf
             below = max(below, float(stdtr(self.clusters - 1, -t)))
         return below if above >= 0 else 1 - below
 
 
-def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
+class MeanDifferenceError(NamedTuple):
+    """The error of a mean of differences, combined from theirs as that of a figure is (`intervals.mean_interval`).
+
+    Attributes:
+        parts: The error of each.
+        correlation: The correlation of these errors.
+        of: The number of differences.
+        stderr: The standard error of the mean.
+        width: The width of the metric's range.
+    """
+
+    parts: Sequence[DifferenceError]
+    correlation: Array
+    of: int
+    stderr: float
+    width: float
+
+    def reach(self, beyond: float, sign: int = 1) -> float:
+        """Return the distance to an end, as `DifferenceError.reach`."""
+        return joint_reach(np.array([part.reach(beyond, sign) for part in self.parts]), self.correlation) / self.of
+
+    def tail(self, above: float, sign: int) -> float:
+        """Return the p-value that `DifferenceError.tail` does, by bisection."""
+        low, high = -300.0, math.log10(0.5)
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.reach(10**middle, sign) > abs(above) else (low, middle)
+        return 10**high if above >= 0 else 1 - 10**high
+
+
+def _error(metric: Metric, change: LeftOut) -> DifferenceError | MeanDifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
+    if change.parts and not metric.members:
+        errors = [_error_of_one(metric, part) for part in change.parts]
+        known = [error for error in errors if error]
+        if len(known) < len(errors):
+            return None
+        covariance = change.covariance()
+        stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / change.of
+        return MeanDifferenceError(known, correlation_of(covariance), change.of, stderr, known[0].width)
+    return _error_of_one(metric, change)
+
+
+def _error_of_one(metric: Metric, change: LeftOut) -> DifferenceError | None:
     moments = change.moments
     if not (moments and change.support and metric.interval):
         return None
@@ -212,6 +268,7 @@ def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
     varies = moments.second > NO_VARIANCE
     unseen = math.sqrt(unseen_weight(moments, 1 / rests_on)) if varies else 1.0
     return DifferenceError(
+        value=change.value,
         stderr=math.sqrt(moments.second) * unit if varies else 0.0,
         degrees=min(degrees_of_freedom(moments), rests_on - 1.0),
         width=width,

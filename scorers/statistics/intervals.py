@@ -114,26 +114,11 @@ def degrees_of_freedom(moments: Moments, slope: float = 0.0) -> float:
     return max(min(clusters - 1.0, 2 / unexplained) if unexplained > 0 else clusters - 1.0, 1.0)
 
 
-def support(clusters: npt.NDArray[np.int64], *, averaged: bool = False) -> int | None:
-    """Compute on how many clusters a metric rests that compares or averages classes.
-
-    Args:
-        clusters: The number of clusters with items of each class, shape (L,).
-        averaged: Whether the metric is an average over the classes, each of which then only has a part in it.
-
-    Returns:
-        The number of clusters with items of the rarest class, times the number of classes if the metric is an average
-        over them; None if fewer than `FEWEST` clusters have items of a class, or none.
-    """
-    fewest = int(clusters.min())
-    return None if fewest < FEWEST else fewest * (len(clusters) if averaged else 1)
-
-
-def t_quantile(degrees: float) -> float:
-    """Compute the 0.975 quantile of Student's t distribution from its degrees of freedom, above 0."""
+def t_quantile(degrees: float, below: float = ABOVE) -> float:
+    """Compute a quantile of Student's t distribution, by default the 0.975 one, from its degrees of freedom (> 0)."""
     from scipy.special import stdtrit  # takes long to import, and many commands compute no interval
 
-    return float(stdtrit(degrees, ABOVE))
+    return float(stdtrit(degrees, below))
 
 
 def exact_interval(
@@ -183,7 +168,7 @@ def exact_interval(
 
 def unseen_share(clusters: int, t: float) -> float:
     """Compute the share of all clusters, at most, that are unlike each of those seen."""
-    return 1 / (1 + clusters / t / t)
+    return 1 / (1 + clusters / t / t) if t else 0.0
 
 
 def unseen_weight(moments: Moments, scale: float) -> float:
@@ -205,8 +190,8 @@ def _skewed_end(v: float, moments: Moments, t: float) -> float:
     return v + skew / 2 + math.sqrt(t * t * moments.second + skew**2 / 4)
 
 
-def mean_interval(ends: Array, values: Array, covariance: Array) -> tuple[float, float]:
-    """Compute the 95% interval of the mean of M values from the intervals of each.
+def mean_interval(ends: Array, values: Array, covariance: Array, of: int) -> tuple[float, float]:
+    """Compute the 95% interval of the mean of M values, and of others that are known to be 0, from that of each.
 
     This is the method of variance estimates recovery, MOVER (Zou and Donner 2008): each distance from a value to an end
     of its interval stands for a standard error, so that the interval of the mean is asymmetric where those of its
@@ -216,14 +201,25 @@ def mean_interval(ends: Array, values: Array, covariance: Array) -> tuple[float,
         ends: The lower and the upper ends, shape (2, M).
         values: The values, shape (M,).
         covariance: The covariance of the errors of each two values, shape (M, M).
+        of: The number of all values.
 
     Returns:
         The lower and the upper end.
     """
+    correlation, mean = correlation_of(covariance), float(values.sum()) / of
+    return mean - joint_reach(values - ends[0], correlation) / of, mean + joint_reach(
+        ends[1] - values, correlation
+    ) / of
+
+
+def correlation_of(covariance: Array) -> Array:
+    """Return the correlation of errors, shape (M, M); one without variance is correlated with none."""
     sizes = np.sqrt(np.diag(covariance))
-    # a value without variance is correlated with none
     correlation = covariance / np.outer(*[np.where(sizes > 0, sizes, 1.0)] * 2)
     np.fill_diagonal(correlation, 1.0)
-    below, above = values - ends[0], ends[1] - values
-    down, up = (math.sqrt(max(float(reach @ correlation @ reach), 0.0)) / len(values) for reach in (below, above))
-    return float(values.mean()) - down, float(values.mean()) + up
+    return correlation
+
+
+def joint_reach(reach: Array, correlation: Array) -> float:
+    """Combine the distances of M values to an end of the interval of each into that of their sum."""
+    return math.sqrt(max(float(reach @ correlation @ reach), 0.0))

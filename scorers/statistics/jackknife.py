@@ -20,7 +20,11 @@ from halu_tasks.scorers.columns import Array, Columns, Numbers
 from halu_tasks.scorers.statistics.intervals import Moments
 
 Value = Callable[[Array], Array]
-"""Computes a metric, shape (…), from sums of shape (…, K); NaN where it is undefined."""
+"""Computes a metric, shape (…), from sums of shape (…, K); NaN where it is undefined.
+
+A metric that is an average over L classes is computed of each, shape (…, L), NaN where a class does not occur. The sums
+are those of the first class, then of the second, and so on. The first two of a class are the ones that it rests on.
+"""
 Flags = npt.NDArray[np.bool_]
 Support = Callable[[Array, int, Numbers], "tuple[int, tuple[float, float]] | None"]
 """Says on what the error of a metric rests, from the sums over all clusters, shape (K,), the number of clusters that
@@ -96,6 +100,8 @@ class LeftOut(NamedTuple):
         contributes: Which clusters contribute to the metric, shape (R,).
         support: On what the error rests (`Support`).
         times: How many clusters are like each of them, shape (R,); None if each is one cluster.
+        parts: The values of which this is the sum, divided by `of`; empty if it is no mean.
+        of: The number of values that it is the mean of; those that are not among `parts` are 0.
     """
 
     value: float
@@ -103,6 +109,8 @@ class LeftOut(NamedTuple):
     contributes: Flags
     support: tuple[int, tuple[float, float]] | None = None
     times: Numbers | None = None
+    parts: tuple[LeftOut, ...] = ()
+    of: int = 1
 
     @property
     def clusters(self) -> int:
@@ -124,30 +132,53 @@ class LeftOut(NamedTuple):
         return cls(value, np.zeros(0), np.zeros(0, dtype=bool))
 
     @classmethod
-    def mean(cls, parts: Sequence[LeftOut]) -> LeftOut:
-        """Return the mean of values without the same clusters."""
+    def mean(cls, parts: Sequence[LeftOut], of: int | None = None) -> LeftOut:
+        """Return the mean of values without the same clusters.
+
+        Args:
+            parts: The values.
+            of: The number of values, if there are others, which are 0.
+        """
+        of = of or len(parts)
+        value = float(np.sum([part.value for part in parts]) / of)
         if any(len(part.without) != len(parts[0].without) for part in parts):
-            return cls.of_value(float(np.mean([part.value for part in parts])))
+            return cls.of_value(value)
         contributes = np.any([part.contributes for part in parts], axis=0)
         supports = [part.support for part in parts if part.support]
         return cls(
-            float(np.mean([part.value for part in parts])),
-            np.mean([part.without for part in parts], axis=0),
+            value,
+            np.sum([part.without for part in parts], axis=0) / of,
             contributes,
             (int(contributes.sum()), supports[0][1]) if len(supports) == len(parts) else None,
+            parts[0].times,
+            tuple(parts),
+            of,
         )
 
     def minus(self, other: LeftOut) -> LeftOut:
         """Return the difference to another value without the same clusters, which are as many of each kind."""
         if len(self.without) != len(other.without):
             return self.of_value(self.value - other.value)
+        pairs = zip(self.parts, other.parts, strict=True) if len(self.parts) == len(other.parts) else ()
         return LeftOut(
             self.value - other.value,
             self.without - other.without,
             self.contributes | other.contributes,
             min(self.support, other.support) if self.support and other.support else None,
             self.times,
+            parts=tuple(one.minus(another) for one, another in pairs),
+            of=min(self.of, other.of),  # one run may have unparsed replies, whose figure is 0
         )
+
+    def covariance(self) -> Array:
+        """Compute the covariance of the errors of each two of P parts, shape (P, P)."""
+        errors = np.zeros((len(self.parts), len(self.without)))
+        for row, part in zip(errors, self.parts, strict=True):
+            own, number = part.contributes, part.clusters
+            without, times = part.without[own], None if self.times is None else self.times[own]
+            if number:
+                row[own] = math.sqrt(1 - 1 / number) * (exact_sum(without, times) / number - without)
+        return np.array([[exact_sum(one * other, self.times) for other in errors] for one in errors])
 
 
 def leave_out(value: Value, sums: Sums, support: Support) -> LeftOut:
@@ -158,12 +189,25 @@ def leave_out(value: Value, sums: Sums, support: Support) -> LeftOut:
         sums: What the clusters add to the sums.
         support: Says on what the error rests.
     """
-    total, contributes = sums.total, (sums.terms != 0).any(axis=1)
-    # with all clusters first: a value may depend on which classes occur in any row
+    total = sums.total
     values = value(np.concatenate([total[None], total - sums.terms]))
-    without = np.where(contributes, values[1:], values[0])
-    clusters, of_classes = (_counts(each, sums.times) for each in (contributes, sums.classes & contributes[:, None]))
-    return LeftOut(float(values[0]), without, contributes, support(total, int(clusters), of_classes), sums.times)
+
+    def part(values: Array, terms: Array, classes: Flags) -> LeftOut:
+        contributes = (terms != 0).any(axis=1)
+        without = np.where(contributes, values[1:], values[0])
+        clusters, of_classes = (_counts(flags, sums.times) for flags in (contributes, classes))
+        return LeftOut(float(values[0]), without, contributes, support(total, int(clusters), of_classes), sums.times)
+
+    if values.ndim == 1:
+        return part(values, sums.terms, sums.classes & (sums.terms != 0).any(axis=1)[:, None])
+    occurs = ~np.isnan(values[0])
+    terms = sums.terms.reshape(len(sums.terms), len(occurs), -1)[..., :2]
+    # a figure that follows those of the classes is known, such as that of replies without an answer
+    parts = [part(values[:, n], terms[:, n], flags[:, None]) for n, flags in enumerate(sums.classes.T)]
+    if not all(part.support for part in parts):
+        parts = [part._replace(support=None) for part in parts]
+    known = [part for part in parts if not math.isnan(part.value)]
+    return LeftOut.mean(known, int(occurs.sum())) if known else LeftOut.of_value(math.nan)
 
 
 def leave_out_items(

@@ -8,16 +8,20 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pytest
 import yaml
 from cases import CASES
-from common import Cli, read_rows
+from common import Cli, Patch, read_rows, write_rows
 from openpyxl import Workbook
 from pyarrow import parquet
+from scipy.stats import ttest_rel
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
+from halu_tasks.scorers.metrics import estimates, mean
+from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import TaskReference, build
 from halu_tasks.tasks.registry import task_of_file
 
@@ -48,6 +52,57 @@ def test_items_of_nested_files_by_a_pattern(tmp_path: Path) -> None:
         ("b/2", "Was he?", "no", "m2"),
     ]
     assert {item.cluster for item in items} == {"s"}
+
+
+REPEATED = """
+class: !function halu_tasks.lm_eval_adapter.task.HaluTask
+task: repeated
+file: rows.jsonl
+fields: [text, claim]
+doc_to_text: "Is the claim supported by the text? {{text}} {{claim}}"
+answer: {kind: label, labels: ["False", "True"]}
+gold: {target: supported, labels: {true: "True", false: "False"}}
+metric_list: [{metric: acc}]
+"""
+
+
+def test_rows_of_which_the_same_is_asked_are_one_observation(here: Cli, tmp_path: Path, monkeypatch: Patch) -> None:
+    """Forty questions, each ten times: their errors are those of forty, and p is that of the test on forty means."""
+    monkeypatch.chdir(tmp_path)
+    write_rows(
+        tmp_path / "rows.jsonl",
+        [
+            {"id": f"{n}-{copy}", "text": f"Text {n}.", "claim": "It is.", "supported": n % 2 > 0, "copy": copy}
+            for n in range(40)
+            for copy in range(10)
+        ],
+    )
+    (tmp_path / "t.yaml").write_text(REPEATED)
+    rights = {"a": [n % 8 < 5 for n in range(40)], "b": [n % 8 > 1 for n in range(40)]}
+    for name, right in rights.items():
+        rows = [
+            {"id": f"{n}-{copy}", "output": str((n % 2 > 0) == own)}
+            for n, own in enumerate(right)
+            for copy in range(10)
+        ]
+        write_rows(tmp_path / f"{name}.jsonl", rows)
+        told = here("score", "t.yaml", f"{name}.jsonl", "--model", name, "--json").stdout
+        Path(f"{name}.json").write_text(told)
+        ours = json.loads(told)["intervals"]["acc"]
+        forty = estimates([mean("acc", "v")], [Score(str(n), str(n), "x", "x", {"v": v}) for n, v in enumerate(right)])
+        assert ours == pytest.approx([forty["acc"].low, forty["acc"].high])
+    here("report", "a.json", "b.json", "-o", "report")
+    (pair,) = json.loads(Path("report/report.json").read_text())["pairs"]
+    known = ttest_rel(*(np.array(right, dtype=float) for right in rights.values()))
+    assert pair["p"] == pytest.approx(known.pvalue, abs=0.01) and known.pvalue > 0.1
+    # a field that is not shown does not tell them apart, one that is does
+    assert len({item.cluster for item in build(task_of_file(Path("t.yaml")), Options()).items}) == 40
+    Path("t.yaml").write_text(REPEATED.replace("[text, claim]", "[text, claim, copy]"))
+    assert len({item.cluster for item in build(task_of_file(Path("t.yaml")), Options()).items}) == 40
+    shown = REPEATED.replace("[text, claim]", "[text, claim, copy]").replace("{{claim}}", "{{claim}} {{copy}}")
+    Path("t.yaml").write_text(shown)
+    items = build(task_of_file(Path("t.yaml")), Options()).items
+    assert [item.cluster for item in items] == [item.id for item in items]
 
 
 @pytest.mark.parametrize(("given", "instead", "said"), OWN["faults"])

@@ -86,6 +86,18 @@ def test_each_look_has_its_items_and_its_bound(printed: Printed) -> None:
     assert "looks" not in once["needed"][0]
 
 
+def test_a_run_that_detects_no_possible_difference_says_so(
+    printed: Printed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With four items, a test has a power of 0.8 only for a difference of 1.38 of shares."""
+    given = ["plan", "--share", "0.7", "--correlation", "0", "--json", "--calls"]
+    assert main([*given, "4"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["plan"]["bought"][0]["smallest"] is None
+    assert "4 items (epochs: 1) detect no difference that two models can have" in told.err
+    assert printed(*given[:-2], "--calls", "400")["plan"]["bought"][0]["smallest"] < 0.1
+
+
 def test_a_budget_is_spent_on_items_first(printed: Printed) -> None:
     given = ("plan", "--share", "0.7", "--correlation", "0.4", "--within", "0.05", "--calls", "900", "--items", "300")
     found = printed(*given)["plan"]

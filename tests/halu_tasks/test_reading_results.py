@@ -17,6 +17,7 @@ from made_runs import COMPARATIVE, CORRECTION, TASKS, answered, assembled, stric
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import read_prompts
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.report.board import board
 from halu_tasks.results.read import read_results
@@ -206,6 +207,28 @@ def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_pat
         assert cells[n]["version"] == printed["version"] and cells[n]["harness"].startswith("halu-tasks score ")
     assert cells[9]["unparsed"] == 0 and cells[16]["unparsed"] == 7
     assert all(own["prompt_hash"] is None and own["fewshot"] is None for own in told["columns"])
+
+
+def test_scored_wordings_are_read_with_the_prompts_of_the_run(here: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = "refact_judgment_independent"
+    Path("short.yaml").write_text(json.dumps({task: {"user": "{question} {answer} True or False?"}}))
+    given = ("packaged", "short.yaml")
+    items = build(task, Options(data="sample", prompts=given)).items
+    # the second wording is answered with False alone, which half of the items are
+    rows = [{"id": i.id, "output": i.target if i.tags["wording"] == "packaged" else "False"} for i in items]
+    write_rows(tmp_path / "replies.jsonl", rows)
+    told = here("score", task, "replies.jsonl", "--data", "sample", "--prompts", ",".join(given), "--json")
+    Path("scored.json").write_text(told.stdout)
+    assert here("report", "scored.json", "-o", "report").returncode == 0
+    (result,) = json.loads(Path("report/report.json").read_text())["results"]
+    known = {"acc": 0.75, "acc_wording_packaged": 1.0, "acc_wording_short": 0.5, "wording_sd": 0.125**0.5}
+    assert {name: result["metrics"][name]["value"] for name in known} == pytest.approx(known)
+    Path("short.yaml").write_text(json.dumps({task: {"user": "{question} {answer} Yes or no?"}}))
+    read_prompts.cache_clear()
+    assert "short.yaml have changed since the predictions were scored" in here("report", "scored.json").stderr
+    Path("short.yaml").unlink()
+    assert "scored.json: short.yaml does not exist" in here("report", "scored.json").stderr
 
 
 def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(score: Score, tmp_path: Path) -> None:

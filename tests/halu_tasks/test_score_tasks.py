@@ -92,3 +92,34 @@ def test_a_packaged_group_has_the_means_of_a_report(here: Cli, tmp_path: Path, m
     figure, group = mean["figure"], json.loads(told.stdout)["group"]
     assert group["metrics"]["acc"] == figure["value"]
     assert group["intervals"]["acc"] == [figure["low"], figure["high"]]
+
+
+def test_a_group_of_metrics_with_other_directions_or_ranges_is_refused(
+    own: Path, here: Cli, monkeypatch: Patch
+) -> None:
+    """A mean of a share of right answers and one of wrong answers would rank the worse model first."""
+    monkeypatch.setenv("HALU_TASKS_TRUST", "1")
+    Path("tasks/mine.py").write_text(
+        "from halu_tasks.scorers.metrics import metric\n"
+        "@metric(higher_is_better=False)\ndef wrong(correct):\n    'Share wrong.'\n    return 1 - correct\n"
+        "@metric(range=(0.0, 100.0))\ndef percent(correct):\n    'Percent right.'\n    return 100 * correct\n"
+    )
+    group, task = Path("tasks/ours.yaml"), Path("tasks/few_shot.yaml")
+    group.write_text(GROUP.replace("metric: acc", "metric: headline"))
+    before = task.read_text()
+    for name, told in (
+        ("wrong", "edit_error: wrong (lower is better, 0 to 1)"),
+        ("percent", "edit_error: percent (higher is better, 0 to 100)"),
+    ):
+        task.write_text(f"{before}metric_list: [{{metric: !function mine.{name}}}]\n")
+        line = "ours.yaml:4: aggregate_metric_list: headline is no mean of metrics with another direction or range"
+        expected = f"tasks/{line}: claim_support: acc (higher is better, 0 to 1), {told} (scoring: strict)"
+        checked = here("check", "tasks/ours.yaml", "tasks/plain.yaml", "tasks/few_shot.yaml")
+        assert checked.returncode == 2 and expected in checked.stdout
+        for command in (
+            ("score", "tasks/ours.yaml", "replies"),
+            ("report", "replies", "tasks/ours.yaml"),
+            ("run", "halu-oracle", "--tasks", "tasks/ours.yaml", "--dry-run"),
+        ):
+            refused = here(*command)
+            assert refused.returncode == 2 and expected in refused.stderr

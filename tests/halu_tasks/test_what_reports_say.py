@@ -28,7 +28,7 @@ def test_a_report_says_in_which_analyses_its_differences_were_tested(tmp_path: P
         "one analysis of the 3 differences between models on main tasks and group means. The probability of any false "
     )
     two = "two analyses, of the 3 differences between models on main tasks and group means and of the difference"
-    for runs, told in ((main, f"{one}claim in it is at most 5%"), ([*main, *apart], two)):
+    for runs, told in ((main, f"{one}claim in it is about 5% at most"), ([*main, *apart], two)):
         told_rule = rule(report_on(runs, tmp_path))
         assert told_rule.startswith("“Better”, “open” and ranks come from ") and told in told_rule
 

@@ -112,3 +112,25 @@ def test_a_kappa_has_an_interval_from_five_clusters_off_the_most_common_label_on
             assert (kappa is None) == (rare == 0)
             assert kappa is None or (kappa.low is None) == (kappa.stderr is None) == (rare < 5)
         assert pairwise_agreement([one, other]).low is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "known"),
+    [
+        (10, 0, False),  # one rater never gives the label: kappa is 0 whatever the sample
+        (10, 4, False),
+        (10, 5, True),
+        (5, 10, True),
+    ],
+)
+def test_a_kappa_needs_the_rare_label_from_both_raters(one: int, other: int, known: bool) -> None:
+    raters = [["b"] * number + ["a"] * (200 - number) for number in (one, other)]
+    for kappa in (cohen_kappa(*raters), krippendorff_alpha(raters)):
+        assert kappa and (kappa.low is not None) == known
+
+
+def test_a_kappa_of_raters_who_never_agree_on_the_rare_label_has_no_interval() -> None:
+    one, other = ["b"] * 10 + ["a"] * 190, ["a"] * 190 + ["b"] * 10
+    assert all(kappa and kappa.low is None for kappa in (cohen_kappa(one, other), krippendorff_alpha([one, other])))
+    other[0] = "b"
+    assert all(kappa and kappa.low is not None for kappa in (cohen_kappa(one, other), krippendorff_alpha([one, other])))

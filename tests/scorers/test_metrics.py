@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
+from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import (
     Estimate,
     Metric,
@@ -215,6 +215,45 @@ def test_figures_of_classes_have_an_interval_from_five_clusters_of_each_on(metri
 def test_shares_of_a_rare_class_keep_their_wide_interval() -> None:
     recall = found(label_metric("recall", "A", "r"), labelled(("A", "A"), ("A", "A"), *[("B", "B")] * 100))
     assert recall.value == 1 and recall.low is not None and recall.low < 0.05
+
+
+BALANCED = balanced_acc(lambda target: [target == each for each in "AB"], lambda columns: columns["correct"])
+
+
+@pytest.mark.parametrize("rare", ["A", "B"], ids=["all right", "all wrong"])
+@pytest.mark.parametrize(
+    ("average", "figure"), [(BALANCED, "recall"), (macro_metric("f1", "AB", "m", unparsed_is_label=True), "f1")]
+)
+def test_an_average_knows_no_more_of_a_rare_class_than_the_class_alone(average: Metric, figure: Any, rare: str) -> None:
+    """By Zou and Donner: the distances of both classes' ends, with the correlation of their errors."""
+    scores = labelled(*[("A", rare)] * 6, *[("B", "B"), ("B", "A"), ("B", "B"), ("B", "B"), ("B", "B")] * 38)
+    scores = [replace(s, measurements={"correct": float(s.answer == s.target)}) for s in scores]
+    e = found(average, scores)
+    alone = [found(label_metric(figure, label, "m"), scores) for label in "AB"]
+    # errors of the classes without each item
+    without = np.array([
+        [found(label_metric(figure, label, "m"), scores[:n] + scores[n + 1 :]).value for n in range(len(scores))]
+        for label in "AB"
+    ])  # fmt: skip
+    sizes = np.std(without, axis=1)
+    r = float(np.corrcoef(without)[0, 1]) if sizes.min() > 1e-12 else 0.0
+    for end, sign in (("low", -1), ("high", 1)):
+        one, other = (abs(getattr(each, end) - each.value) for each in alone)
+        reach = math.sqrt(one**2 + other**2 + 2 * r * one * other) / 2
+        assert getattr(e, end) == pytest.approx(e.value + sign * reach, abs=2e-3)
+    assert e.low is not None and e.high is not None and e.high - e.low > 0.15
+
+
+def test_the_known_interval_of_balanced_accuracy_with_ten_items_of_a_class() -> None:
+    """Ten of ten right are at least 0.612 of all: Clopper and Pearson, for as many items as Student's t leaves."""
+    scores = labelled(*[("A", "A")] * 10, *[("B", "B")] * 152, *[("B", "A")] * 38)
+    e = found(BALANCED, [replace(s, measurements={"correct": float(s.answer == s.target)}) for s in scores])
+    share = found(mean("v", "v"), right(*[1.0] * 152, *[0.0] * 38))
+    lowest = 0.025 ** (1 / (10 * (1.959964 / 2.262157) ** 2))
+    assert lowest == pytest.approx(0.6118, abs=1e-4) and share.low is not None and share.high is not None
+    assert e.value == pytest.approx(0.9)
+    assert e.low == pytest.approx(0.9 - math.hypot(1 - lowest, 0.8 - share.low) / 2, abs=1e-6)
+    assert e.high == pytest.approx(0.9 + (share.high - 0.8) / 2)
 
 
 def members_of(*values: Sequence[float], shared: bool = False) -> tuple[Metric, list[Score]]:
