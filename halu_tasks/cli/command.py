@@ -116,9 +116,8 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, switched)
         except click.NoSuchOption as error:
-            if not error.possibilities:
-                ctx.fail(f"{error.message} (options of the harness follow --, as in -- {error.option_name} …)")
-            raise
+            # a similar option, such as one of the judge, need not be what is meant
+            ctx.fail(f"{error.format_message()} (options of the harness follow --, as in -- {error.option_name} …)")
         ctx.params[FURTHER] = args[end + 1 :]
         return rest
 

@@ -4,8 +4,8 @@ A question that a process is asking is waited for by all others. Each question h
 verdicts, which the operating system locks for the process that asks, and frees when that has ended, however.
 
 The limit is not passed. Before an attempt, the most that it may cost is reserved; afterwards, what it cost is spent and
-the rest is free again. A call for which there is no room waits for calls on their way, and one that failed is not
-retried. The reservation of a process that was killed stays, and counts as spent.
+the rest is free again. An attempt for which there is no room waits for those on their way. The reservation of a process
+that was killed stays, and counts as spent.
 """
 
 from __future__ import annotations
@@ -230,22 +230,6 @@ class Budget:
                 f"{dollars(self.limit)}{lost}, and the reserve for the next question is {dollars(most)} (one token per "
                 "byte, the longest reply)"
             )
-
-    def spend_and_reserve(self, most: float) -> None:
-        """Spend the whole reservation of an attempt, and reserve as much for another one.
-
-        Args:
-            most: The most that each can cost.
-
-        Raises:
-            BudgetError: There is no room, or the file cannot be written; nothing is spent or reserved then.
-        """
-        with self._transaction() as db:
-            spent, reserved, _ = self._costs(db)
-            if spent + reserved + most > self.limit:
-                raise BudgetError(f"there is no room for another attempt in judge_max_cost, {dollars(self.limit)}")
-            self.spent += most
-            self._record(db, self._open)
 
     def settle(self, most: float, cost: float) -> None:
         """Replace the reservation of a call by what it cost.
