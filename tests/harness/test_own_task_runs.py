@@ -5,9 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from common import Run
 from judges import figures
 from programs import LM_EVAL_OF_FEW
 from programs import run as program
+
+from halu_tasks.core.errors import UsageError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
 
@@ -65,3 +68,19 @@ def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, 
     samples = next((folder / "results0").rglob("samples_*.jsonl")).read_text().splitlines()
     prompts = [json.loads(line)["arguments"]["gen_args_0"]["arg_0"] for line in samples]
     assert all(("Changed: number" in prompt) == (task == "edit_error") for prompt in prompts)
+
+
+def test_lm_eval_refuses_a_group_whose_members_have_other_directions(tmp_path: Path, run_lm_eval: Run) -> None:
+    """lm-eval averages what the members of a group have under one name, whatever its direction."""
+    shutil.copytree(EXAMPLES, folder := tmp_path / "mine")
+    worse = folder / "few_shot.yaml"
+    worse.write_text(worse.read_text() + "metric_list: [{metric: unparsed}]\n")
+    (folder / "ours.yaml").write_text(
+        "group: ours\ntask: [claim_support, edit_error]\nmetadata: {version: 1, about: two tasks}\n"
+        "aggregate_metric_list: [{metric: headline, weight_by_size: false}]\n"
+    )
+    told = r"ours\.yaml:4: .* claim_support: acc \(higher is better, 0 to 1\), edit_error: unparsed \(lower is better"
+    with pytest.raises(UsageError, match=told):
+        run_lm_eval(["ours"], "halu-oracle", folder=folder, limit=2)
+    # a task alone has no mean
+    assert run_lm_eval(["edit_error"], "halu-oracle", folder=folder, limit=2)["results"]["edit_error"]
