@@ -6,11 +6,12 @@ import csv
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
-from itertools import count
+from glob import escape
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,16 +42,17 @@ def visible_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _temporary_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder beside a path that no other process uses; one left by a killed process is used again."""
-    with ExitStack() as claim:
-        for number in count():
-            place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
-            place.mkdir(exist_ok=True)
-            with suppress(BlockingIOError, FileNotFoundError):
-                claim.enter_context(lock(place, wait=0))
+    """Yield an empty folder of this writer's own beside a path; those that killed processes have left are removed."""
+    beginning = f".{path.name}.{os.uname().nodename}."
+    for left in path.parent.glob(f"{escape(beginning)}*.part"):
+        with suppress(OSError), lock(left, wait=0, needed=True):
+            shutil.rmtree(left, ignore_errors=True)
+    with ExitStack() as held:
+        while True:
+            place = Path(tempfile.mkdtemp(".part", beginning, path.parent))
+            with suppress(BlockingIOError, FileNotFoundError):  # another writer took it for a killed one's
+                held.enter_context(lock(place, wait=0))
                 break
-        for left in place.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
         try:
             yield place
         finally:
