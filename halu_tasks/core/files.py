@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +19,8 @@ from typing import Any, TextIO
 from halu_tasks.core.errors import HaluTasksError, UsageError, file_errors
 from halu_tasks.core.limits import exceeded, limit
 from halu_tasks.core.processes import lock
+
+_URL_SIGNS = re.compile(r"[#?%\x00-\x1f\x7f\ud800-\udfff]|::")
 
 
 def create_folder(path: Path, what: str = "") -> None:
@@ -57,6 +60,22 @@ def _temporary_folder(path: Path) -> Iterator[Path]:
             yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def path_without_url_signs(path: Path) -> Iterator[Path]:
+    """Yield the absolute path, or a link to it if it has characters with a meaning in a URL.
+
+    Inspect turns paths into URLs, of which it reads `#` and `?` as ends, `%20` as a space and a line feed as nothing.
+    """
+    path = path.absolute()
+    if not _URL_SIGNS.search(str(path)):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="halu-tasks-") as folder:
+        link = Path(folder, _URL_SIGNS.sub("-", path.name))
+        link.symlink_to(path)
+        yield link
 
 
 @contextmanager
