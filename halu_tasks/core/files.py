@@ -222,9 +222,12 @@ def row_writer(name: str, file: TextIO, columns: Iterable[str]) -> Callable[[Map
     """Return a function that writes rows to an open file: JSON Lines, or CSV if its name ends in `.csv`."""
     if not name.endswith(".csv"):
         return lambda row: file.write(json_line(row) + "\n")
-    table = csv.DictWriter(file, list(columns), lineterminator="\n")
-    table.writeheader()
-    return table.writerow
+    names = list(columns)
+    plain = csv.DictWriter(file, names, lineterminator="\n")
+    quoted = csv.DictWriter(file, names, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writeheader()
+    # before Python 3.13, a carriage return alone does not make the writer quote a cell, without which none reads it
+    return lambda row: (quoted if any("\r" in str(cell) for cell in row.values()) else plain).writerow(row)
 
 
 @contextmanager
