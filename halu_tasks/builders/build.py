@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
+from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.documents import read_documents
 from halu_tasks.builders.drafting import build_task, draft, finished_log, logs_of, outcomes_of, set_aside
@@ -21,7 +21,7 @@ from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.results.inspect_logs import state
+from halu_tasks.results.inspect_logs import read_summaries, state
 
 
 def build(
@@ -84,7 +84,7 @@ def describe_failures(log: EvalLog | None) -> str:
     """Describe how many documents of a part failed, and the error of the first one; None if there is no log."""
     if log is None:
         return "was not started"
-    summaries = read_eval_log_sample_summaries(log.location) if log.location else []
+    summaries = read_summaries(Path(log.location)) if log.location else []
     errors = [str(summary.error) for summary in summaries if summary.error]
     if not errors:
         return f"ended as {state(log)}"
@@ -161,7 +161,7 @@ class BuildJob:
 def _describe_beginning(folder: Folder, number: int) -> str:
     """Describe a part before it is worked on; Inspect does not work again on documents that are finished."""
     logs = logs_of(folder, number)
-    summaries = read_eval_log_sample_summaries(logs[-1].location) if logs else []
+    summaries = read_summaries(Path(logs[-1].location)) if logs else []
     kept = sum(summary.completed and not summary.error for summary in summaries)
     documents = folder.plan.parts[number]
     again = f" again; {kept:,} of its {documents:,} documents are finished and kept" if kept else ""

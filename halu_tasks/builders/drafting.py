@@ -20,7 +20,7 @@ import numpy as np
 from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import EvalLog, HeadlineMetric, read_eval_log
+from inspect_ai.log import EvalLog, HeadlineMetric
 from inspect_ai.model import GenerateConfig, Model, ModelOutput
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
@@ -37,7 +37,7 @@ from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import reach, reach_active
-from halu_tasks.results.inspect_logs import path_of, samples_of
+from halu_tasks.results.inspect_logs import read_header, samples_of
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.solvers.asking import RequestFailed, ask, model_in, named_role
@@ -316,7 +316,7 @@ def build_logs(folder: Path) -> list[EvalLog]:
 def _header(path: Path) -> EvalLog | None:
     """Read a log's header; None if the file is not a readable log."""
     try:
-        log = read_eval_log(str(path), header_only=True)
+        log = read_header(path)
     except Exception:
         # invalid files can fail with any exception
         return None
@@ -344,11 +344,11 @@ def outcomes_of(logs: Iterable[EvalLog]) -> list[DocumentOutcome]:
     ended = [log for log in logs if log.status != "started"]
     by_document: dict[str, DocumentOutcome] = {}
     for log in [log for log in ended if is_finished(log)][-1:] or ended:
-        in_log = dict(_outcomes(path_of(log.location)))
+        in_log = dict(_outcomes(log.location))
         planned = _planned(log)
         if is_finished(log) and (lost := planned - in_log.keys()):
             raise DataError(
-                f"{path_of(log.location)}: lacks {len(lost)} of its {len(planned)} documents ({min(lost)!r}); restore "
+                f"{log.location}: lacks {len(lost)} of its {len(planned)} documents ({min(lost)!r}); restore "
                 "it from a backup, or move it away and run the halu-tasks build command again to redo that part"
             )
         by_document |= {id: outcome for id, outcome in in_log.items() if outcome}
@@ -384,7 +384,7 @@ def logs_of(folder: Folder, part: int) -> list[EvalLog]:
             fault = f"has other documents than part {part + 1} ({min(stray)!r})"
         if fault:
             raise DataError(
-                f"{path_of(log.location)}: {fault}; restore the log of that part from a backup, or move this one away "
+                f"{log.location}: {fault}; restore the log of that part from a backup, or move this one away "
                 "and run the halu-tasks build command again to redo that part"
             )
     return logs

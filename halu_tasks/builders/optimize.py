@@ -39,7 +39,7 @@ from halu_tasks.core.prompting import PLACEHOLDER, fill, prompt_for
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
 from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.results.inspect_logs import path_of, samples_of, state
+from halu_tasks.results.inspect_logs import samples_of, state
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
@@ -308,7 +308,7 @@ class Optimization:
         log = self._run(task, self._log_folder(number))
         replies = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get("halu_reply", "")
-            for sample in samples_of(path_of(log.location))
+            for sample in samples_of(log.location)
         }
         rewrites, problems = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
         for id, (candidate, prompt) in wanted.items():

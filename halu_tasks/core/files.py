@@ -5,18 +5,22 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
-from itertools import count
+from glob import escape
 from pathlib import Path
 from typing import Any, TextIO
 
 from halu_tasks.core.errors import HaluTasksError, UsageError, file_errors
 from halu_tasks.core.limits import exceeded, limit
 from halu_tasks.core.processes import lock
+
+_URL_SIGNS = re.compile(r"[#?%\x00-\x1f\x7f\ud800-\udfff]|::")
 
 
 def create_folder(path: Path, what: str = "") -> None:
@@ -41,20 +45,37 @@ def visible_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _temporary_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder beside a path that no other process uses; one left by a killed process is used again."""
-    with ExitStack() as claim:
-        for number in count():
-            place = path.with_name(f".{path.name}.{os.uname().nodename}.{number}.part")
-            place.mkdir(exist_ok=True)
-            with suppress(BlockingIOError, FileNotFoundError):
-                claim.enter_context(lock(place, wait=0))
+    """Yield an empty folder of this writer's own beside a path; those that killed processes have left are removed."""
+    beginning = f".{path.name}.{os.uname().nodename}."
+    for left in path.parent.glob(f"{escape(beginning)}*.part"):
+        with suppress(OSError), lock(left, wait=0, needed=True):
+            shutil.rmtree(left, ignore_errors=True)
+    with ExitStack() as held:
+        while True:
+            place = Path(tempfile.mkdtemp(".part", beginning, path.parent))
+            with suppress(BlockingIOError, FileNotFoundError):  # another writer took it for a killed one's
+                held.enter_context(lock(place, wait=0))
                 break
-        for left in place.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
         try:
             yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def path_without_url_signs(path: Path) -> Iterator[Path]:
+    """Yield the absolute path, or a link to it if it has characters with a meaning in a URL.
+
+    Inspect turns paths into URLs, of which it reads `#` and `?` as ends, `%20` as a space and a line feed as nothing.
+    """
+    path = path.absolute()
+    if not _URL_SIGNS.search(str(path)):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="halu-tasks-") as folder:
+        link = Path(folder, _URL_SIGNS.sub("-", path.name))
+        link.symlink_to(path)
+        yield link
 
 
 @contextmanager
@@ -201,9 +222,12 @@ def row_writer(name: str, file: TextIO, columns: Iterable[str]) -> Callable[[Map
     """Return a function that writes rows to an open file: JSON Lines, or CSV if its name ends in `.csv`."""
     if not name.endswith(".csv"):
         return lambda row: file.write(json_line(row) + "\n")
-    table = csv.DictWriter(file, list(columns), lineterminator="\n")
-    table.writeheader()
-    return table.writerow
+    names = list(columns)
+    plain = csv.DictWriter(file, names, lineterminator="\n")
+    quoted = csv.DictWriter(file, names, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writeheader()
+    # before Python 3.13, a carriage return alone does not make the writer quote a cell, without which none reads it
+    return lambda row: (quoted if any("\r" in str(cell) for cell in row.values()) else plain).writerow(row)
 
 
 @contextmanager

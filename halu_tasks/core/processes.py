@@ -31,12 +31,13 @@ received: set[int] = set()
 
 
 @contextmanager
-def lock(path: Path, *, wait: float = math.inf) -> Iterator[int]:
+def lock(path: Path, *, wait: float = math.inf, needed: bool = False) -> Iterator[int]:
     """Hold the lock of a folder or file that exists; yield its descriptor.
 
     Args:
         path: The folder or file.
         wait: Seconds to wait for another process that holds it.
+        needed: Whether a file system that has no locks is an error; otherwise, processes do not see each other there.
 
     Raises:
         BlockingIOError: Another process still holds it.
@@ -54,7 +55,9 @@ def lock(path: Path, *, wait: float = math.inf) -> Iterator[int]:
                 if time.monotonic() >= until:
                     raise
             except OSError:
-                break  # on a file system that has no locks, processes do not see each other
+                if needed:
+                    raise
+                break
             time.sleep(_POLL)
         if not os.path.samestat(os.fstat(descriptor), path.stat()):
             raise FileNotFoundError

@@ -17,6 +17,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.core.credentials import public, secret_in
 from halu_tasks.core.errors import DataError, HaluTasksError, RunInterrupted, UsageError
+from halu_tasks.core.files import path_without_url_signs
 from halu_tasks.judging.reaching import log_retries, reach
 
 _OS_ERROR = re.compile(r"^(?:OS|Permission|FileNotFound)Error\(\d+, ['\"](.*?)['\"]")
@@ -176,9 +177,10 @@ def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any
     """
     settings = {**models.as_settings(), "max_tasks": 1, "retry_attempts": 1, **settings}
     try:
+        log_dir.mkdir(parents=True, exist_ok=True)
         # standard output is for the command's result
-        with contextlib.redirect_stdout(sys.stderr):
-            _, logs = eval_set(task, log_dir=str(log_dir), **settings)
+        with contextlib.redirect_stdout(sys.stderr), path_without_url_signs(log_dir) as folder:
+            _, logs = eval_set(task, log_dir=str(folder), **settings)
     except KeyboardInterrupt:
         logs = []
     except OSError as error:
@@ -195,6 +197,8 @@ def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any
         )
     if logs[0].error and (unwritten := _OS_ERROR.search(logs[0].error.message)):
         raise _unwritable(log_dir, unwritten[1])
+    if logs[0].location:
+        logs[0].location = str(log_dir / Path(logs[0].location).name)
     return logs[0]
 
 

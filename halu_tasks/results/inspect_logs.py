@@ -7,17 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 from zipfile import BadZipFile, ZipFile
 
 from inspect_ai.log import (  # this also teaches zipfile the compression of logs
     EvalLog,
+    EvalSampleSummary,
     read_eval_log,
+    read_eval_log_sample_summaries,
 )
 
 from halu_tasks.core.credentials import public, redacted
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import path_without_url_signs
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord, stops_of
@@ -43,6 +44,20 @@ _SAMPLES = "samples/"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
+def read_header(log: Path) -> EvalLog:
+    """Read a log without its samples; its location is the path."""
+    with path_without_url_signs(log) as path:
+        header = read_eval_log(str(path), header_only=True)
+    header.location = str(log)
+    return header
+
+
+def read_summaries(log: Path) -> list[EvalSampleSummary]:
+    """Read the summaries of a log's samples."""
+    with path_without_url_signs(log) as path:
+        return read_eval_log_sample_summaries(str(path))
+
+
 def read_runs(log: str) -> list[Run] | list[Skipped]:
     """Read the runs in a log: one for each of a group's tasks and for each mode that it was scored in.
 
@@ -54,7 +69,7 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
     """
     if log.endswith(".eval"):
         check_archive(log, log, unread=_SAMPLES)
-    header = read_eval_log(log, header_only=True)
+    header = read_header(Path(log))
     provenances = [Provenance.from_json(one) for one in (header.eval.metadata or {}).get(RECORD) or ()]
     if not provenances:
         return [Skipped(log, f"the task {header.eval.task} is not one of this package", lost=False)]
@@ -160,7 +175,7 @@ def continued(unfinished: Mapping[str, UnfinishedError], runs: Iterable[Run]) ->
     last = {error.retry_id: log for log, error in by_time}
     if last:
         logs = {run.source for run in runs if run.harness.startswith("Inspect")}
-        last |= {read_eval_log(log, header_only=True).eval.task_id: log for log in logs}
+        last |= {read_header(Path(log)).eval.task_id: log for log in logs}
     return {log: last[error.retry_id] for log, error in by_time if last[error.retry_id] != log}
 
 
@@ -181,11 +196,6 @@ def state(header: EvalLog) -> str:
         message = inner[2].rpartition(r"\n\n")[2].replace("\\", "")
     why = " ".join(message.split())[:200]
     return f"{header.status}: {why}" if why else header.status
-
-
-def path_of(location: str) -> str:
-    """Return the path of a log, which Inspect may give as a `file:` URL."""
-    return url2pathname(urlsplit(location).path) if location.startswith("file:") else location
 
 
 def _unreadable(log: str, error: Exception) -> DataError:
@@ -277,7 +287,8 @@ def _samples_by_inspect(log: str) -> Iterator[dict[str, Any]]:
     try:
         if log.endswith(".eval"):
             check_archive(log, log)
-        samples = read_eval_log(log).samples or []
+        with path_without_url_signs(Path(log)) as path:
+            samples = read_eval_log(str(path)).samples or []
     except Exception as error:
         raise _unreadable(log, error) from None
     return (sample.model_dump(mode="json") for sample in samples)

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write, row_writer
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.replies.reference import number_used, unfit_labels, unused_labels
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.judge import FAILED
-from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, with_known_error
+from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, squeezed, with_known_error
 from halu_tasks.tasks import Task
-from halu_tasks.tasks.reference import FIELDS, read_reference
+from halu_tasks.tasks.reference import FIELDS, read_reference, write_label_rows
 
 
 def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) -> tuple[list[dict[str, Any]], list[str]]:
@@ -40,7 +39,8 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
     results = read_results(paths)
     if lost := [skipped for skipped in results.skipped if skipped.lost]:
         raise DataError(f"{lost[0].source}: {lost[0].why}")
-    drawn, warnings, rows = [], [], []
+    drawn, warnings = [], []
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for run in results.runs:
         task = run.benchmark_task
         judged = [answer for answer in run.answers if answer.score.verdicts]
@@ -58,13 +58,13 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
                 f"{run.model}: {len(own)} verdicts of {task.name} are too few for an interval of the corrected rate, "
                 f"{FEWEST} labels are needed"
             )
-        rows += own
+        for row in own:
+            # one label is of all equal replies; of those of several runs, the same are drawn first
+            key = (task.name, row["id"], *map(squeezed, (row["claim"], row["reply"])))
+            rows[key] = min(rows.get(key, row), row, key=lambda one: float(one["weight"]))
     if not rows:
         raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
-    with atomic_write(output, "labels") as file:
-        write = row_writer(".jsonl" if output.suffix == ".jsonl" else ".csv", file, FIELDS)
-        for row in rows:
-            write(row)
+    write_label_rows(output, rows.values())
     return drawn, warnings
 
 

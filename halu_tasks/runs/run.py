@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.credentials import public, redacted
 from halu_tasks.core.errors import DataError, HaluTasksError
-from halu_tasks.core.files import atomic_write, atomic_write_text, create_folder
+from halu_tasks.core.files import atomic_write, atomic_write_text, create_folder, path_without_url_signs
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.processes import GRACE, LOCK, guard
@@ -170,7 +170,12 @@ class ModelRun:
                 output.write(f"{_PROMPT}{line}\n")
             try:
                 own = {REPORT_FOLLOWS: "1", **({} if self.shown else {"PYTHONUNBUFFERED": "1"})}
-                run_harness(command, {**self.variables, **own}, self.output, held, shown=self.shown)
+                with path_without_url_signs(self.folder) as folder:
+                    logs = str(self.folder / LOGS)
+                    if folder != self.folder.absolute():
+                        report(f"# Inspect cannot read this path, and calls {logs} {folder / LOGS}")
+                        command = [str(folder / LOGS) if word == logs else word for word in command]
+                    run_harness(command, {**self.variables, **own}, self.output, held, shown=self.shown)
             finally:
                 atomic_write_text(self.output, redacted(self.output.read_text("utf-8", "replace")), "output")
 
@@ -349,13 +354,13 @@ def finished_tasks(folder: Path) -> set[str]:
 
 
 def logs_of(folder: Path) -> list[EvalLog]:
-    """Return the headers of Inspect's logs in a folder, in the order of their names."""
-    if not (folder / LOGS).is_dir():
+    """Return the headers of Inspect's logs in a folder, in the order of their names, which begin with a date."""
+    paths = [path for path in sorted((folder / LOGS).rglob("[0-9]*")) if path.suffix in (".eval", ".json")]
+    if not paths:
         return []
-    from inspect_ai.log import list_eval_logs, read_eval_log
+    from halu_tasks.results.inspect_logs import read_header
 
-    infos = sorted(list_eval_logs(str(folder / LOGS)), key=lambda info: info.name)
-    return [read_eval_log(info, header_only=True) for info in infos]
+    return [*map(read_header, paths)]
 
 
 def _samples(log: EvalLog) -> int:
@@ -364,12 +369,12 @@ def _samples(log: EvalLog) -> int:
 
 def _samples_kept(log: EvalLog) -> int:
     """Return how many samples of a log have a reply; the log of a process that was killed may not say it."""
-    from inspect_ai.log import read_eval_log_sample_summaries
+    from halu_tasks.results.inspect_logs import read_summaries
 
     if log.status == "success":
         return _samples(log)
     try:
-        summaries = read_eval_log_sample_summaries(log.location)
+        summaries = read_summaries(Path(log.location))
     except Exception:
         return 0
     return sum(summary.completed and not summary.error for summary in summaries)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from halu_tasks.tasks.asking import structured_decoding
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.registry import registry, task_named
 from halu_tasks.tasks.task import NAMING_KEYS, Task
-from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile
+from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
 
 if TYPE_CHECKING:
     from halu_tasks.tasks.prompts import Decoding
@@ -93,26 +93,57 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_from_json(each) for each in value]
     if isinstance(value, str) and value.startswith(_FUNCTION):
-        folder, _, name = _trusted(value.removeprefix(_FUNCTION)).rpartition("/")
-        return FunctionName(name, Path(folder) if folder else None)
+        return _trusted(value.removeprefix(_FUNCTION))
     return value
 
 
-def _trusted(name: str) -> str:
-    """Return the name of a function in a log, or raise UsageError if its module must not be imported.
+def _trusted(name: str) -> FunctionName:
+    """Return what a log names, or raise UsageError if it must not be imported.
 
-    It is imported if it is of the packaged tasks, if a task file of this process has named it, or if the user trusts
-    its folder or package.
+    It is imported if a task file of this process has named it, or if it is defined in a module that is trusted: what
+    a trusted module has itself imported, such as `import_module`, is not for a log to call.
     """
-    own = [each.rstrip("/") for each in os.environ.get(TRUST, "").split(os.pathsep) if each]
-    trusted = ("halu_tasks.benchmarks", "halu_tasks.scorers", *own)
-    if name in NAMED or os.path.normpath(name).startswith(tuple(each + sign for each in trusted for sign in "./")):
-        return name
-    folder, _, module = name.rpartition("/")
+    path = Path(name)
+    module, _, attribute = path.name.rpartition(".")
+    folder = path.parent if "/" in name else None
+    is_name = all(map(str.isidentifier, (*module.split("."), attribute))) and "\0" not in name
+    if not is_name or (folder and not path.is_absolute()):
+        raise UsageError(f"the result names the function {name}, which is not the name of one; leave the result out")
+    function = FunctionName(path.name, folder)
+    if name in NAMED:
+        return function
+    trusted = [entry for entry in os.environ.get(TRUST, "").split(os.pathsep) if entry]
+    source = f"{folder.joinpath(*module.split('.'))}" if folder else module
+    if is_trusted := _is_in(trusted, source):
+        try:
+            found = find_object(function)
+        except ValueError:
+            return function  # the check of the task says why
+        is_type = isinstance(found, type) and found.__module__ == "builtins"  # such as str
+        source = str(found.__module__) if hasattr(found, "__qualname__") and not is_type else source
+        is_trusted = _is_in(trusted, source)
+    if is_trusted:
+        return function
+    needed = Path(f"{source}.py").resolve().parent if "/" in source else source.partition(".")[0]
     raise UsageError(
         f"the result names the function {name}, which is not one of this package; "
-        f"to trust it, set {TRUST}={folder or module.partition('.')[0]}"
+        f"to trust it, set {TRUST}={os.pathsep.join([*trusted, str(needed)])}"
     )
+
+
+def _is_in(trusted: Sequence[str], module: str) -> bool:
+    """Whether a module is one of the packaged tasks, in one of the packages, or a file in one of the folders.
+
+    Parts of names are compared, and paths with their links followed, not texts: `/t` is the beginning of `/t.old`, and
+    a folder may be called `halu_tasks.benchmarks`.
+    """
+    if "/" not in module:
+        packages = [package.split(".") for package in ("halu_tasks.benchmarks", "halu_tasks.scorers", *trusted)]
+        return any(module.split(".")[: len(package)] == package for package in packages)
+    file = Path(f"{module}.py")  # lm-eval, too, names a module in a folder by its path without the suffix
+    # unlike Path.expanduser, this does not fail for a user who does not exist
+    folders = [Path(os.path.expanduser(entry)).resolve() for entry in trusted]  # noqa: PTH111
+    return file.is_file() and any(file.resolve().is_relative_to(each) for each in folders)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import atomic_write, row_writer
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.data.rows import WORKBOOK, Row, json_lines, table_lines
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
@@ -20,7 +22,40 @@ FIELDS = ("task", "id", "claim", "reply", "shown", "label", "by", "weight")
 
 Only `id` and `label` are needed, and `claim` if a reply has several verdicts; `shown` is only for people.
 """
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+"""How a cell begins that spreadsheets may run; before it, a table for people has an apostrophe, which they show."""
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows with the columns `FIELDS`: JSON Lines if the file's name ends in `.jsonl`, otherwise CSV.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    is_table = output.suffix != ".jsonl"
+    with atomic_write(output, "labels") as file:
+        write = row_writer(".csv" if is_table else ".jsonl", file, FIELDS)
+        for row in rows:
+            write(
+                {name: f"'{cell}" if _FORMULA.match(cell) else cell for name, cell in row.items()} if is_table else row
+            )
+
+
+def read_label_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """Read (number, row) of each row of a file that `write_label_rows` or someone else has written.
+
+    Raises:
+        DataError: The file cannot be read, or lacks a needed column.
+    """
+    if not path.name.lower().endswith((".csv", WORKBOOK)):
+        yield from json_lines(path)
+        return
+    for number, row in table_lines(path, {"id": (), "label": ()}):
+        yield (
+            number,
+            {name: cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell for name, cell in row.items()},
+        )
 
 
 def read_reference(path: str, task: Task, ids: Collection[str] | None = None) -> ReferenceLabels:
@@ -36,18 +71,20 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
 
     Raises:
         DataError: The file cannot be read or has no label of the task, a value is invalid, one annotator's labels of
-            the same reply contradict each other, or there is no item with an id.
+            the same reply contradict each other, labels of it differ in weight, or there is no item with an id.
     """
     assert task.judged
     together: dict[tuple[str, str, str | None], dict[str, VerdictLabel]] = {}
-    file = Path(path).expanduser()
-    is_table = file.name.lower().endswith((".csv", WORKBOOK))
-    for number, row in table_lines(file, {"id": (), "label": ()}) if is_table else json_lines(file):
+    for number, row in read_label_rows(Path(path).expanduser()):
         try:
             for label in _labels(row, task.name, task.judged):
                 key = label.id, squeezed(label.claim), None if label.reply is None else squeezed(label.reply)
-                if together.setdefault(key, {}).setdefault(label.by, label).value != label.value:
+                given = together.setdefault(key, {})
+                if given.setdefault(label.by, label).value != label.value:
                     raise ValueError(f"a label of {label.id!r} contradicts an earlier one of the same reply")
+                if (first := next(iter(given.values()))).weight != label.weight:
+                    weights = f"{first.weight:g} and {label.weight:g}"
+                    raise ValueError(f"labels of one reply to {label.id!r} have the weights {weights}; give it one")
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
     if not together:
@@ -79,11 +116,8 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
     id, claim, by = row.get("id"), row.get("claim") or "", row.get("by") or ""
     if not isinstance(id, str) or not id:
         raise ValueError(f"expected the id of an item in 'id', got {id!r}")
-    if isinstance(row.get("verdicts"), list):
-        for verdict in row["verdicts"]:
-            if verdict["label"] != FAILED:
-                value = _value(verdict["label"], judged)
-                yield VerdictLabel(id, verdict["about"], row.get("answer") or None, value, by)
+    if row.get("verdicts") not in (None, ""):
+        yield from _labels_of_details(row, id, str(by), judged)
         return
     reply, label = row.get("reply") or None, row.get("label")
     if not isinstance(claim, str) or not isinstance(reply, str | None):
@@ -94,6 +128,19 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
     if weight is None or not 1 <= weight < math.inf:
         raise ValueError(f"weight is {row['weight']!r}, expected 1 / the probability of being drawn, 1 or more")
     yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), weight)
+
+
+def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
+    verdicts, answer = row["verdicts"], row.get("answer") or None
+    parts = answer if isinstance(answer, list) else [answer or ""]
+    if not isinstance(verdicts, list) or not all(isinstance(part, str) for part in parts):
+        raise ValueError("expected a list in 'verdicts', and in 'answer' a string, as --details writes them")
+    for verdict in verdicts:
+        about, label = (verdict.get(key) if isinstance(verdict, dict) else None for key in ("about", "label"))
+        if not isinstance(about, str) or label is None:
+            raise ValueError(f"expected objects with 'about' and 'label' in 'verdicts', got {verdict!r}")
+        if label != FAILED:
+            yield VerdictLabel(id, about, "\n".join(parts) if answer else None, _value(label, judged), by)
 
 
 def _value(label: Any, judged: JudgeSpec) -> float:
@@ -108,5 +155,5 @@ def _value(label: Any, judged: JudgeSpec) -> float:
 def _number(value: Any) -> float | None:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

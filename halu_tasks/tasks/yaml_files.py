@@ -153,17 +153,26 @@ def load_object(value: Any) -> Any:
     """
     if not isinstance(value, FunctionName):
         return value
+    found = find_object(value)
+    NAMED.add(value.logged)
+    return found
+
+
+def find_object(value: FunctionName) -> Any:
+    """Return the object that a `!function` names, without a note that a task file has named it.
+
+    Raises:
+        ValueError: The module or the object cannot be imported.
+    """
     module_name, _, name = value.name.rpartition(".")
     if not module_name:
         raise ValueError(f"'{value}' lacks the module; write !function MODULE.NAME")
     try:
         module = _module_in(value.folder, module_name) or importlib.import_module(module_name)
-        found = getattr(module, name)
+        return getattr(module, name)
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"'{value}' cannot be imported ({type(error).__name__}: {reason})") from None
-    NAMED.add(value.logged)
-    return found
 
 
 def _module_in(folder: Path | None, name: str) -> Any:

@@ -1,5 +1,6 @@
 """Processes that write the same, or are killed: what others see is whole, and nothing is in the way of the next."""
 
+import errno
 import json
 import os
 import signal
@@ -70,6 +71,25 @@ def test_writers_of_one_file_have_files_of_their_own_and_each_is_whole(tmp_path:
         (one / "a").touch()
         (two / "b").touch()
     assert [each.name for each in (tmp_path / "parts").iterdir()] == ["b"]
+
+
+def test_many_processes_write_one_file_at_once(tmp_path: Path) -> None:
+    writing = "for _ in range(300):\n    with atomic_path(here / 'a') as a: a.write_text('whole')\n"
+    writers = [start(tmp_path, writing) for _ in range(6)]
+    assert [writer.communicate(timeout=300)[1] for writer in writers] == [""] * len(writers)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"] and (tmp_path / "a").read_text() == "whole"
+
+
+def test_writers_do_not_collide_where_a_file_system_has_no_locks(tmp_path: Path, monkeypatch: Patch) -> None:
+    def flock(*args: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with atomic_path(tmp_path / "a") as first:
+        first.write_text("first")
+        with atomic_path(tmp_path / "a") as second:
+            second.write_text("second")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["first"]
 
 
 def test_what_killed_writers_have_left_does_not_pile_up(tmp_path: Path) -> None:

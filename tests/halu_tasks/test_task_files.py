@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import Task, TaskReference, registry
 from halu_tasks.tasks.checks import faults_of_items
+from halu_tasks.tasks.provenance import _restored
 from halu_tasks.tasks.registry import listed, task_of, task_of_file
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
@@ -127,18 +129,75 @@ def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> 
     assert TaskReference(packaged.name).resolve() is packaged
 
 
-def test_a_function_that_a_result_names_is_not_imported_unless_its_folder_is_trusted(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    (tmp_path / "evil.py").write_text(f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\ntext = str\n")
+def resolve_named(function: str) -> str:
+    """Restore a task whose result names a function; return what stands in its way, if anything does."""
     named = {"task": "own", "reference_task": "refact_correction"}
-    for name in (f"{tmp_path}/evil.text", "os.system", "halu_tasks.scorers/../../evil.text"):
-        with pytest.raises(UsageError, match="HALU_TASKS_TRUST="):
-            TaskReference.from_json({**named, "overrides": {"doc_to_target": f"!function {name}"}}).resolve()
-    assert not (tmp_path / "ran").exists()
-    monkeypatch.setenv("HALU_TASKS_TRUST", f"other:{tmp_path}")
-    TaskReference.from_json({**named, "overrides": {"doc_to_target": f"!function {tmp_path}/evil.text"}}).resolve()
-    assert (tmp_path / "ran").exists()
+    _restored.cache_clear()
+    try:
+        TaskReference.from_json({**named, "overrides": {"doc_to_target": f"!function {function}"}}).resolve()
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+@pytest.fixture
+def strangers(tmp_path: Path, monkeypatch: Patch) -> Path:
+    """Be in a folder with a stranger's modules, of which none may be imported, and one's own module in `own`."""
+    evil = f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\ntext = str\n"
+    for folder in ("halu_tasks.benchmarks", "halu_tasks_evil", "own.old", "elsewhere", "own", "."):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "evil.py").write_text(evil)
+    (tmp_path / "own" / "evil.py").rename(tmp_path / "own" / "mine.py")
+    (tmp_path / "own" / "mine.py").write_text("def text(item):\n    return item.target\n")
+    (tmp_path / "own" / "imports.py").write_text("from subprocess import getoutput as text\n")
+    (tmp_path / "own" / "folder").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "own" / "linked.py").symlink_to(tmp_path / "elsewhere" / "evil.py")
+    (tmp_path / "link").symlink_to(tmp_path / "own")
+    with zipfile.ZipFile(tmp_path / "own" / "packed.zip", "w") as archive:
+        archive.writestr("evil.py", evil)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    return tmp_path
+
+
+@pytest.mark.parametrize("trusted", ["", ":", "own", "{here}/own/", "{here}/own:halu_tasks_evi", "~", "~unknown/x"])
+def test_a_result_imports_no_module_that_is_not_trusted(trusted: str, strangers: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("HALU_TASKS_TRUST", trusted.format(here=strangers))
+    names = """
+        halu_tasks.benchmarks/evil.text ./halu_tasks.benchmarks/evil.text {here}/halu_tasks.benchmarks/evil.text
+        halu_tasks.scorers/../evil.text halu_tasks.benchmarks_evil.evil.text halu_tasks_evil.evil.text evil.text evil
+        .evil.text ..evil.text halu_tasks.benchmarks..evil.text HALU_TASKS.benchmarks.refact.first_words / /evil.text
+        ~/evil.text {here}/evil.text {here}/own.old/evil.text {here}/own/../evil.text {here}/own/..{dots}.evil.text
+        {here}/own/folder/evil.text {here}/own/folder.evil.text {here}/own/linked.text {here}/OWN/mine.text
+        {here}/own/packed.zip/evil.text {here}/own/os.system os.system own/mine.text {here}/own/a\0/mine.text
+        halu_tasks.scorers.registry.import_module {here}/own/imports.text
+    """
+    for name in ("", *names.split()):
+        name = name.format(here=strangers, dots=str(strangers).strip("/").replace("/", "."))
+        assert resolve_named(name).startswith("the result names the function"), name
+        assert resolve_named(name), name  # nor when it is named again
+    assert not (strangers / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "trusted",
+    ["own", "./own", "{here}/own", "{here}/own/", ".", "link", "{here}/link/", "x:own:", "~/own", "own/../own"],
+)
+def test_a_folder_can_be_trusted_by_any_path_to_it(trusted: str, strangers: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("HOME", str(strangers))
+    monkeypatch.setenv("HALU_TASKS_TRUST", trusted.format(here=strangers))
+    assert not resolve_named(f"{strangers}/own/mine.text")
+    assert not resolve_named(f"{strangers}/link/mine.text")
+
+
+def test_a_refused_function_names_what_would_have_to_be_trusted(strangers: Path, monkeypatch: Patch) -> None:
+    assert resolve_named("halu_tasks_evil.evil.text").endswith("set HALU_TASKS_TRUST=halu_tasks_evil")
+    monkeypatch.setenv("HALU_TASKS_TRUST", "halu_tasks_evil")
+    assert not resolve_named("halu_tasks_evil.evil.text")
+    advice = resolve_named(f"{strangers}/own/linked.text").partition("HALU_TASKS_TRUST=")[2]
+    assert advice == f"halu_tasks_evil:{strangers}/elsewhere"
+    monkeypatch.setenv("HALU_TASKS_TRUST", advice)
+    assert not resolve_named(f"{strangers}/own/linked.text")
 
 
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:

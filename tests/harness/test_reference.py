@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from cases import CASES
 from common import Capture, Patch, Run, read_rows, write_rows
+from hypothesis import given
+from hypothesis import strategies as st
 from judges import ITEMS, asked_text, by_rule, figures, verdict, write_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.tasks import build
+from halu_tasks.tasks.reference import FIELDS, read_label_rows, write_label_rows
 
 CORRECTED = ("hallucination_rate_ppi", "judge_sensitivity", "judge_specificity", "judge_kappa")
 
@@ -188,6 +191,43 @@ def label_drawn(path: Path) -> None:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows({**row, "label": "yes" if "不知道" in row["reply"] else "no"} for row in rows)
+
+
+CELLS = st.text() | st.text("='-+@\t\r\n \",;\uff1da\0", max_size=6)
+
+
+@given(st.lists(st.fixed_dictionaries(dict.fromkeys(FIELDS, CELLS)), min_size=1))
+def test_a_table_for_people_is_read_as_it_was_written_and_runs_nothing_in_a_spreadsheet(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]]
+) -> None:
+    for name in ("labels.csv", "labels.jsonl"):
+        path = tmp_path_factory.mktemp("table") / name
+        write_label_rows(path, rows)
+        assert [row for _, row in read_label_rows(path)] == rows
+        if name == "labels.csv":
+            with path.open(encoding="utf-8", newline="") as file:
+                cells = [cell.strip() for row in csv.reader(file) for cell in row]
+            assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\uff1d"))]
+
+
+def test_labels_of_replies_with_any_line_end_and_formulas_are_used(
+    judge: list[str], tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = ["=1+1", "- a\rb", "\r", "@SUM(A1)\r\n=2", "'=3"]
+    given = [{"id": item.id, "output": f"{odd[n % len(odd)]} {item.id}"} for n, item in enumerate(ITEMS)]
+    for name, number in (("one", len(given)), ("two", 32)):  # what two models both reply is drawn once
+        replies = write_rows(tmp_path / f"{name}.jsonl", given[:number])
+        output = ["--model", name, "--details", f"{name}.details.jsonl", "--json", "--partial"]
+        assert main(["score", "cfaith_gen", str(replies), *judge, *output]) == 0
+        (tmp_path / f"{name}.json").write_text(capsys.readouterr().out)
+    assert main(["label", "verdicts", "one.json", "two.json", "--sample", "30", "-o", "labels.csv"]) == 0
+    assert capsys.readouterr().out
+    rows = [row for _, row in read_label_rows(Path("labels.csv"))]
+    assert len({row["id"] for row in rows}) == len(rows) >= 30
+    write_label_rows(Path("labels.csv"), [{**row, "label": "no"} for row in rows])
+    scored = score(capsys, "one.jsonl", *judge, "--reference", "labels.csv")
+    assert scored["metrics"]["hallucination_rate_ppi"] is not None
 
 
 def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
