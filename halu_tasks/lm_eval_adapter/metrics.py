@@ -12,6 +12,7 @@ return a list of replies for each document, so that `take_first` or `majority_vo
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from collections import Counter
@@ -23,6 +24,7 @@ from typing import Any
 from lm_eval.api import metrics as theirs
 from lm_eval.api import registry
 from lm_eval.api.filter import Filter
+from lm_eval.api.task import Task
 from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import DataError, UsageError, unknown
@@ -46,6 +48,10 @@ _IS_0_5 = hasattr(theirs, "Metric")
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
 
 
+_CHECKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+"""What checks the arguments of a metric, by its name."""
+
+
 # --- metrics of users' tasks ----------------------------------------------------------------------
 
 
@@ -60,7 +66,8 @@ def _metric(scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = (
     """
     names = (*arguments, *fields, "cluster", "figures")
 
-    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, Any]:
+    def named_scorer(given: Mapping[str, Any]) -> tuple[NamedScorer, list[Metric]]:
+        """Return the scorer with the arguments of a task file, and the metrics to compute."""
         for name in given:
             # lm-eval would catch Python's TypeError and call the metric in another way
             if name not in names:
@@ -75,6 +82,10 @@ def _metric(scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = (
         by_name, further = {metric.name: metric for metric in named.metrics()}, given.get("figures") or ()
         if strange := [name for name in further if name not in by_name]:
             raise UsageError(f"halu_{scorer}: {unknown('figure', strange[0], by_name)}")
+        return named, [by_name[name] for name in (HEADLINES[scorer], *further)]
+
+    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, Any]:
+        named, metrics = named_scorer(given)
         target = str(references[0]).splitlines() if scorer == "exact_match" else references
         target = references[0] if isinstance(references[0], list) else target
         replies = predictions[0] if isinstance(predictions[0], list | tuple) else predictions
@@ -83,8 +94,9 @@ def _metric(scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = (
                 f"halu_{scorer} scores one reply to a document, got {len(replies)}; add a filter such as take_first"
             )
         score = _score(named, [] if scorer == "iou" else [str(entry) for entry in target], replies[0])
-        return _values(named, score, [by_name[name] for name in (HEADLINES[scorer], *further)])
+        return _values(named, score, metrics)
 
+    _CHECKS[f"halu_{scorer}"] = named_scorer
     metric.__name__ = metric.__qualname__ = name = f"halu_{scorer}"
     if not _IS_0_5:
         return metric
@@ -199,16 +211,18 @@ def strings_filter(returns: str = "entities") -> Filter:
     return _reading_filter(partial(quotations, passage="", unit=units[returns]))
 
 
-def verdict_filter(reading: str = "true_false") -> Filter:
+def verdict_filter(reading: str = "true_false", labels: Sequence[str] = ("True", "False")) -> Filter:
     """Return the filter that reduces a reply to the label that it states.
 
     Args:
         reading: The name of a reading in `scorers/registry.py`, as in task files.
+        labels: The labels, which the metric `halu_verdict` needs; a reading knows its own.
     """
     try:
+        NamedScorer("verdict", {"labels": labels, "reading": reading})
         return _reading_filter(reading_named(reading))
     except ValueError as error:
-        raise UsageError(f"halu_verdict: {error}") from None
+        raise UsageError(f"halu_{error}") from None
 
 
 def _reading_filter(read: Callable[[str], Answer[Any]]) -> Filter:
@@ -260,4 +274,36 @@ def _register_error() -> None:
     theirs.stderr_for_metric = stderr_for_metric
 
 
+def _check_before_requests() -> None:
+    """Refuse arguments of task files before a model is asked: lm-eval passes them on only when there are replies."""
+    build = Task.build_all_requests
+    filters = {"halu_document": document_filter, "halu_strings": strings_filter, "halu_verdict": verdict_filter}
+
+    def checked(self: Task, **how: Any) -> None:
+        pipelines = [pipeline for pipeline in self.config.filter_list or () if isinstance(pipeline, Mapping)]
+        for steps in (pipeline.get("filter") or () for pipeline in pipelines):
+            for step in steps:
+                if make := filters.get(step.get("function")):
+                    arguments = _arguments(step, "function")
+                    known = inspect.signature(make).parameters
+                    if strange := [name for name in arguments if name not in known]:
+                        problem = unknown("argument", strange[0], known) if known else f"it has no {strange[0]!r}"
+                        raise UsageError(f"filter {step['function']}: {problem}")
+                    make(**arguments)
+        nested = [metric for pipeline in pipelines for metric in pipeline.get("metric_list") or ()]
+        for metric in [*(self.config.metric_list or ()), *nested]:
+            if isinstance(metric, Mapping) and (check := _CHECKS.get(str(metric.get("metric")))):
+                check(_arguments(metric, "metric", "aggregation", "reduction", "higher_is_better", "hf_evaluate"))
+        build(self, **how)
+
+    Task.build_all_requests = checked
+
+
+def _arguments(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Return the arguments of an entry of a task file, which lm-eval 0.5 collects in `kwargs`."""
+    own = {name: value for name, value in entry.items() if name not in (*keys, "kwargs")}
+    return own | dict(entry.get("kwargs") or {})
+
+
+_check_before_requests()
 _register_error() if _IS_0_5 else _register_defaults()

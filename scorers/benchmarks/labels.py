@@ -83,7 +83,8 @@ def verdict_scorer(
     read = reading_named(reading)
     if unparsed not in get_args(Unparsed):
         raise ValueError(f"unparsed: expected {', '.join(get_args(Unparsed))}, got {unparsed!r}")
-    names = dict(labels) if isinstance(labels, Mapping) else dict.fromkeys(labels, "")
+    listed = labels if isinstance(labels, Mapping | list | tuple) else ()
+    names = dict(listed) if isinstance(listed, Mapping) else dict.fromkeys(listed, "")
     if len(names) < 2 or not all(isinstance(label, str) for label in names):
         raise ValueError(f"labels: expected two or more strings, got {labels!r} (quote True, False, Yes and No)")
     for argument, endings in (("pairs", pairs), ("orders", orders)):

@@ -23,6 +23,8 @@ from inspect_ai.util import registry_create
 from judges import figures
 from programs import IS_LM_EVAL_0_5, run
 
+from halu_tasks.core.errors import UsageError
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scorers.md"
 TEXT = "The cat sat on the red mat"
 
@@ -223,8 +225,12 @@ def run_yaml(tmp_path: Path, monkeypatch: Patch, serve: Run, run_task: Run) -> R
         asked = [{"ask": f"question {number}", "target": "", **row} for number, row in enumerate(rows)]
         write_rows(tmp_path / "mine.jsonl", asked)
         said = dict(zip((row["ask"] for row in asked), replies, strict=True))
-        server = serve(lambda request: said[request["messages"][-1]["content"]])
-        return run_task("mine", server)
+
+        def reply(request: dict[str, Any]) -> str:
+            (tmp_path / "asked").touch()
+            return said[request["messages"][-1]["content"]]
+
+        return run_task("mine", serve(reply))
 
     return run
 
@@ -409,3 +415,41 @@ def test_the_names_in_lm_eval_are_advertised_too() -> None:
             module, _, name = place.partition(":")
             advertised = getattr(import_module(module), name)
             assert callable(getattr(advertised, "fn", advertised))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("metric_list: [{metric: halu_verdict, labels: [Yes, No]}]", "labels: expected two or more strings"),
+        ("metric_list: [{metric: halu_verdict, labels: true}]", "labels: expected two or more strings, got True"),
+        ("metric_list: [{metric: halu_verdict, labels: 'True,False'}]", "labels: expected two or more strings"),
+        ("metric_list: [{metric: halu_verdict, lables: ['True', 'False']}]", "unknown argument 'lables'"),
+        ("metric_list: [{metric: halu_iou, figures: [nope]}]", "unknown figure 'nope'"),
+        (
+            "filter_list: [{name: a, filter: [{function: halu_verdict, lables: ['True', 'False']}]}]\n"
+            "metric_list: [{metric: halu_verdict}]",
+            "filter halu_verdict: unknown argument 'lables'",
+        ),
+        (
+            "filter_list: [{name: a, filter: [{function: halu_verdict, reading: nope}]}]\n"
+            "metric_list: [{metric: halu_verdict}]",
+            "unknown reading 'nope'",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_a_model_is_asked(
+    more: str, told: str, run_yaml: Run, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        run_yaml(f"{more}\n", [{"target": "True"}], ["True"])
+    assert not (tmp_path / "asked").exists()
+
+
+def test_the_filter_of_verdicts_takes_the_labels_of_its_metric(run_yaml: Run) -> None:
+    label = "{function: halu_verdict, labels: ['Yes', 'No'], reading: hallucinates}"
+    metrics = f"""
+filter_list: [{{name: label, filter: [{label}, {{function: take_first}}]}}]
+metric_list: [{{metric: halu_verdict, labels: ['Yes', 'No'], reading: hallucinates}}]
+"""
+    found = run_yaml(metrics, [{"target": "Yes"}, {"target": "No"}], ["Verdict: Yes", "Yes"])["results"]["mine"]
+    assert found["halu_verdict,label"] == 0.5
