@@ -242,8 +242,8 @@ class _PackageTask(Task):
 
 def _first_requests(members: Sequence[Evaluation], samples: Sequence[Sample]) -> list[FirstRequest]:
     """Return what the model is asked first, unless a solver of the user's decides that."""
-    frames = (frame for frame, _ in walk_stack(None) if frame.f_code.co_name == "eval_async")
-    if not samples or any(frame.f_locals.get("solver") for frame in frames):
+    own = (frame for frame, _ in walk_stack(None) if frame.f_globals.get("__name__") == "inspect_ai._eval.eval")
+    if not samples or any(frame.f_locals.get("solver") for frame in own):
         return []
     config = first_config(members).merge(active_generate_config())
     ask = list[Any](samples[0].input)

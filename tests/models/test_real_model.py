@@ -147,7 +147,7 @@ def test_weights_without_a_system_role_are_asked_alike_in_both_harnesses(model: 
         "lm_eval", "--model", "hf", "--model_args", f"pretrained={folder}", "--device", "cpu", "--tasks", task,
         "--apply_chat_template", "--output_path", str(tmp_path / "results"), *LM_EVAL,
     )  # fmt: skip
-    assert "1.0-sample-system_in_user" in printed and "has no system role, so the system text goes before" in printed
+    assert "1.0-sample-system_in_user" in printed
     (sample, _) = lm_eval_samples(tmp_path / "results", task)
     doc: Any = sample["doc"]
     sent = sample["arguments"]["gen_args_0"]["arg_0"]  # type: ignore[index]
